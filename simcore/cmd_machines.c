@@ -59,6 +59,20 @@ static void print_operations(const struct psnap_machine *machine)
     }
 }
 
+static void print_functions(const double cycles[PSNAP_MATH_FUNCTION_COUNT])
+{
+    const char *before = "  functions, cycles: ";
+
+    for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++) {
+        if (!(cycles[i] > 0))
+            continue;
+        printf("%s%s %g", before, machine_function_names[i], cycles[i]);
+        before = ", ";
+    }
+    if (machine_knows_functions(cycles))
+        putchar('\n');
+}
+
 static void print_policy(const struct psnap_cache_level *level)
 {
     const struct psnap_prefetch *prefetch = &level->prefetch;
@@ -125,6 +139,7 @@ void machines_describe(const struct psnap_machine *machine)
     if (machine->mispredict_cycles > 0)
         printf("  mispredicted branch, %g cycles\n", machine->mispredict_cycles);
     print_operations(machine);
+    print_functions(machine->function_cycles);
     if (machine_knows_parallel(&machine->parallel)) {
         printf("  parallel section");
         print_known(machine->parallel.alone_cycles, "cycles with one thread");
@@ -237,6 +252,12 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
     }
     json_known(json, "mispredict_cycles", machine->mispredict_cycles);
     json_operations(json, machine);
+    if (machine_knows_functions(machine->function_cycles)) {
+        psnap_json_begin_object(json, "function_cycles");
+        for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++)
+            json_known(json, machine_function_names[i], machine->function_cycles[i]);
+        psnap_json_end_object(json);
+    }
     if (machine_knows_parallel(&machine->parallel)) {
         psnap_json_begin_object(json, "parallel");
         json_known(json, "alone_cycles", machine->parallel.alone_cycles);

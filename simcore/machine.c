@@ -37,9 +37,35 @@ const char *const machine_operation_names[PSNAP_OPERATION_COUNT + 1] = {
 #include "formats/base/capture_abi.inc"
 };
 
+const char *const machine_function_names[PSNAP_MATH_FUNCTION_COUNT + 1] = {
+    [PSNAP_MATH_ACOS] = "acos",   [PSNAP_MATH_ASIN] = "asin",   [PSNAP_MATH_ATAN] = "atan",
+    [PSNAP_MATH_ATAN2] = "atan2", [PSNAP_MATH_CBRT] = "cbrt",   [PSNAP_MATH_COS] = "cos",
+    [PSNAP_MATH_COSH] = "cosh",   [PSNAP_MATH_COSF] = "cosf",   [PSNAP_MATH_ERF] = "erf",
+    [PSNAP_MATH_ERFC] = "erfc",   [PSNAP_MATH_EXP] = "exp",     [PSNAP_MATH_EXP2] = "exp2",
+    [PSNAP_MATH_EXPF] = "expf",   [PSNAP_MATH_EXPM1] = "expm1", [PSNAP_MATH_FMOD] = "fmod",
+    [PSNAP_MATH_HYPOT] = "hypot", [PSNAP_MATH_LOG] = "log",     [PSNAP_MATH_LOG10] = "log10",
+    [PSNAP_MATH_LOG1P] = "log1p", [PSNAP_MATH_LOG2] = "log2",   [PSNAP_MATH_LOGF] = "logf",
+    [PSNAP_MATH_POW] = "pow",     [PSNAP_MATH_POWF] = "powf",   [PSNAP_MATH_SIN] = "sin",
+    [PSNAP_MATH_SINF] = "sinf",   [PSNAP_MATH_SINH] = "sinh",   [PSNAP_MATH_TAN] = "tan",
+    [PSNAP_MATH_TANH] = "tanh",
+};
+
+const char *psnap_math_function_name(enum psnap_math_function function)
+{
+    return machine_function_names[function];
+}
+
 bool machine_knows_operation(const struct psnap_operation_cost *cost)
 {
     return cost->latency_cycles > 0 || cost->throughput_cycles > 0;
+}
+
+bool machine_knows_functions(const double cycles[PSNAP_MATH_FUNCTION_COUNT])
+{
+    for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++)
+        if (cycles[i] > 0)
+            return true;
+    return false;
 }
 
 bool machine_knows_parallel(const struct psnap_parallel_cost *cost)

@@ -33,7 +33,11 @@ bool machine_replacement_parse(const char *text, enum psnap_replacement *replace
 /* The names of operations' kinds, by enum psnap_operation; NULL ends them. */
 extern const char *const machine_operation_names[PSNAP_OPERATION_COUNT + 1];
 
+/* The names of functions, by enum psnap_math_function; NULL ends them. */
+extern const char *const machine_function_names[PSNAP_MATH_FUNCTION_COUNT + 1];
+
 bool machine_knows_operation(const struct psnap_operation_cost *cost);
+bool machine_knows_functions(const double cycles[PSNAP_MATH_FUNCTION_COUNT]);
 bool machine_knows_parallel(const struct psnap_parallel_cost *cost);
 bool machine_knows_memory(const struct psnap_machine *machine);
 

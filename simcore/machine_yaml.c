@@ -246,6 +246,19 @@ static enum psnap_status read_operations(const struct reader *reader,
     return status;
 }
 
+static enum psnap_status read_functions(const struct reader *reader,
+                                        const struct psnap_yaml_node *node,
+                                        double cycles[PSNAP_MATH_FUNCTION_COUNT])
+{
+    enum psnap_status status = node ? psnap_yaml_expect_keys(reader->doc, node, "function_cycles",
+                                                             machine_function_names, reader->error)
+                                    : PSNAP_OK;
+
+    for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT && node && status == PSNAP_OK; i++)
+        status = read_real(reader, node, machine_function_names[i], 1e9, &cycles[i]);
+    return status;
+}
+
 static enum psnap_status read_parallel(const struct reader *reader,
                                        const struct psnap_yaml_node *node,
                                        struct psnap_parallel_cost *cost)
@@ -388,9 +401,9 @@ static enum psnap_status read_machine(const struct reader *reader,
                                       const struct psnap_yaml_node *map,
                                       struct psnap_machine *machine)
 {
-    static const char *const keys[] = {"name",       "description", "clock_hz", "cores",
-                                       "levels",     "tlb",         "memory",   "mispredict_cycles",
-                                       "operations", "parallel",    NULL};
+    static const char *const keys[] = {
+        "name",   "description",       "clock_hz",   "cores",    "levels",          "tlb",
+        "memory", "mispredict_cycles", "operations", "parallel", "function_cycles", NULL};
     enum psnap_status status = psnap_yaml_known_keys(reader->doc, map, keys, reader->error);
 
     if (status == PSNAP_OK)
@@ -410,6 +423,9 @@ static enum psnap_status read_machine(const struct reader *reader,
         status = read_real(reader, map, "mispredict_cycles", 1e9, &machine->mispredict_cycles);
     if (status == PSNAP_OK)
         status = read_operations(reader, psnap_yaml_get(map, "operations"), machine);
+    if (status == PSNAP_OK)
+        status = read_functions(reader, psnap_yaml_get(map, "function_cycles"),
+                                machine->function_cycles);
     if (status == PSNAP_OK)
         status = read_parallel(reader, psnap_yaml_get(map, "parallel"), &machine->parallel);
     if (status == PSNAP_OK)

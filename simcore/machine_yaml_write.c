@@ -117,6 +117,18 @@ static void add_operations(struct psnap_yaml_doc *doc, struct psnap_yaml_node *m
     }
 }
 
+static void add_functions(struct psnap_yaml_doc *doc, struct psnap_yaml_node *machine_map,
+                          const double cycles[PSNAP_MATH_FUNCTION_COUNT])
+{
+    struct psnap_yaml_node *map;
+
+    if (!machine_knows_functions(cycles))
+        return;
+    map = psnap_yaml_add_map(doc, machine_map, "function_cycles", PSNAP_YAML_FLOW);
+    for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++)
+        add_known(doc, map, machine_function_names[i], cycles[i]);
+}
+
 static void add_parallel(struct psnap_yaml_doc *doc, struct psnap_yaml_node *machine_map,
                          const struct psnap_parallel_cost *cost)
 {
@@ -155,6 +167,7 @@ enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE 
     add_memory(doc, map, machine);
     add_known(doc, map, "mispredict_cycles", machine->mispredict_cycles);
     add_operations(doc, map, machine);
+    add_functions(doc, map, machine->function_cycles);
     add_parallel(doc, map, &machine->parallel);
     status = psnap_yaml_write(doc, file, error);
     psnap_yaml_doc_free(doc);

@@ -191,7 +191,7 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
     *notes = (struct probe_notes){.cpu = sched_getcpu()};
     survey.begin = now_seconds();
     survey.all = 2 * PSNAP_OPERATION_COUNT + 4 + 6 * (machine->level_count + 1) +
-                 SURVEY_CAPACITY_SLICES + SURVEY_PARALLEL_SLICES;
+                 SURVEY_CAPACITY_SLICES + SURVEY_FUNCTIONS_SLICES + SURVEY_PARALLEL_SLICES;
     survey.slice = seconds / survey.all;
     CPU_ZERO(&one);
     is_pinned = notes->cpu >= 0 && notes->cpu < CPU_SETSIZE &&
@@ -201,6 +201,7 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
         is_pinned = sched_setaffinity(0, sizeof one, &one) == 0;
     }
     measure_operations(&survey);
+    survey_functions(&survey);
     status = measure_waits(&survey, error);
     if (!status)
         status = survey_places(&survey, error);

@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,45 +21,42 @@ struct place {
     const char *source;
 };
 
-typedef void section_function(int32_t *thread, int32_t *bound, ...);
+struct library;
+typedef void section_function(int32_t *thread, int32_t *bound, struct library *library);
 
-static struct {
+struct library {
     void (*fork_call)(struct place *place, int32_t arguments, section_function *section, ...);
     void (*barrier)(struct place *place, int32_t thread);
     void (*set_num_threads)(int threads);
-} library;
+    struct place here;
+    uint64_t barriers; /* that a section has */
+};
 
-static struct place here = {0, 2 /* of a compiler */, 0, 0, ";unknown;unknown;0;0;;"};
-static uint64_t barriers;
-
-static void nothing(int32_t *thread, int32_t *bound, ...)
-{
-    (void)thread;
-    (void)bound;
-}
-
-static void wait_often(int32_t *thread, int32_t *bound, ...)
+static void wait_often(int32_t *thread, int32_t *bound, struct library *library)
 {
     (void)bound;
-    for (uint64_t i = barriers; i; i--)
-        library.barrier(&here, *thread);
+    for (uint64_t i = library->barriers; i; i--)
+        library->barrier(&library->here, *thread);
 }
 
-static void run_sections(void *unused, uint64_t steps)
+static void run_sections(void *context, uint64_t steps)
 {
-    (void)unused;
+    struct library *library = context;
+
+    library->barriers = 0;
     for (; steps; steps--)
-        library.fork_call(&here, 0, nothing);
+        library->fork_call(&library->here, 1, wait_often, library);
 }
 
-static void run_barriers(void *unused, uint64_t steps)
+static void run_barriers(void *context, uint64_t steps)
 {
-    (void)unused;
-    barriers = steps;
-    library.fork_call(&here, 0, wait_often);
+    struct library *library = context;
+
+    library->barriers = steps;
+    library->fork_call(&library->here, 1, wait_often, library);
 }
 
-static bool open_library(void)
+static bool open_library(struct library *library)
 {
     static const char *const names[] = {"libomp.so.5", "libomp.so", "libiomp5.so"};
     void *handle = NULL;
@@ -67,29 +65,35 @@ static bool open_library(void)
         handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return false;
-    *(void **)&library.fork_call = dlsym(handle, "__kmpc_fork_call");
-    *(void **)&library.barrier = dlsym(handle, "__kmpc_barrier");
-    *(void **)&library.set_num_threads = dlsym(handle, "omp_set_num_threads");
-    return library.fork_call && library.barrier && library.set_num_threads;
+    *(void **)&library->fork_call = dlsym(handle, "__kmpc_fork_call");
+    *(void **)&library->barrier = dlsym(handle, "__kmpc_barrier");
+    *(void **)&library->set_num_threads = dlsym(handle, "omp_set_num_threads");
+    library->here = (struct place){0, 2 /* of a compiler */, 0, 0, ";unknown;unknown;0;0;;"};
+    return library->fork_call && library->barrier && library->set_num_threads;
 }
 
-static struct psnap_parallel_cost measure(const struct psnap_machine *machine, double slice)
+static struct psnap_parallel_cost measure(struct library *library,
+                                          const struct psnap_machine *machine, double slice)
 {
     struct psnap_parallel_cost cost = {0};
 
-    library.set_num_threads(1);
-    cost.alone_cycles = probe_measure((struct probe_kernel){.run = run_sections}, slice).cycles;
+    library->set_num_threads(1);
+    cost.alone_cycles =
+        probe_measure((struct probe_kernel){run_sections, library, NULL}, slice).cycles;
     if (machine->cores < 2)
         return cost;
-    library.set_num_threads(2);
-    cost.section_cycles = probe_measure((struct probe_kernel){.run = run_sections}, slice).cycles;
-    cost.barrier_cycles = probe_measure((struct probe_kernel){.run = run_barriers}, slice).cycles;
+    library->set_num_threads(2);
+    cost.section_cycles =
+        probe_measure((struct probe_kernel){run_sections, library, NULL}, slice).cycles;
+    cost.barrier_cycles =
+        probe_measure((struct probe_kernel){run_barriers, library, NULL}, slice).cycles;
     return cost;
 }
 
 void survey_parallel(struct survey *survey)
 {
     struct psnap_parallel_cost cost = {0};
+    struct library library;
     int ends[2];
     pid_t child;
 
@@ -97,12 +101,12 @@ void survey_parallel(struct survey *survey)
         survey->progress.tell(survey->progress.context, "OpenMP's sections and barriers",
                               survey->done / survey->all);
     survey->done += SURVEY_PARALLEL_SLICES;
-    if (pipe(ends))
+    if (pipe2(ends, O_CLOEXEC))
         return;
     child = fork();
     if (child == 0) {
-        if (open_library())
-            cost = measure(survey->machine, survey->slice);
+        if (open_library(&library))
+            cost = measure(&library, survey->machine, survey->slice);
         _exit(write(ends[1], &cost, sizeof cost) != sizeof cost);
     }
     close(ends[1]);

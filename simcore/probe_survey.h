@@ -31,6 +31,10 @@ double survey_rounded(double value);
 #define SURVEY_CAPACITY_SLICES 12
 enum psnap_status survey_places(struct survey *survey, struct psnap_error *error);
 
+/* What functions of mathematics take. */
+#define SURVEY_FUNCTIONS_SLICES 7.0
+void survey_functions(struct survey *survey);
+
 /* What parallel sections of OpenMP take; nothing is added where its library is not found. Runs on
  * all processors that it may. */
 #define SURVEY_PARALLEL_SLICES 3

@@ -83,6 +83,41 @@ struct psnap_operation_cost {
     double throughput_cycles; /* until the next that does not wait for it begins */
 };
 
+/* Functions of the C library whose calls programs spend time in. */
+enum psnap_math_function {
+    PSNAP_MATH_ACOS,
+    PSNAP_MATH_ASIN,
+    PSNAP_MATH_ATAN,
+    PSNAP_MATH_ATAN2,
+    PSNAP_MATH_CBRT,
+    PSNAP_MATH_COS,
+    PSNAP_MATH_COSH,
+    PSNAP_MATH_COSF,
+    PSNAP_MATH_ERF,
+    PSNAP_MATH_ERFC,
+    PSNAP_MATH_EXP,
+    PSNAP_MATH_EXP2,
+    PSNAP_MATH_EXPF,
+    PSNAP_MATH_EXPM1,
+    PSNAP_MATH_FMOD,
+    PSNAP_MATH_HYPOT,
+    PSNAP_MATH_LOG,
+    PSNAP_MATH_LOG10,
+    PSNAP_MATH_LOG1P,
+    PSNAP_MATH_LOG2,
+    PSNAP_MATH_LOGF,
+    PSNAP_MATH_POW,
+    PSNAP_MATH_POWF,
+    PSNAP_MATH_SIN,
+    PSNAP_MATH_SINF,
+    PSNAP_MATH_SINH,
+    PSNAP_MATH_TAN,
+    PSNAP_MATH_TANH,
+    PSNAP_MATH_FUNCTION_COUNT
+};
+/* "exp" */
+PSNAP_API const char *psnap_math_function_name(enum psnap_math_function function);
+
 /* What OpenMP's run-time library takes; 0 when unknown. */
 struct psnap_parallel_cost {
     double alone_cycles;   /* to begin and end a parallel section of one thread */
@@ -103,6 +138,8 @@ struct psnap_machine {
     double mispredict_cycles;  /* that a branch takes which the core expected to go another way,
                                   when its condition is loaded from level 1; 0 when unknown */
     struct psnap_parallel_cost parallel;
+    /* From one call to the next that does not wait for it; 0 when unknown: as fp_math. */
+    double function_cycles[PSNAP_MATH_FUNCTION_COUNT];
     struct psnap_operation_cost operations[PSNAP_OPERATION_COUNT]; /* enum psnap_operation */
     uint32_t level_count;                                          /* 1 to PSNAP_LEVELS_MAX */
     struct psnap_cache_level levels[PSNAP_LEVELS_MAX];             /* [0] is level 1 */

@@ -8,23 +8,25 @@
  * Others are the compiler's, of code that it added or made of that of two blocks: it is of the
  * block before, or where it stands first in a block of the assembly, of the one that follows.
  * Modules stand in a program one behind the other; which one an assembly is of is known by the
- * lines of its blocks.
+ * lines of its blocks and, if that is not enough, by its source.
  */
 #include "predict/amm/asm.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/room.h"
-
-#define BLOCKS_MAX (UINT32_C(1) << 24)
+#include "formats/base/text.h"
 
 struct reader {
     struct asm_code *code;
     struct asm_text pending; /* of the block that follows */
+    uint32_t blocks;         /* that the program has */
     uint32_t block;          /* in force; PSNAP_NONE: instructions are pending */
+    bool is_foreign;         /* it has more blocks than the program */
     bool is_labelled;
     bool is_begun; /* the block of the assembly has an instruction */
 };
@@ -92,10 +94,13 @@ static bool take_loc(struct reader *r, const char *text)
     strtoul(text, &end, 10);
     line = strtoul(end, &end, 10);
     column = strtoul(end, &end, 10);
-    if (line == 0 || line > BLOCKS_MAX || column != PSNAP_BLOCKS_COLUMN(column)) {
+    if (line == 0 || column != PSNAP_BLOCKS_COLUMN(column)) {
         r->block = r->is_begun ? r->block : PSNAP_NONE;
         return true;
     }
+    r->is_foreign |= line > r->blocks;
+    if (r->is_foreign)
+        return true;
     block = need_block(r->code, (uint32_t)(line - 1));
     if (!block)
         return false;
@@ -106,7 +111,23 @@ static bool take_loc(struct reader *r, const char *text)
     return fits;
 }
 
-/* Calls are left out: what they cost is not the loop's code. */
+/* `callq exp@PLT`, `callq *exp@GOTPCREL(%rip)`, or the same with a jump. */
+static void take_call(struct reader *r, const char *text)
+{
+    const char *name = text + strcspn(text, " \t");
+    size_t length;
+
+    name += strspn(name, " \t*");
+    length = strcspn(name, "@ \t#");
+    for (int f = 0; f < PSNAP_MATH_FUNCTION_COUNT && r->block != PSNAP_NONE; f++) {
+        const char *known = psnap_math_function_name((enum psnap_math_function)f);
+        uint16_t *calls = &r->code->blocks[r->block].calls[f];
+        if (strlen(known) == length && !memcmp(known, name, length) && *calls < UINT16_MAX)
+            ++*calls;
+    }
+}
+
+/* Calls are left out of the code, as what they cost is not the loop's. */
 static bool take_instruction(struct reader *r, char *text)
 {
     size_t length = strcspn(text, "#");
@@ -116,7 +137,24 @@ static bool take_instruction(struct reader *r, char *text)
     if (!length)
         return true;
     r->is_begun = true;
+    if (!strncmp(text, "call", 4) || !strncmp(text, "jmp", 3))
+        take_call(r, text);
     return !strncmp(text, "call", 4) || add_code(r, text, length);
+}
+
+/* `"folder" "a.c"`, or the last of these alone */
+static bool take_file(struct asm_code *code, char *text)
+{
+    char *end = strrchr(text, '"'), *begin;
+
+    if (code->file || !end)
+        return true;
+    *end = '\0';
+    begin = strrchr(text, '"');
+    if (!begin)
+        return true;
+    code->file = strdup(psnap_text_base_name(begin + 1));
+    return code->file != NULL;
 }
 
 /* A label. A block of which nothing is known, as there is only added code in it, is left out. */
@@ -137,26 +175,38 @@ static bool take_line(struct reader *r, char *line)
         return take_loc(r, text + 5);
     else if (!strncmp(text, "# %bb.", 6) || (line == text && strncmp(text, ".Ltmp", 5) != 0))
         begin_block(r);
+    else if (!strncmp(text, ".file", 5) && isspace((unsigned char)text[5]))
+        return take_file(r->code, text + 6);
     else if (*text && *text != '.' && *text != '#')
         return take_instruction(r, text);
     return true;
 }
 
-enum psnap_status asm_read(struct asm_code *code, FILE *file, const char *name,
+static enum psnap_status no_such_blocks(struct psnap_error *error)
+{
+    return psnap_error_set(
+        error, PSNAP_ERROR_VALUE,
+        "the program has no blocks like these: it is the assembly of another one, or of other "
+        "options; a profile keeps other blocks than the program has, take a trace");
+}
+
+enum psnap_status asm_read(struct asm_code *code, FILE *file, const char *name, uint32_t blocks,
                            struct psnap_error *error)
 {
-    struct reader r = {.code = code, .block = PSNAP_NONE};
+    struct reader r = {.code = code, .blocks = blocks, .block = PSNAP_NONE};
     enum psnap_status status = PSNAP_OK;
     char *line = NULL;
     size_t room = 0;
     bool fits = true;
 
-    while (fits && getline(&line, &room, file) > 0)
+    while (fits && !r.is_foreign && getline(&line, &room, file) > 0)
         fits = take_line(&r, line);
     free(line);
     free(r.pending.code);
     if (!fits)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
+    else if (r.is_foreign)
+        status = no_such_blocks(error);
     else if (!feof(file)) /* getline() needs memory too */
         status = psnap_error_system(error, errno, "cannot read it");
     else if (!r.is_labelled)
@@ -174,30 +224,60 @@ void asm_release(struct asm_code *code)
         free(code->blocks[i].text.code);
     free(code->blocks);
     free(code->order);
+    free(code->file);
     *code = (struct asm_code){0};
 }
 
-/* How many blocks have their lines if the module's first one is that. */
-static size_t count_alike(const struct asm_code *code, const struct psnap_program *program,
-                          uint32_t first)
+/* Whether all blocks have their lines if the module's first one is that. */
+static bool is_alike(const struct asm_code *code, const struct psnap_program *program,
+                     uint32_t first)
 {
-    size_t alike = 0;
-
     for (size_t i = 0; i < code->order_count; i++) {
         const uint32_t number = code->order[i];
-        alike += PSNAP_BLOCKS_COLUMN(program->blocks[first + number].src_line) ==
-                 code->blocks[number].column;
+        if (PSNAP_BLOCKS_COLUMN(program->blocks[first + number].src_line) !=
+            code->blocks[number].column)
+            return false;
     }
-    return alike;
+    return true;
 }
 
-/* The module's first block in the program; PSNAP_NONE: it is not there. */
-static uint32_t find_module(const struct asm_code *code, const struct psnap_program *program)
+/* Whether one of the blocks is of the assembly's source; others may be of headers. */
+static bool has_source(const struct asm_code *code, const struct psnap_program *program,
+                       uint32_t first)
 {
-    for (uint32_t i = 0; i + code->block_count <= program->block_count; i++)
-        if (count_alike(code, program, i) == code->order_count)
-            return i;
-    return PSNAP_NONE;
+    for (size_t i = 0; i < code->order_count && code->file; i++) {
+        const uint32_t loop = program->blocks[first + code->order[i]].loop;
+        if (loop < program->loop_count &&
+            !strcmp(psnap_text_base_name(program->loops[loop].file), code->file))
+            return true;
+    }
+    return false;
+}
+
+/* The module's first block in the program. */
+static enum psnap_status find_module(const struct asm_code *code,
+                                     const struct psnap_program *program, uint32_t *first,
+                                     struct psnap_error *error)
+{
+    uint32_t alike = 0, of_source = 0;
+
+    for (uint32_t i = 0; i + code->block_count <= program->block_count; i++) {
+        if (!is_alike(code, program, i))
+            continue;
+        alike++;
+        if (has_source(code, program, i) && !of_source++)
+            *first = i;
+        else if (!of_source)
+            *first = i;
+    }
+    if (!alike)
+        return no_such_blocks(error);
+    if (alike > 1 && of_source != 1)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "%" PRIu32 " parts of the program have blocks like these, and the "
+                               "names of their sources do not say of which this is the assembly",
+                               of_source ? of_source : alike);
+    return PSNAP_OK;
 }
 
 /* At least half of the iterations execute it. */
@@ -209,27 +289,29 @@ static bool is_usual(const struct psnap_program *program, uint32_t block)
            program->blocks[block].executions >= program->blocks[loop->header].executions / 2;
 }
 
-enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_program *program,
-                                struct asm_text *loops, struct psnap_error *error)
+/* Adds a block of the module to the program's. */
+static bool add_block(const struct asm_block *from, const struct psnap_program *program,
+                      uint32_t block, struct asm_text *loops, uint16_t *calls)
 {
-    const uint32_t first = find_module(code, program);
+    memcpy(calls + (size_t)block * PSNAP_MATH_FUNCTION_COUNT, from->calls, sizeof from->calls);
+    return !from->text.length || !is_usual(program, block) ||
+           add_text(&loops[program->blocks[block].loop], from->text.code, from->text.length - 1);
+}
 
-    if (first == PSNAP_NONE)
-        return psnap_error_set(
-            error, PSNAP_ERROR_VALUE,
-            "the program has no blocks like these: it is the assembly of another one, or of other "
-            "options; a profile keeps other blocks than the program has, take a trace");
-    for (size_t i = 0; i < code->order_count; i++)
+enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_program *program,
+                                struct asm_text *loops, uint16_t *calls, struct psnap_error *error)
+{
+    uint32_t first = 0;
+    enum psnap_status status = find_module(code, program, &first, error);
+
+    for (size_t i = 0; i < code->order_count && !status; i++)
         if (is_usual(program, first + code->order[i]) &&
             loops[program->blocks[first + code->order[i]].loop].length)
-            return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                   "this code is in a file that was given before");
-    for (size_t i = 0; i < code->order_count; i++) {
-        const uint32_t block = first + code->order[i];
-        const struct asm_text *text = &code->blocks[code->order[i]].text;
-        if (is_usual(program, block) &&
-            !add_text(&loops[program->blocks[block].loop], text->code, text->length - 1))
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
-    }
-    return PSNAP_OK;
+            status = psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                     "this code is in a file that was given before");
+    for (size_t i = 0; i < code->order_count && !status; i++)
+        if (!add_block(&code->blocks[code->order[i]], program, first + code->order[i], loops,
+                       calls))
+            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
+    return status;
 }

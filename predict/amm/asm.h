@@ -23,18 +23,21 @@ struct asm_text {
 
 struct asm_block { /* of a module's table */
     struct asm_text text;
-    uint32_t column; /* PSNAP_BLOCKS_COLUMN of its line, where there is text */
+    uint32_t column;                           /* PSNAP_BLOCKS_COLUMN of its line */
+    uint16_t calls[PSNAP_MATH_FUNCTION_COUNT]; /* by enum psnap_math_function */
 };
 
 /* The assembly of a module. */
 struct asm_code {
     struct asm_block *blocks; /* by their number */
     uint32_t *order;          /* numbers of the blocks that have text, in the order of the code */
+    char *file;               /* the source, without folders; NULL: it does not say */
     size_t block_count, block_room, order_count, order_room;
 };
 
-/* Reads a file; `name` is used in errors. The caller releases the code also then. */
-enum psnap_status asm_read(struct asm_code *code, FILE *file, const char *name,
+/* Reads a file of a program of so many blocks; `name` is used in errors. The caller releases the
+ * code also then. */
+enum psnap_status asm_read(struct asm_code *code, FILE *file, const char *name, uint32_t blocks,
                            struct psnap_error *error);
 void asm_release(struct asm_code *code);
 
@@ -42,9 +45,10 @@ void asm_release(struct asm_code *code);
  * Appends the code of each loop of the program that is in `code` to loops[i], of
  * program->loop_count: that of its blocks (those of loops within it are theirs) which at least half
  * of its iterations execute. An error: the code is of another program. The caller frees texts.
+ * calls[block * PSNAP_MATH_FUNCTION_COUNT + f] are an execution's calls of function f.
  */
 enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_program *program,
-                                struct asm_text *loops, struct psnap_error *error);
+                                struct asm_text *loops, uint16_t *calls, struct psnap_error *error);
 
 /* Divisions and square roots of doubles, by how often they take the division unit: once for 16
  * bytes of a register, twice for 32, four times for 64. */

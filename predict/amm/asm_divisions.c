@@ -20,10 +20,10 @@ static const char *behind(const char *line, const char *mnemonic)
     return line + length + 3;
 }
 
-/* The last operand is the result's register. */
+/* The last operand is the result's register, perhaps with a mask in braces. */
 static unsigned halves(const char *operands)
 {
-    const size_t length = strcspn(operands, "\n");
+    const size_t length = strcspn(operands, "\n{");
     unsigned width = 1;
 
     for (size_t i = 0; i + 1 < length; i++)

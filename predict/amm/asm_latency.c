@@ -80,21 +80,24 @@ static struct symbol times(struct symbol a, int64_t factor)
     return (struct symbol){a.of * (uint64_t)factor, (int64_t)((uint64_t)a.plus * (uint64_t)factor)};
 }
 
-/* "8(%rax,%rcx,4)", "table+16(%rip)"; *ready is when its registers are. */
+/* "8(%rax,%rcx,4)", "table(,%rcx,8)", "table+16(%rip)"; *ready is when its registers are. */
 static struct symbol address_of(const struct flow *flow, const struct asm_operand *operand,
                                 double *ready)
 {
     const char *end = operand->text + operand->length, *at;
     struct symbol address = {0};
-    int registers = 0;
+    int commas = 0; /* the register behind the first is the index */
     char *constant;
 
     address.plus = strtoll(operand->text, &constant, 0);
-    for (at = constant; at < end && *at != '('; at++) /* a name */
+    for (at = constant; at < end && !strchr("(+-", *at); at++) /* a name */
         address.of = psnap_rng_mix(address.of + (unsigned char)*at);
+    if (at < end && *at != '(')
+        address.plus = strtoll(at, NULL, 0);
     while (at < end) {
         size_t length = 0;
         int number;
+        commas += *at == ',';
         if (*at++ != '%')
             continue;
         while (at + length < end && strchr(",)", at[length]) == NULL)
@@ -103,9 +106,8 @@ static struct symbol address_of(const struct flow *flow, const struct asm_operan
         at += length;
         if (number == ASM_NONE)
             continue;
-        registers++;
         const struct value *value = &flow->registers[number];
-        const int64_t scale = registers == 2 && *at == ',' ? strtoll(at + 1, NULL, 10) : 1;
+        const int64_t scale = commas == 1 && *at == ',' ? strtoll(at + 1, NULL, 10) : 1;
         address = sum(address, times(value->symbol, scale));
         *ready = fmax(*ready, value->ready);
     }
@@ -136,7 +138,7 @@ static struct symbol result_of(struct flow *flow, const struct asm_instruction *
         return sum(old, (struct symbol){0, in->name[0] == 'i' ? 1 : -1});
     if (in->count == 2 && is_constant(&in->operands[0], &constant)) {
         if (is_add || is_sub)
-            return sum(old, (struct symbol){0, is_add ? constant : -constant});
+            return sum(old, times((struct symbol){0, constant}, is_add ? 1 : -1));
         if (asm_begins(in->name, "shl") && constant >= 0 && constant < 32)
             return times(old, INT64_C(1) << constant);
     }

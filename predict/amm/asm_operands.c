@@ -75,12 +75,14 @@ static bool is_same(const struct asm_operand *a, const struct asm_operand *b)
 /* Comparisons of integers have short names; those of doubles that write a mask have longer ones. */
 static bool writes(const char *name, size_t length)
 {
-    static const char *const none[] = {"test", "ucom", "com", "vucom", "vcom", "prefetch"};
+    static const char *const none[] = {"test",  "ucom",   "com",   "vucom",   "vcom",  "prefetch",
+                                       "ptest", "vptest", "vtest", "kortest", "ktest", "push"};
+    const bool is_bit_test = length <= 3 && asm_begins(name, "bt") && !strchr("src", name[2]);
 
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         if (asm_begins(name, none[i]))
             return false;
-    return name[0] != 'j' && !(asm_begins(name, "cmp") && length <= 4);
+    return name[0] != 'j' && !is_bit_test && !(asm_begins(name, "cmp") && length <= 4);
 }
 
 static bool replaces(const char *name, int operands)

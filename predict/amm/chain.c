@@ -71,8 +71,9 @@ static enum psnap_status number_blocks(struct system *system, const struct branc
         take_block(system, branches[i].to);
     }
     if (system->size > CHAIN_BLOCKS_MAX)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY,
-                               "a system of %" PRIu32 " blocks is too large: at most %d",
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                               "a system of %" PRIu32 " blocks is too large: at most %d; predict "
+                               "a larger input with --at or --sizes",
                                system->size, CHAIN_BLOCKS_MAX);
     return PSNAP_OK;
 }

@@ -134,6 +134,12 @@ static enum psnap_status solve_measured(struct forecast *forecast, struct psnap_
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for probabilities");
     else
         status = chain_solve(branches, measure->transition_count, blocks, executions, error);
+    if (status == PSNAP_ERROR_UNSUPPORTED) { /* it is a check alone */
+        forecast->system_error = NAN;
+        free(branches);
+        free(executions);
+        return PSNAP_OK;
+    }
     for (uint32_t i = 0; i < blocks && !status; i++)
         if (measure->windows[i] > 0)
             forecast->system_error =

@@ -166,7 +166,7 @@ static enum psnap_status run(const struct asm_text *loops, uint32_t count, struc
     return status;
 }
 
-static enum psnap_status read_loops(struct asm_text *loops, const struct psnap_text_list *files,
+static enum psnap_status read_loops(struct mca_loops *mca, const struct psnap_text_list *files,
                                     const struct psnap_program *program, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
@@ -176,10 +176,10 @@ static enum psnap_status read_loops(struct asm_text *loops, const struct psnap_t
         FILE *file = fopen(files->items[i], "re");
         if (!file)
             return psnap_error_file(error, errno, "open", files->items[i]);
-        status = asm_read(&code, file, files->items[i], error);
+        status = asm_read(&code, file, files->items[i], program->block_count, error);
         fclose(file);
         if (!status) {
-            status = asm_add_loops(&code, program, loops, error);
+            status = asm_add_loops(&code, program, mca->texts, mca->calls, error);
             psnap_error_at(status ? error : NULL, files->items[i], 0, 0);
         }
         asm_release(&code);
@@ -198,11 +198,13 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
     *mca = (struct mca_loops){.cycles = calloc(count, sizeof *mca->cycles),
                               .texts = calloc(count, sizeof *mca->texts),
                               .waits = calloc(count, sizeof *mca->waits),
+                              .calls = calloc((size_t)program->block_count + 1,
+                                              PSNAP_MATH_FUNCTION_COUNT * sizeof *mca->calls),
                               .count = program->loop_count};
-    if (!regions || !mca->cycles || !mca->texts || !mca->waits)
+    if (!regions || !mca->cycles || !mca->texts || !mca->waits || !mca->calls)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
     if (!status)
-        status = read_loops(mca->texts, files, program, error);
+        status = read_loops(mca, files, program, error);
     if (!status)
         status = run(mca->texts, program->loop_count, regions, cpu, error);
     for (uint32_t i = 0; i < program->loop_count && !status; i++) {
@@ -224,5 +226,6 @@ void mca_release(struct mca_loops *mca)
     free(mca->texts);
     free(mca->cycles);
     free(mca->waits);
+    free(mca->calls);
     *mca = (struct mca_loops){0};
 }

@@ -20,6 +20,7 @@ struct mca_loops {
     struct mca_cycles *cycles; /* by loop */
     struct asm_text *texts;    /* by loop: its code */
     bool *waits;               /* by loop: asm_waits() */
+    uint16_t *calls;           /* [block * PSNAP_MATH_FUNCTION_COUNT + function]: asm_add_loops() */
     uint32_t count;            /* of the program's loops */
     uint32_t matched;          /* loops that have assembly */
     uint32_t loops;            /* of those that iterate at all */

@@ -103,8 +103,12 @@ static void print_notes(const struct forecast *forecast, const struct forecast_s
 
     printf("\n%s accesses of %s in sampled windows of blocks",
            psnap_group_digits(measure->sampled, digits), psnap_group_digits(measure->total, more));
-    printf("; the linear system of %zu branch probabilities has the block counts within %.0e\n",
-           measure->transition_count, forecast->system_error);
+    if (isnan(forecast->system_error))
+        printf(
+            "; the linear system of branch probabilities is too large to check block counts by\n");
+    else
+        printf("; the linear system of %zu branch probabilities has the block counts within %.0e\n",
+               measure->transition_count, forecast->system_error);
     if (settings->size > 0)
         printf(
             "accesses grow so that those of an input that was left out are off by %.2g %%%s\n",

@@ -163,6 +163,28 @@ static void take_waits(struct runtime_work *work, const struct target *target,
     }
 }
 
+/* Calls of functions whose cost the machine says by name. */
+static void take_calls(struct runtime_work *work, const struct target *target,
+                       const struct runtime_settings *settings)
+{
+    const struct psnap_program *program = target->base->program;
+
+    for (uint32_t block = 0; block < program->block_count; block++) {
+        const uint32_t loop = program->blocks[block].loop;
+        const uint16_t *calls = settings->mca->calls + (size_t)block * PSNAP_MATH_FUNCTION_COUNT;
+        struct runtime_work *of = &work[loop < program->loop_count ? loop : program->loop_count];
+        double executions = (double)program->blocks[block].executions;
+
+        for (int f = 0; f < PSNAP_MATH_FUNCTION_COUNT; f++) {
+            if (!calls[f] || !(settings->machine->function_cycles[f] > 0))
+                continue;
+            executions = (double)program->blocks[block].executions * target_growth(target, block);
+            of->named_calls += executions * calls[f];
+            of->named_cycles += executions * calls[f] * settings->machine->function_cycles[f];
+        }
+    }
+}
+
 struct runtime_work *runtime_work_of(const struct target *target,
                                      const struct runtime_settings *settings)
 {
@@ -188,6 +210,8 @@ struct runtime_work *runtime_work_of(const struct target *target,
                sizeof work[i].operations);
     }
     take_waits(work, target, settings);
+    if (settings->mca)
+        take_calls(work, target, settings);
     return work;
 }
 

@@ -297,6 +297,23 @@ enum psnap_status measure_stream(struct measure *measure, struct psnap_source *s
     return status;
 }
 
+void measure_scale(struct measure *measure, const double *factors)
+{
+    const struct psnap_program *program = measure->program;
+    const uint32_t loops = program->loop_count;
+
+    for (uint32_t ref = 0; ref < program->ref_count; ref++) {
+        const double factor =
+            factors[program->refs[ref].loop < loops ? program->refs[ref].loop : loops];
+        measure->accesses[ref] *= factor;
+        measure->pages[ref] *= factor;
+        measure->fresh[ref] *= factor;
+    }
+    for (uint32_t block = 0; block < program->block_count; block++)
+        measure->mispredictions[block] *=
+            factors[program->blocks[block].loop < loops ? program->blocks[block].loop : loops];
+}
+
 void measure_release(struct measure *measure)
 {
     const size_t refs = measure->distances ? measure->program->ref_count : 0;

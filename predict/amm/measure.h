@@ -74,6 +74,9 @@ enum psnap_status measure_take(struct measure *measure, const struct psnap_sink 
 enum psnap_status measure_stream(struct measure *measure, struct psnap_source *source,
                                  const struct psnap_profile *profile,
                                  const struct measure_options *options, struct psnap_error *error);
+/* Makes each loop's accesses and what comes with them, pages and mispredictions, so many times as
+ * many; factors[loop_count] is of what is in no loop. */
+void measure_scale(struct measure *measure, const double *factors);
 void measure_release(struct measure *measure);
 
 #endif

@@ -87,6 +87,8 @@ void runtime_add(struct runtime_work *sum, const struct runtime_work *work)
     sum->mispredictions += work->mispredictions;
     sum->wait_cycles += work->wait_cycles;
     sum->first_touches += work->first_touches;
+    sum->named_calls += work->named_calls;
+    sum->named_cycles += work->named_cycles;
 }
 
 /* ------------------------------------------------------------------- memory */
@@ -260,7 +262,9 @@ static double overlap_cpu(const struct psnap_machine *machine, const struct runt
 
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
         units[unit_of(op)] += work->operations[op] * machine->operations[op].throughput_cycles;
-    calls = units[UNIT_CALL];
+    calls = units[UNIT_CALL] - fmin(work->named_calls, work->operations[PSNAP_OP_FP_MATH]) *
+                                   machine->operations[PSNAP_OP_FP_MATH].throughput_cycles;
+    calls += work->named_cycles;
     if (!isnan(work->throughput_cycles))
         return fmax(work->throughput_cycles + calls, work->latency_cycles);
     busiest = runtime_all_accesses(work).accesses * machine->levels[0].throughput_cycles;

@@ -45,6 +45,8 @@ struct runtime_work {
     /* What its code takes, calls apart, when every access hits level 1: of ports and front end, and
      * waiting for results. NAN: unknown, then RUNTIME_OVERLAP takes it from operations. */
     double throughput_cycles, latency_cycles;
+    double named_calls, named_cycles; /* of operations[PSNAP_OP_FP_MATH] those whose function is
+                                         known, and what these take */
     double hidden; /* the share of dependent accesses' latency in which others are under way */
     /* Of RUNTIME_OVERLAP: branches that the core expected to go another way, cycles that these wait
      * for more than for a hit of level 1 (or less, then below 0), and pages that are touched first.

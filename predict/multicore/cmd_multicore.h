@@ -61,6 +61,7 @@ struct multicore {
     bool has_sync;                          /* run times have what OpenMP takes itself */
     bool by_loops;                          /* run times are of loops, not of sections as wholes */
     struct mca_loops mca;                   /* with `assembly` */
+    uint32_t loop_count;                    /* of the program */
     double *weights; /* [section * loops + loop]: which share of a loop the section has */
     struct tasks tasks;
     struct multicore_run runs[MULTICORE_RUNS_MAX];

@@ -2,12 +2,14 @@
 /*
  * Run times of sections from those of loops: what psnap predict runtime makes of a loop
  * (predict/amm/runtime.c has the equations), with the hit rates that the loop's references have on
- * so many cores. A section takes of each loop's time its share of the loop, and of that the part
- * that its busiest core has of the section's accesses:
+ * so many cores. A section takes of each loop's time its share of the loop, which is that of the
+ * loop's function, and of that the part that its busiest core has of the section's accesses:
  *
  *     T(section) = busiest / accesses * sum over loops of weight(section, loop) T(loop)
  *
- * One core keeps `effective_bytes` of a level that many share: so many cores keep as much each.
+ * T(loop) is of the accesses that the sequential run makes in it, so that busiest / accesses is 1
+ * where every core does all of them. One core keeps `effective_bytes` of a level that many share;
+ * n of these cores keep n times that.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,6 +40,47 @@ static double hit_rate(const void *context, uint32_t ref, uint32_t l)
         return pass_sets(rates->pass, level, PSNAP_VIEW_REF, ref);
     }
     return pass_sdcm(rates->pass, level, bytes / level->line_bytes, PSNAP_VIEW_REF, ref);
+}
+
+/* Of each loop, what the sequential run has of its accesses in proportion to what all cores make;
+ * 1 of what is in no loop. The caller frees it; NULL: out of memory. */
+static double *factors_of(const struct measure *measure, const struct pass *pass)
+{
+    const struct psnap_program *program = measure->program;
+    const uint32_t loops = program->loop_count;
+    double *factors = calloc((size_t)loops + 1, sizeof *factors);
+    double *made = calloc((size_t)loops + 1, sizeof *made);
+    size_t count;
+    const struct psnap_section *sections = psnap_mimic_sections(pass->mimic, &count);
+
+    if (factors && made) {
+        for (size_t s = 0; s < count; s++)
+            for (uint32_t l = 0; l < sections[s].loop_count && l < loops; l++)
+                factors[l] += (double)sections[s].loop_accesses[l];
+        for (uint32_t ref = 0; ref < program->ref_count; ref++)
+            if (program->refs[ref].loop < loops)
+                made[program->refs[ref].loop] += measure->accesses[ref];
+        for (uint32_t l = 0; l <= loops; l++)
+            factors[l] = made[l] > 0 ? factors[l] / made[l] : 1;
+    }
+    if (!made) {
+        free(factors);
+        factors = NULL;
+    }
+    free(made);
+    return factors;
+}
+
+static enum psnap_status scale(struct measure *measure, const struct pass *pass,
+                               struct psnap_error *error)
+{
+    double *factors = factors_of(measure, pass);
+
+    if (!factors)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for run times");
+    measure_scale(measure, factors);
+    free(factors);
+    return PSNAP_OK;
 }
 
 static void add_seconds(struct runtime_seconds *sum, const struct runtime_seconds *more,
@@ -101,6 +144,8 @@ enum psnap_status multicore_time_loops(struct multicore *study, const struct pas
     struct target target = {0};
     enum psnap_status status = measure_take(&measure, pass->loops, pass->profile, error);
 
+    if (!status)
+        status = scale(&measure, pass, error);
     if (!status)
         status = target_same(&target, &measure, error);
     if (!status && study->assembly->count && !study->mca.cycles)

@@ -108,6 +108,18 @@ static bool has_operations(const struct tasks *tasks)
     return false;
 }
 
+/* Whether a further pass had the program and the sections of the first one. */
+static bool is_same(const struct multicore *study, const struct psnap_program *program,
+                    const struct psnap_section *sections, size_t count)
+{
+    bool same = count == study->tasks.count && program->loop_count == study->loop_count;
+
+    for (size_t s = 0; s < count && same; s++)
+        same = !strcmp(sections[s].id, study->tasks.tasks[s].id) &&
+               sections[s].accesses == study->tasks.tasks[s].accesses;
+    return same;
+}
+
 static enum psnap_status take_tasks(struct multicore *study, const struct pass *pass,
                                     struct psnap_error *error)
 {
@@ -139,12 +151,16 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
         study->weights = multicore_share(&study->tasks, program, pass->profile, sections);
         if (!study->weights)
             return no_memory(error);
+        study->loop_count = program->loop_count;
         if (study->has_time && !has_operations(&study->tasks))
             return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                    "'%s' does not say what its blocks compute, which T_cpu is made "
                                    "of: record all of a run; --no-time predicts hit rates alone",
                                    study->path);
     }
+    if (!is_same(study, program, sections, count))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "'%s' changed while it was read",
+                               study->path);
     for (uint32_t s = 0; s < count; s++)
         if (!add_run(&study->tasks.tasks[s], pass, &sections[s], s))
             return no_memory(error);

@@ -333,6 +333,36 @@ expect 1 "$PSNAP" predict multicore cut.pst -m machine.yaml --cores 1,2
 has err "'cut.pst' does not say what its blocks compute"
 "$PSNAP" predict multicore cut.pst -m machine.yaml --cores 2 --no-time > table 2> err
 
+# What every core does for itself takes as long on many, or less where they have its lines together
+cat > copies.c << 'END'
+#include <stdlib.h>
+static double work(double *a, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[(long)i * 7919 % n];
+    return sum;
+}
+int main(void)
+{
+    enum { N = 20000 };
+    double *a = calloc(N, sizeof *a), sum = work(a, N);
+#pragma omp parallel reduction(+ : sum)
+    sum += work(a, N);
+    return sum > 0;
+}
+END
+"$PSNAP" cc --psnap-openmp -fopenmp -O1 -fno-inline copies.c -o copies
+OMP_NUM_THREADS=1 "$PSNAP" record --no-profile --trace copies.pst -- ./copies
+"$PSNAP" predict multicore copies.pst -m machine.yaml --cores 1,4 --json > json.copies
+python3 - << 'END'
+import json
+one, four = (row["sections"] for row in json.load(open("json.copies"))["rows"])
+for a, b in zip(one, four):
+    assert abs(b["t_cpu_seconds"] / a["t_cpu_seconds"] - 1) < 0.01, (a, b)
+    assert b["t_mem_seconds"] < 1.05 * a["t_mem_seconds"], (a, b)
+END
+
 # Code: additions that wait for each other, 3 cycles each, half of them while the loop's next entry
 # is under way, rather than units
 if command -v clang-19 llvm-mca-19 > out; then

@@ -52,7 +52,7 @@ static void read_text(struct asm_code *code, const char *text)
     struct psnap_error error;
 
     assert_non_null(file);
-    assert_int_equal(asm_read(code, file, "f.s", &error), PSNAP_OK);
+    assert_int_equal(asm_read(code, file, "f.s", 4, &error), PSNAP_OK);
     fclose(file);
 }
 
@@ -94,24 +94,80 @@ static void loops(void **state)
 {
     for (uint64_t often = 4; often < 6; often++) {
         struct psnap_program *program = make_program(often);
+        uint16_t calls[4 * PSNAP_MATH_FUNCTION_COUNT] = {0};
         struct asm_text texts[3] = {{0}};
         struct asm_code code = {0};
         struct psnap_error error;
 
         read_text(&code, labelled);
-        assert_int_equal(asm_add_loops(&code, program, texts, &error), PSNAP_OK);
+        assert_int_equal(asm_add_loops(&code, program, texts, calls, &error), PSNAP_OK);
         assert_null(texts[0].code);
         assert_null(texts[1].code); /* no loop */
         assert_string_equal(texts[2].code,
                             often < 5 ? HEADER : HEADER "addq\t%r8, %rax\njmp\t.LBB0_1\n");
+        for (int i = 0; i < 4 * PSNAP_MATH_FUNCTION_COUNT; i++)
+            assert_int_equal(calls[i], i == 3 * PSNAP_MATH_FUNCTION_COUNT + PSNAP_MATH_EXP);
+        assert_int_equal(asm_add_loops(&code, program, texts, calls, &error), PSNAP_ERROR_VALUE);
+        assert_non_null(strstr(error.message, "given before"));
         free(texts[2].code);
         program->blocks[2].src_line++;
-        assert_int_equal(asm_add_loops(&code, program, texts, &error), PSNAP_ERROR_VALUE);
+        assert_int_equal(asm_add_loops(&code, program, texts, calls, &error), PSNAP_ERROR_VALUE);
         assert_non_null(strstr(error.message, "another one"));
         asm_release(&code);
         psnap_program_free(program);
     }
     (void)state;
+}
+
+/* Two sources of the same shape: their names say which it is, or nothing does. */
+static void twins(void **state)
+{
+    static const char text[] = "\t.file\t\"folder\" \"g.c\"\n\t# psnap blocks\nf:\n"
+                               "\t.loc\t0 1 32771\n\tincq\t%rcx\n\tjmp\t*log@GOTPCREL(%rip)\n";
+    const char *const files[] = {"a/f.c", "a/g.c"};
+
+    (void)state;
+    for (uint32_t known = 0; known < 2; known++) {
+        struct psnap_program *program = psnap_program_new();
+        uint16_t calls[2 * PSNAP_MATH_FUNCTION_COUNT] = {0};
+        struct asm_text texts[2] = {{0}};
+        struct asm_code code = {0};
+        struct psnap_error error;
+
+        for (uint32_t i = 0; i < 2; i++) {
+            psnap_program_add_loop(program, &(struct psnap_loop){"f", "f", "f", files[i & known], 3,
+                                                                 1, PSNAP_NONE, i, PSNAP_NONE});
+            psnap_program_add_block(program, &(struct psnap_block){.loop = i, .src_line = 3});
+        }
+        read_text(&code, text);
+        assert_string_equal(code.file, "g.c");
+        assert_int_equal(asm_add_loops(&code, program, texts, calls, &error),
+                         known ? PSNAP_OK : PSNAP_ERROR_VALUE);
+        assert_null(texts[0].code);
+        if (known)
+            assert_string_equal(texts[1].code, "incq\t%rcx\njmp\t*log@GOTPCREL(%rip)\n");
+        else
+            assert_non_null(strstr(error.message, "2 parts of the program have blocks like these"));
+        assert_int_equal(calls[PSNAP_MATH_FUNCTION_COUNT + PSNAP_MATH_LOG], known);
+        free(texts[1].code);
+        asm_release(&code);
+        psnap_program_free(program);
+    }
+}
+
+/* More blocks than the program has: no memory is taken for them. */
+static void too_many_blocks(void **state)
+{
+    static const char text[] = "\t# psnap blocks\nf:\n\t.loc\t0 5 32771\n\tincq\t%rcx\n";
+    struct asm_code code = {0};
+    struct psnap_error error;
+    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+
+    (void)state;
+    assert_int_equal(asm_read(&code, file, "f.s", 4, &error), PSNAP_ERROR_VALUE);
+    assert_int_equal(code.block_count, 0);
+    fclose(file);
+    asm_release(&code);
 }
 
 static void no_lines(void **state)
@@ -122,7 +178,7 @@ static void no_lines(void **state)
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 
     (void)state;
-    assert_int_equal(asm_read(&code, file, "f.s", &error), PSNAP_ERROR_SYNTAX);
+    assert_int_equal(asm_read(&code, file, "f.s", 4, &error), PSNAP_ERROR_SYNTAX);
     assert_non_null(strstr(error.message, "--psnap-blocks"));
     fclose(file);
     asm_release(&code);
@@ -139,6 +195,8 @@ static void divisions(void **state)
                       "%xmm7\ndivss\t%xmm0, %xmm1\nidivl\t%ecx\ndivq\t%rcx\nsqrtps\t%xmm0, %xmm0");
     assert_int_equal(count.divisions, 4);
     assert_int_equal(count.roots, 5);
+    count = asm_divisions("vdivpd\t%zmm1, %zmm0, %zmm2 {%k1} {z}\n");
+    assert_int_equal(count.divisions, 4);
     count = asm_divisions("");
     assert_int_equal(count.divisions + count.roots, 0);
 }
@@ -215,6 +273,11 @@ static void stored(void **state)
                    "movsd\t%xmm0, (%rax,%rcx,8)\nincq\t%rcx\n",
                    1);
     /* what is spilled, and a sum in a place that has a name */
+    assert_latency("movsd\ta-8(,%rcx,8), %xmm0\nmulsd\t%xmm1, %xmm0\n"
+                   "movsd\t%xmm0, a(,%rcx,8)\nincq\t%rcx\n",
+                   16);
+    assert_latency("subq\t$-9223372036854775808, %rax\n", 1);
+    assert_latency("btq\t%rcx, %rax\npushq\t%rdx\n", 0);
     assert_latency("movq\t%rcx, 8(%rsp)\nmovq\t8(%rsp), %rdx\nleaq\t1(%rdx), %rcx\n", 14);
     assert_latency("addq\t$1, count(%rip)\naddq\t$1, count+8(%rip)\n", 14);
     /* rows of %rsi bytes, and a factor: the same place, and the next one */
@@ -234,6 +297,8 @@ static void decisions(void **state)
                     "ucomisd\t%xmm1, %xmm0\njbe\t.LBB0_2\ncmpq\t%rcx, %rdx\njne\t.LBB0_1\n",
                     27);
     assert_decision("cmpl\t$3, (%rax)\nje\t.LBB0_2\naddsd\t%xmm0, %xmm0\njmp\t.LBB0_1\n", 14);
+    assert_decision("addpd\t%xmm0, %xmm1\nptest\t%xmm1, %xmm1\njb\t.LBB0_1\n", 3);
+    assert_decision("kortestw\t%k0, %k0\njb\t.LBB0_1\n", 1);
     assert_decision("addsd\t%xmm0, %xmm0\n", 0);
     /* sums of doubles between a comparison and its jump leave the flags alone, as a move does */
     assert_decision("cmpq\t%rcx, %rdx\nmulsd\t%xmm1, %xmm0\naddsd\t%xmm0, %xmm1\n"
@@ -271,9 +336,10 @@ static void waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops),     cmocka_unit_test(blocks),    cmocka_unit_test(no_lines),
-        cmocka_unit_test(divisions), cmocka_unit_test(latencies), cmocka_unit_test(stored),
-        cmocka_unit_test(decisions), cmocka_unit_test(waits),
+        cmocka_unit_test(loops),     cmocka_unit_test(blocks),          cmocka_unit_test(no_lines),
+        cmocka_unit_test(twins),     cmocka_unit_test(too_many_blocks), cmocka_unit_test(divisions),
+        cmocka_unit_test(latencies), cmocka_unit_test(stored),          cmocka_unit_test(decisions),
+        cmocka_unit_test(waits),
     };
 
     return cmocka_run_group_tests_name("amm_asm", tests, NULL, NULL);

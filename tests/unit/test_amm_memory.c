@@ -16,9 +16,10 @@ static struct psnap_program *program;
 static struct psnap_access accesses[ACCESSES];
 
 static const char assembly[] = "# psnap blocks\n"
+                               "\t.file\t\"a.c\"\n"
                                "f:\n"
                                ".LBB0_1: # =>This Inner Loop Header: Depth=1\n"
-                               "\t.loc 1 1 32768\n"
+                               "\t.loc 1 1 32769\n"
                                "\tdecq\t%rax\n"
                                "\tjne\t.LBB0_1\n";
 
@@ -78,13 +79,15 @@ static enum psnap_status solve(struct psnap_error *error)
 
 static enum psnap_status read_assembly(struct psnap_error *error)
 {
+    uint16_t calls[8 * PSNAP_MATH_FUNCTION_COUNT];
     struct asm_text loops[8] = {{0}};
     struct asm_code code = {0};
     FILE *file = fmemopen((void *)(uintptr_t)assembly, strlen(assembly), "r");
-    enum psnap_status status = file ? asm_read(&code, file, "a.s", error) : no_memory(error);
+    enum psnap_status status =
+        file ? asm_read(&code, file, "a.s", program->block_count, error) : no_memory(error);
 
     if (!status)
-        status = asm_add_loops(&code, program, loops, error);
+        status = asm_add_loops(&code, program, loops, calls, error);
     for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++)
         free(loops[i].code);
     if (file)
@@ -110,7 +113,7 @@ int main(void)
     psnap_program_add_loop(program,
                            &(struct psnap_loop){"f", "f", "f", "a.c", 2, 1, PSNAP_NONE, 0, 1});
     for (uint32_t i = 0; i < BLOCKS; i++) {
-        psnap_program_add_block(program, &(struct psnap_block){.executions = 3});
+        psnap_program_add_block(program, &(struct psnap_block){.executions = 3, .src_line = i == 0});
         psnap_program_add_ref(program, &(struct psnap_ref){.block = i, .size = 8});
     }
     for (uint32_t i = 0; i < ACCESSES; i++)

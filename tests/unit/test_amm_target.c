@@ -232,7 +232,7 @@ static void grown(void **state)
     psnap_program_add_block(small[0].program, &(struct psnap_block){0});
     assert_int_equal(target_grown(&target, measures, sizes, 4, 500, true, &error),
                      PSNAP_ERROR_VALUE);
-    assert_non_null(strstr(error.message, "another program"));
+    assert_non_null(strstr(error.message, "two programs"));
     for (int i = 0; i < 4; i++)
         release(&small[i]);
 }

@@ -249,7 +249,8 @@ static void files_read_every_key(void **state)
             " first_touch_cycles: 900}\n"
             "  mispredict_cycles: 15.5\n"
             "  operations: {fp_div: {latency_cycles: 13, throughput_cycles: 4}}\n"
-            "  parallel: {alone_cycles: 700, section_cycles: 5e3, barrier_cycles: 1500}\n",
+            "  parallel: {alone_cycles: 700, section_cycles: 5e3, barrier_cycles: 1500}\n"
+            "  function_cycles: {exp: 12.5, tanh: 60}\n",
             &machine, NULL),
         PSNAP_OK);
     assert_string_equal(machine.name, "full of keys");
@@ -259,6 +260,9 @@ static void files_read_every_key(void **state)
     assert_true(machine.first_touch_cycles == 900 && machine.mispredict_cycles == 15.5);
     assert_true(machine.parallel.alone_cycles == 700 && machine.parallel.section_cycles == 5000);
     assert_true(machine.parallel.barrier_cycles == 1500);
+    assert_true(machine.function_cycles[PSNAP_MATH_EXP] == 12.5);
+    assert_true(machine.function_cycles[PSNAP_MATH_TANH] == 60);
+    assert_true(machine.function_cycles[PSNAP_MATH_LOG] == 0);
     assert_int_equal(machine.level_count, 4);
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
     assert_level(&machine, 1, 3072, 32, 96, 1);

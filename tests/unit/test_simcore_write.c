@@ -46,6 +46,8 @@ static void random_times(struct psnap_rng *rng, struct psnap_machine *machine)
     machine->memory_bandwidth_bytes_per_s = 1e6 * random_figure(rng);
     machine->first_touch_cycles = random_figure(rng);
     machine->mispredict_cycles = random_figure(rng);
+    for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++)
+        machine->function_cycles[i] = random_figure(rng);
     machine->parallel =
         (struct psnap_parallel_cost){random_figure(rng), random_figure(rng), random_figure(rng)};
     for (int i = 0; i < PSNAP_OPERATION_COUNT; i++)
