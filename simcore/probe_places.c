@@ -11,7 +11,7 @@
 
 #include "simcore/memory_limit.h"
 
-#define MEMORY_SETS 4 /* of the largest cache: the working set of memory */
+#define MEMORY_SETS 4 /* of what one core keeps of the largest cache: the working set of memory */
 #define MEMORY_BYTES_MIN ((uint64_t)64 << 20)
 #define MEMORY_BYTES_MAX ((uint64_t)1 << 30)
 #define MEMORY_SHARE 8 /* and at most this part of what we may have */
@@ -25,7 +25,8 @@ struct place {
     double *latency_cycles, *throughput_cycles, *bandwidth_bytes_per_s;
 };
 
-/* MEMORY_SETS times the largest cache, between bounds; 0 when that is not twice the cache. */
+/* MEMORY_SETS times what one core keeps of the largest cache, between bounds; 0 when that is not
+ * twice as much. */
 static uint64_t memory_set_bytes(uint64_t largest)
 {
     const uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -51,10 +51,12 @@ enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_
                                 struct asm_text *loops, uint16_t *calls, struct psnap_error *error);
 
 /* Divisions and square roots of doubles, by how often they take the division unit: once for 16
- * bytes of a register, twice for 32, four times for 64. */
+ * bytes of a register, twice for 32, four times for 64; and divisions of integers. */
 struct asm_divisions {
-    unsigned divisions, roots;
+    unsigned divisions, roots, integers;
 };
+/* Whether a line of code is a division of integers. */
+bool asm_divides_integers(const char *line);
 struct asm_divisions asm_divisions(const char *code);
 
 /* What code waits for, in cycles, by the machine's latencies of operations and of level 1. */

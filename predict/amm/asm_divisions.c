@@ -2,7 +2,7 @@
 /*
  * Divisions and square roots of doubles, AT&T syntax. One unit does them, an instruction after the
  * other: of xmm registers, one lane or two, in the same time, of twice as wide ones in twice the
- * time.
+ * time. Integers have a unit of their own.
  */
 #include <string.h>
 
@@ -32,6 +32,12 @@ static unsigned halves(const char *operands)
     return width;
 }
 
+bool asm_divides_integers(const char *line)
+{
+    line += *line == 'i';
+    return !strncmp(line, "div", 3) && strchr("bwlq", line[3]) && line[4] == '\t';
+}
+
 struct asm_divisions asm_divisions(const char *code)
 {
     struct asm_divisions count = {0};
@@ -40,6 +46,7 @@ struct asm_divisions asm_divisions(const char *code)
         const char *division = behind(line, "div"), *root = behind(line, "sqrt");
         count.divisions += division ? halves(division) : 0;
         count.roots += root ? halves(root) : 0;
+        count.integers += asm_divides_integers(line);
     }
     return count;
 }

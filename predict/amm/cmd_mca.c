@@ -46,11 +46,25 @@ struct region { /* of the report */
     double iterations, operations, width, throughput, entries;
 };
 
+/* Divisions of integers are left out: mca_throughput(). */
+static void write_code(const char *code, FILE *file)
+{
+    for (const char *line = code; *line;) {
+        const size_t length = strcspn(line, "\n") + 1;
+        if (!asm_divides_integers(line))
+            fwrite(line, 1, length, file);
+        line += length;
+    }
+}
+
 static void write_regions(const struct asm_text *loops, uint32_t count, FILE *file)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (loops[i].length)
-            fprintf(file, "# LLVM-MCA-BEGIN %" PRIu32 "\n%s# LLVM-MCA-END\n", i, loops[i].code);
+        if (loops[i].length) {
+            fprintf(file, "# LLVM-MCA-BEGIN %" PRIu32 "\n", i);
+            write_code(loops[i].code, file);
+            fprintf(file, "# LLVM-MCA-END\n");
+        }
 }
 
 /* The number behind a heading; false: the line has another one. */
@@ -105,7 +119,8 @@ double mca_throughput(const struct mca_loops *mca, uint32_t loop,
     if (isnan(mca->cycles[loop].throughput))
         return NAN;
     count = asm_divisions(mca->texts[loop].code);
-    return fmax(mca->cycles[loop].throughput,
+    return fmax(fmax(mca->cycles[loop].throughput,
+                     count.integers * costs[PSNAP_OP_INT_DIV].throughput_cycles),
                 count.divisions * costs[PSNAP_OP_FP_DIV].throughput_cycles +
                     count.roots * costs[PSNAP_OP_FP_SQRT].throughput_cycles);
 }

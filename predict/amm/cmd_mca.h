@@ -38,7 +38,8 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
 /*
  * Cycles of an iteration for the loop's ports, front end and division unit, on a machine with such
  * costs of operations. The last is not llvm-mca's: some of its models (sapphirerapids, LLVM 19)
- * have that unit free again after a cycle. NAN: unknown.
+ * have that unit free again after a cycle, and others have divisions of integers take twice as
+ * long as they do (znver4). NAN: unknown.
  */
 double mca_throughput(const struct mca_loops *mca, uint32_t loop,
                       const struct psnap_machine *machine);

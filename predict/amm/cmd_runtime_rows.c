@@ -63,15 +63,6 @@ static struct runtime_row *new_row(struct runtime_rows *rows)
     return &all[rows->count++];
 }
 
-static void add_seconds(struct runtime_seconds *sum, struct runtime_seconds more)
-{
-    sum->total += more.total;
-    sum->mem += more.mem;
-    sum->cpu += more.cpu;
-    sum->branch += more.branch;
-    sum->touch += more.touch;
-}
-
 static bool has_work(const struct runtime_work *work)
 {
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
@@ -148,8 +139,9 @@ static enum psnap_status add_method(struct runtime_rows *rows, const struct targ
         if (!has_work(&work[i]))
             continue;
         runtime_add(&sums.work[row], &work[i]);
-        add_seconds(&sums.seconds[row],
-                    runtime_predict(settings->machine, &work[i], method, settings->reading));
+        runtime_add_seconds(&sums.seconds[row],
+                            runtime_predict(settings->machine, &work[i], method, settings->reading),
+                            1);
     }
     if (fits && !status && scope == PSNAP_SCOPE_TOTAL && settings->reading.as_published &&
         method != RUNTIME_OVERLAP)

@@ -130,7 +130,7 @@ static void take_spreads(const struct growing *growing, size_t plan, uint32_t re
     }
 }
 
-/* Lines of two rows of data, each of which begins and ends somewhere in a line. */
+/* By how many lines a distance is off because a row of data begins and ends within lines. */
 enum { DISTANCE_ROUNDING = 1 };
 
 /* A value of each spread, which lies `offset` doubles into it, at the wanted size. */

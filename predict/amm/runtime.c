@@ -398,3 +398,12 @@ enum psnap_status runtime_check(const struct psnap_machine *machine,
                            "computer",
                            machine->name, missing.names, more);
 }
+
+void runtime_add_seconds(struct runtime_seconds *sum, struct runtime_seconds more, double share)
+{
+    sum->total += more.total * share;
+    sum->mem += more.mem * share;
+    sum->cpu += more.cpu * share;
+    sum->branch += more.branch * share;
+    sum->touch += more.touch * share;
+}

@@ -65,6 +65,9 @@ struct runtime_seconds {
     double total, mem, cpu, branch, touch;
 };
 
+/* Adds a share of other times. */
+void runtime_add_seconds(struct runtime_seconds *sum, struct runtime_seconds more, double share);
+
 /* All accesses of some work in one: counts and hits add up. */
 struct runtime_accesses runtime_all_accesses(const struct runtime_work *work);
 

@@ -27,7 +27,7 @@ struct place { /* of a thread */
 };
 
 struct block_windows {
-    uint64_t count, sampled;
+    uint64_t count;
 };
 
 struct windows {
@@ -56,7 +56,7 @@ struct windows *windows_new(const struct psnap_program *program, double rate, ui
     windows->program = program;
     windows->seed = seed;
     windows->threshold = rate < 1 ? (uint64_t)ldexp(rate, 64) : UINT64_MAX;
-    windows->few = (uint64_t)ceil(WINDOWS_FEW / rate);
+    windows->few = (uint64_t)ceil(fmin(WINDOWS_FEW / rate, 0x1p62));
     windows->places = calloc(PSNAP_THREADS_MAX, sizeof *windows->places);
     windows->table_size = FIRST_TABLE;
     windows->table = calloc(FIRST_TABLE, sizeof *windows->table);
@@ -177,7 +177,6 @@ static bool begin_window(struct windows *windows, struct place *place, uint16_t 
                             .is_early = of->count < windows->few,
                             .block = block};
     of->count++;
-    of->sampled += place->is_sampled;
     return add_transition(windows, before, block) &&
            (before == PSNAP_NONE || mispredict_add(windows->mispredict, thread, before, block));
 }
@@ -244,13 +243,6 @@ int windows_rows(const struct windows *windows, uint32_t ref, uint32_t rows[2])
 uint64_t windows_count(const struct windows *windows, uint32_t block)
 {
     return block < windows->block_count ? windows->blocks[block].count : 0;
-}
-
-uint64_t windows_sampled(const struct windows *windows, uint32_t block)
-{
-    const uint64_t count = windows_count(windows, block);
-
-    return count <= windows->few ? count : windows->blocks[block].sampled;
 }
 
 uint64_t windows_accesses(const struct windows *windows, uint32_t ref)

@@ -36,9 +36,8 @@ enum psnap_status windows_tag(struct windows *windows, const struct psnap_access
 /* The rows that have a reference's accesses in the sample: `rows` of them, [0] always. */
 int windows_rows(const struct windows *windows, uint32_t ref, uint32_t rows[2]);
 
-/* Windows of a block so far, those in the sample, and the accesses of a reference. */
+/* Windows of a block so far, and the accesses of a reference. */
 uint64_t windows_count(const struct windows *windows, uint32_t block);
-uint64_t windows_sampled(const struct windows *windows, uint32_t block);
 /* How often the block that followed was not the expected one (mispredict.h). */
 uint64_t windows_mispredictions(const struct windows *windows, uint32_t block);
 uint64_t windows_accesses(const struct windows *windows, uint32_t ref);

@@ -39,7 +39,7 @@ static enum psnap_status take_cores(struct multicore *study, const char *text,
         uint64_t cores;
 
         snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), at);
-        if (!psnap_text_u64(word, &cores) || cores < 1 || cores > PSNAP_CORES_MAX)
+        if (length > 15 || !psnap_text_u64(word, &cores) || cores < 1 || cores > PSNAP_CORES_MAX)
             return usage_error(error, "--cores takes numbers from 1 to 256, as in 1,2,4, not '%s'",
                                word);
         for (size_t i = 0; i < study->run_count; i++)

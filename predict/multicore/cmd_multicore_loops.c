@@ -83,16 +83,6 @@ static enum psnap_status scale(struct measure *measure, const struct pass *pass,
     return PSNAP_OK;
 }
 
-static void add_seconds(struct runtime_seconds *sum, const struct runtime_seconds *more,
-                        double share)
-{
-    sum->total += more->total * share;
-    sum->mem += more->mem * share;
-    sum->cpu += more->cpu * share;
-    sum->branch += more->branch * share;
-    sum->touch += more->touch * share;
-}
-
 /* Adds what a loop takes to the sections that it is of; `loop` loops: code in no loop. */
 static void add_loop(const struct multicore *study, const struct multicore_run *run, size_t m,
                      const struct runtime_seconds *seconds, uint32_t loop, uint32_t loops)
@@ -103,8 +93,8 @@ static void add_loop(const struct multicore *study, const struct multicore_run *
         const double weight = loop < loops ? study->weights[s * loops + loop] : s == 0;
 
         if (task->accesses && row->accesses)
-            add_seconds(&row->seconds, seconds,
-                        weight * (double)row->busiest / (double)task->accesses);
+            runtime_add_seconds(&row->seconds, *seconds,
+                                weight * (double)row->busiest / (double)task->accesses);
     }
 }
 

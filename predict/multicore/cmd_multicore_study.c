@@ -277,12 +277,8 @@ static void add_to_total(struct multicore_row *total, const struct multicore_row
         }
     total->accesses += row->accesses;
     total->busiest += row->busiest;
-    total->seconds.mem += row->seconds.mem;
-    total->seconds.cpu += row->seconds.cpu;
-    total->seconds.branch += row->seconds.branch;
-    total->seconds.touch += row->seconds.touch;
     total->sync_seconds += row->sync_seconds;
-    total->seconds.total += row->seconds.total;
+    runtime_add_seconds(&total->seconds, row->seconds, 1);
 }
 
 static enum psnap_status end_run(const struct multicore *study, const struct multicore_run *run,

@@ -195,6 +195,7 @@ static void divisions(void **state)
                       "%xmm7\ndivss\t%xmm0, %xmm1\nidivl\t%ecx\ndivq\t%rcx\nsqrtps\t%xmm0, %xmm0");
     assert_int_equal(count.divisions, 4);
     assert_int_equal(count.roots, 5);
+    assert_int_equal(count.integers, 2);
     count = asm_divisions("vdivpd\t%zmm1, %zmm0, %zmm2 {%k1} {z}\n");
     assert_int_equal(count.divisions, 4);
     count = asm_divisions("");

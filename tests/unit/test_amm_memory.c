@@ -113,7 +113,8 @@ int main(void)
     psnap_program_add_loop(program,
                            &(struct psnap_loop){"f", "f", "f", "a.c", 2, 1, PSNAP_NONE, 0, 1});
     for (uint32_t i = 0; i < BLOCKS; i++) {
-        psnap_program_add_block(program, &(struct psnap_block){.executions = 3, .src_line = i == 0});
+        psnap_program_add_block(program,
+                                &(struct psnap_block){.executions = 3, .src_line = i == 0});
         psnap_program_add_ref(program, &(struct psnap_ref){.block = i, .size = 8});
     }
     for (uint32_t i = 0; i < ACCESSES; i++)
