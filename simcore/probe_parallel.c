@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,7 @@ void survey_parallel(struct survey *survey)
         return;
     child = fork();
     if (child == 0) {
+        setenv("OMP_PROC_BIND", "true", 0); /* else the system may have both on one core at first */
         if (open_library(&library))
             cost = measure(&library, survey->machine, survey->slice);
         _exit(write(ends[1], &cost, sizeof cost) != sizeof cost);

@@ -8,12 +8,14 @@
 #                                    [--jobs N] [--accept]
 #
 # As runtime.sh, by `psnap predict multicore --cores 1,2`: rows are NAME.SIZE.CORES, and speed-ups from
-# one to two cores are compared as well. --accept writes runtime_openmp.csv. Takes half an hour.
+# one to two cores are compared as well. Threads are bound to cores: unbound, Linux may leave both on
+# one for the first 10 ms, a time that programs of a tenth of a second notice. --accept writes runtime_openmp.csv. Takes half an hour.
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
 # shellcheck source=tests/fidelity/runtime_common.sh
 . tests/fidelity/runtime_common.sh "$@"
+export OMP_PROC_BIND=true
 printf '#include <omp.h>\nint main(void) {\n#pragma omp parallel num_threads(2)\nomp_get_num_threads(); }\n' \
     > nothing.c
 "$clang" -O2 -fopenmp -o nothing nothing.c
