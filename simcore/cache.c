@@ -21,7 +21,8 @@ static unsigned log2_exact(uint64_t power_of_two)
 static enum cache_kind kind_of(const struct psnap_cache_level *level, enum cache_kind wanted)
 {
     const bool power_of_two = (level->sets & (level->sets - 1)) == 0;
-    const bool plain = level->replacement == PSNAP_REPLACE_LRU && !level->prefetch.entries &&
+    const bool plain = level->replacement == PSNAP_REPLACE_LRU &&
+                       level->index == PSNAP_INDEX_MODULO && !level->prefetch.entries &&
                        wanted != CACHE_GENERAL;
 
     if (wanted == CACHE_LISTED || level->ways > CACHE_FLAT_WAYS_MAX ||
@@ -44,12 +45,19 @@ bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint
         .set_mask = level->sets - 1,
         .ways = (uint32_t)level->ways,
         .replacement = level->replacement,
+        .index = level->index,
+        .set_bits = level->index == PSNAP_INDEX_XOR ? log2_exact(level->sets) : 0,
         .tree_words = (uint32_t)((level->ways + 63) / 64),
     };
     psnap_rng_init_stream(&cache->rng, level->seed, index);
     if (level->replacement == PSNAP_REPLACE_PLRU) {
         cache->trees = calloc(level->sets * cache->tree_words, sizeof *cache->trees);
         if (!cache->trees)
+            return false;
+    }
+    if (level->replacement == PSNAP_REPLACE_SRRIP) {
+        cache->ages = calloc(level->sets * level->ways, sizeof *cache->ages);
+        if (!cache->ages)
             return false;
     }
     if (cache->kind == CACHE_LISTED)
@@ -62,6 +70,7 @@ void cache_release(struct cache *cache)
 {
     free(cache->words);
     free(cache->trees);
+    free(cache->ages);
     free(cache->nodes);
     free(cache->buckets);
     free(cache->lists);

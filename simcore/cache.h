@@ -14,8 +14,8 @@
  *           hash table. Constant cost for any associativity, and no flags
  *           inside addresses, so lines may be 1 or 2 bytes long.
  *
- * Under LRU an index within a set is a rank of recency; under the other policies
- * lines stay in the way that they came into, and a policy names a way (cache_ways.h).
+ * Under LRU and FIFO an index within a set is a rank, of recency or of arrival; under the other
+ * policies lines stay in the way that they came into, and a policy names a way (cache_ways.h).
  *
  * A line that a prefetcher brought in is marked until it is touched or evicted.
  *
@@ -78,6 +78,9 @@ struct cache {
     struct cache_list *lists; /* per set */
     /* general and listed: */
     enum psnap_replacement replacement;
+    enum psnap_set_index index;
+    unsigned set_bits;                     /* of PSNAP_INDEX_XOR */
+    uint8_t *ages;                         /* SRRIP: by set and way */
     uint64_t *trees;                       /* pseudo-LRU: tree_words per set */
     uint32_t tree_words;                   /* of 64 nodes each */
     uint32_t marks_touched, marks_evicted; /* marked lines since somebody set these to zero */
@@ -136,6 +139,25 @@ static inline uint64_t *cache_set(const struct cache *cache, enum cache_kind kin
     const uint64_t set = kind == CACHE_FLAT ? line & cache->set_mask : line % cache->sets;
 
     return cache->words + set * cache->ways;
+}
+
+/* Whether a set's order is that of a queue, from which the last one leaves. */
+static inline bool cache_is_queue(const struct cache *cache)
+{
+    return cache->replacement == PSNAP_REPLACE_LRU || cache->replacement == PSNAP_REPLACE_FIFO;
+}
+
+/* The set of a line, of a general or listed cache. */
+static inline uint64_t cache_index(const struct cache *cache, uint64_t line)
+{
+    uint64_t folded = 0;
+
+    if (cache->index == PSNAP_INDEX_XOR) {
+        for (; line && cache->set_bits; line >>= cache->set_bits)
+            folded ^= line;
+        return folded & cache->set_mask;
+    }
+    return cache->sets & cache->set_mask ? line % cache->sets : line & cache->set_mask;
 }
 
 /* Tells the host that the set of `address` will be wanted; of a flat or general cache. It is

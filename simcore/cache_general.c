@@ -2,18 +2,13 @@
 /*
  * The general representation of a cache: sets of words as in a flat one, for
  * every replacement policy, and with marks on lines that were prefetched. Under
- * LRU words are in order of recency, as in a flat cache; under the other
- * policies they stay in their ways. An empty way is filled before any is
+ * LRU words are in order of recency, as in a flat cache, under FIFO in that of
+ * arrival; under the other policies they stay in their ways. An empty way is filled before any is
  * replaced, the lowest first.
  */
 #include "simcore/cache_ways.h"
 
 #define FLAGS (CACHE_DIRTY | CACHE_VALID | CACHE_MARKED)
-
-static uint64_t set_index(const struct cache *cache, uint64_t line)
-{
-    return cache->sets & cache->set_mask ? line % cache->sets : line & cache->set_mask;
-}
 
 static uint64_t word_of(const struct cache *cache, uint64_t line)
 {
@@ -57,7 +52,7 @@ static uint32_t claim(struct cache *cache, uint64_t index, const uint64_t *set)
 {
     uint32_t way = cache->ways - 1;
 
-    if (cache->replacement == PSNAP_REPLACE_LRU)
+    if (cache_is_queue(cache))
         return way;
     if (set[way])
         return cache_victim_way(cache, index);
@@ -72,11 +67,11 @@ static enum cache_touch bring_in(struct cache *cache, uint64_t index, uint64_t *
     const uint32_t way = claim(cache, index, set);
     const uint64_t old = set[way];
 
-    if (cache->replacement == PSNAP_REPLACE_LRU) {
+    if (cache_is_queue(cache)) {
         to_front(set, way, word);
     } else {
         set[way] = word;
-        cache_use_way(cache, index, way);
+        cache_use_way(cache, index, way, true);
     }
     cache->marks_evicted += (old & CACHE_MARKED) != 0;
     *victim = old & ~FLAGS;
@@ -86,7 +81,7 @@ static enum cache_touch bring_in(struct cache *cache, uint64_t index, uint64_t *
 enum cache_touch cache_general_touch(struct cache *cache, uint64_t line, bool dirty,
                                      uint64_t *victim)
 {
-    const uint64_t index = set_index(cache, line), word = word_of(cache, line);
+    const uint64_t index = cache_index(cache, line), word = word_of(cache, line);
     uint64_t *set = cache->words + index * cache->ways;
     const uint32_t way = find(set, cache->ways, word);
     uint64_t found;
@@ -100,14 +95,14 @@ enum cache_touch cache_general_touch(struct cache *cache, uint64_t line, bool di
         to_front(set, way, found);
     } else {
         set[way] = found;
-        cache_use_way(cache, index, way);
+        cache_use_way(cache, index, way, false);
     }
     return CACHE_HIT;
 }
 
 enum cache_touch cache_general_fetch_ahead(struct cache *cache, uint64_t line, uint64_t *victim)
 {
-    const uint64_t index = set_index(cache, line), word = word_of(cache, line);
+    const uint64_t index = cache_index(cache, line), word = word_of(cache, line);
     uint64_t *set = cache->words + index * cache->ways;
 
     if (find(set, cache->ways, word) < cache->ways)
@@ -117,7 +112,7 @@ enum cache_touch cache_general_fetch_ahead(struct cache *cache, uint64_t line, u
 
 bool cache_general_mark_dirty(struct cache *cache, uint64_t line)
 {
-    uint64_t *set = cache->words + set_index(cache, line) * cache->ways;
+    uint64_t *set = cache->words + cache_index(cache, line) * cache->ways;
     const uint32_t way = find(set, cache->ways, word_of(cache, line));
 
     if (way < cache->ways)

@@ -2,10 +2,10 @@
 /*
  * The listed representation of a cache: nodes are lines, one hash table over
  * all of them finds a line, one list per set keeps them in order of recency
- * under LRU. Nodes are handed out once each and then recycled: a full set gives
- * its oldest node to the line that comes in. Under the other policies there are
- * no lists: node 1 + set * ways + way is that way. Line numbers are spread over the buckets by a
- * Fibonacci hash (Knuth, The Art of Computer Programming, vol. 3, 6.4).
+ * under LRU, of arrival under FIFO. Nodes are handed out once each and then recycled: a full set
+ * gives its oldest node to the line that comes in. Under the other policies there are no lists:
+ * node 1 + set * ways + way is that way. Line numbers are spread over the buckets by a Fibonacci
+ * hash (Knuth, The Art of Computer Programming, vol. 3, 6.4).
  */
 #include "simcore/cache_ways.h"
 
@@ -78,7 +78,7 @@ static void list_push(struct cache *cache, struct cache_list *list, uint32_t ind
 /* A node for a line that comes in: a fresh one, or that of a line of a full set that makes room. */
 static uint32_t claim(struct cache *cache, uint64_t set, enum cache_touch *touch, uint64_t *victim)
 {
-    const bool lru = cache->replacement == PSNAP_REPLACE_LRU;
+    const bool is_queue = cache_is_queue(cache);
     const uint32_t first = (uint32_t)(1 + set * cache->ways);
     struct cache_list *list = &cache->lists[set];
     uint32_t index;
@@ -86,32 +86,32 @@ static uint32_t claim(struct cache *cache, uint64_t set, enum cache_touch *touch
     *touch = CACHE_MISS;
     if (list->used < cache->ways) {
         index = first + list->used++;
-        return lru ? cache->node_count++ : index; /* side by side those that come together */
+        return is_queue ? cache->node_count++ : index; /* side by side those that come together */
     }
-    index = lru ? list->oldest : first + cache_victim_way(cache, set);
+    index = is_queue ? list->oldest : first + cache_victim_way(cache, set);
     if (cache->nodes[index].dirty)
         *touch = CACHE_MISS_DIRTY;
     *victim = cache->nodes[index].line << cache->line_shift;
     cache->marks_evicted += cache->nodes[index].marked;
-    if (lru)
+    if (is_queue)
         list_remove(cache, list, index);
     hash_remove(cache, index);
     return index;
 }
 
-/* A node becomes the newest of its set; under LRU it is in no list. */
-static void use(struct cache *cache, uint64_t set, uint32_t index)
+/* A node becomes the newest of its set: a line came into it, or it was used and is in no list. */
+static void use(struct cache *cache, uint64_t set, uint32_t index, bool is_new)
 {
-    if (cache->replacement == PSNAP_REPLACE_LRU)
+    if (cache_is_queue(cache))
         list_push(cache, &cache->lists[set], index);
     else
-        cache_use_way(cache, set, (uint32_t)(index - 1 - set * cache->ways));
+        cache_use_way(cache, set, (uint32_t)(index - 1 - set * cache->ways), is_new);
 }
 
 static enum cache_touch bring_in(struct cache *cache, uint64_t line, bool dirty, bool marked,
                                  uint64_t *victim)
 {
-    const uint64_t set = line % cache->sets;
+    const uint64_t set = cache_index(cache, line);
     enum cache_touch touch;
     const uint32_t index = claim(cache, set, &touch, victim);
 
@@ -119,14 +119,14 @@ static enum cache_touch bring_in(struct cache *cache, uint64_t line, bool dirty,
     cache->nodes[index].dirty = dirty;
     cache->nodes[index].marked = marked;
     hash_insert(cache, index);
-    use(cache, set, index);
+    use(cache, set, index, true);
     return touch;
 }
 
 enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dirty,
                                     uint64_t *victim)
 {
-    const uint64_t set = line % cache->sets;
+    const uint64_t set = cache_index(cache, line);
     struct cache_list *list = &cache->lists[set];
     uint32_t index = list->newest;
 
@@ -136,7 +136,8 @@ enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dir
             return bring_in(cache, line, dirty, false, victim);
         if (cache->replacement == PSNAP_REPLACE_LRU)
             list_remove(cache, list, index);
-        use(cache, set, index);
+        if (cache->replacement != PSNAP_REPLACE_FIFO)
+            use(cache, set, index, false);
     }
     cache->nodes[index].dirty |= dirty;
     cache->marks_touched += cache->nodes[index].marked;

@@ -79,6 +79,8 @@ static void print_policy(const struct psnap_cache_level *level)
 
     if (level->replacement != PSNAP_REPLACE_LRU)
         printf(", %s", psnap_replacement_name(level->replacement));
+    if (level->index != PSNAP_INDEX_MODULO)
+        printf(", index %s", psnap_set_index_name(level->index));
     if (level->replacement == PSNAP_REPLACE_RANDOM)
         printf(" (seed %" PRIu64 ")", level->seed);
     if (prefetch->entries)
@@ -186,6 +188,8 @@ static void json_policy(struct psnap_json *json, const struct psnap_cache_level 
 {
     if (level->replacement != PSNAP_REPLACE_LRU)
         psnap_json_text(json, "replacement", psnap_replacement_name(level->replacement));
+    if (level->index != PSNAP_INDEX_MODULO)
+        psnap_json_text(json, "index", psnap_set_index_name(level->index));
     if (level->replacement == PSNAP_REPLACE_RANDOM)
         psnap_json_u64(json, "seed", level->seed);
     if (!level->prefetch.entries)

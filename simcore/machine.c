@@ -14,11 +14,28 @@
 
 #include "formats/base/text.h"
 
-static const char *const replacement_names[PSNAP_REPLACE_COUNT] = {"lru", "plru", "random"};
+static const char *const replacement_names[PSNAP_REPLACE_COUNT] = {"lru", "plru", "random", "fifo",
+                                                                   "srrip"};
+static const char *const index_names[PSNAP_INDEX_COUNT] = {"modulo", "xor"};
 
 const char *psnap_replacement_name(enum psnap_replacement replacement)
 {
     return replacement_names[replacement];
+}
+
+const char *psnap_set_index_name(enum psnap_set_index index)
+{
+    return index_names[index];
+}
+
+bool machine_index_parse(const char *text, enum psnap_set_index *index)
+{
+    for (int i = 0; i < PSNAP_INDEX_COUNT; i++)
+        if (!strcmp(text, index_names[i])) {
+            *index = (enum psnap_set_index)i;
+            return true;
+        }
+    return false;
 }
 
 bool machine_replacement_parse(const char *text, enum psnap_replacement *replacement)
@@ -92,10 +109,20 @@ static enum psnap_status check_policy(const struct psnap_cache_level *level,
 
     fault->field = MACHINE_REPLACEMENT;
     if ((unsigned)level->replacement >= PSNAP_REPLACE_COUNT)
-        return psnap_error_set(error, PSNAP_ERROR_VALUE, "replacement is lru, plru or random");
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "replacement is lru, plru, random, fifo or srrip");
     if (level->replacement == PSNAP_REPLACE_PLRU && !is_power_of_two(level->ways))
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "plru needs a power of two of ways, not %" PRIu64, level->ways);
+    if (level->replacement == PSNAP_REPLACE_SRRIP && level->ways > PSNAP_SRRIP_WAYS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "srrip has at most %d ways, not %" PRIu64,
+                               PSNAP_SRRIP_WAYS_MAX, level->ways);
+    fault->field = MACHINE_INDEX;
+    if ((unsigned)level->index >= PSNAP_INDEX_COUNT)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "index is modulo or xor");
+    if (level->index == PSNAP_INDEX_XOR && !is_power_of_two(level->sets))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "index xor needs a power of two of sets, not %" PRIu64, level->sets);
     fault->field = MACHINE_SEED;
     if (level->seed && level->replacement != PSNAP_REPLACE_RANDOM)
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "a seed is for random replacement, not %s",
@@ -275,7 +302,7 @@ static enum psnap_status inline_level(struct inline_reader *reader, struct psnap
         reader->at++;
         if (!inline_field(reader, field) || !machine_replacement_parse(field, &level->replacement))
             return inline_fail(reader, starts[MACHINE_REPLACEMENT], index,
-                               "expected lru, plru or random");
+                               "expected lru, plru, random, fifo or srrip");
     }
     if (check_level(level, &fault, &cause) != PSNAP_OK)
         return inline_fail(reader, starts[fault.field], index, cause.message);

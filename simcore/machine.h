@@ -13,6 +13,7 @@ enum machine_field {
     MACHINE_LINE_BYTES,
     MACHINE_WAYS,
     MACHINE_REPLACEMENT,
+    MACHINE_INDEX,
     MACHINE_SEED,
     MACHINE_PREFETCH,
     MACHINE_LEVELS, /* their number */
@@ -27,8 +28,9 @@ struct machine_fault {
     uint32_t level; /* from 0, of the caches or the TLB; unless field is the number of levels */
 };
 
-/* The policy of that name. */
+/* The policy, and the hash of sets, of that name. */
 bool machine_replacement_parse(const char *text, enum psnap_replacement *replacement);
+bool machine_index_parse(const char *text, enum psnap_set_index *index);
 
 /* The names of operations' kinds, by enum psnap_operation; NULL ends them. */
 extern const char *const machine_operation_names[PSNAP_OPERATION_COUNT + 1];

@@ -106,7 +106,8 @@ static enum psnap_status read_replacement(const struct reader *reader,
         status = psnap_yaml_text(reader->doc, node, &text, reader->error);
     if (status == PSNAP_OK && node && !machine_replacement_parse(text, &level->replacement))
         return psnap_yaml_fail(reader->doc, node, reader->error, PSNAP_ERROR_VALUE,
-                               "replacement is lru, plru or random, not '%.100s'", text);
+                               "replacement is lru, plru, random, fifo or srrip, not '%.100s'",
+                               text);
     if (status != PSNAP_OK || !seed)
         return status;
     if (level->replacement != PSNAP_REPLACE_RANDOM) /* a seed of 0 would pass for none later on */
@@ -114,6 +115,21 @@ static enum psnap_status read_replacement(const struct reader *reader,
                                "a seed is for random replacement, not %s",
                                psnap_replacement_name(level->replacement));
     return psnap_yaml_u64(reader->doc, seed, 0, UINT64_MAX, &level->seed, reader->error);
+}
+
+static enum psnap_status read_index(const struct reader *reader, const struct psnap_yaml_node *map,
+                                    enum psnap_set_index *index)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "index");
+    const char *text;
+    enum psnap_status status = PSNAP_OK;
+
+    if (node)
+        status = psnap_yaml_text(reader->doc, node, &text, reader->error);
+    if (status == PSNAP_OK && node && !machine_index_parse(text, index))
+        return psnap_yaml_fail(reader->doc, node, reader->error, PSNAP_ERROR_VALUE,
+                               "index is modulo or xor, not '%.100s'", text);
+    return status;
 }
 
 static enum psnap_status read_prefetch(const struct reader *reader,
@@ -166,6 +182,7 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
                                        "line_bytes",
                                        "ways",
                                        "replacement",
+                                       "index",
                                        "seed",
                                        "prefetch",
                                        "latency_cycles",
@@ -187,6 +204,8 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
         status = read_ways(reader, node, level);
     if (status == PSNAP_OK)
         status = read_replacement(reader, node, level);
+    if (status == PSNAP_OK)
+        status = read_index(reader, node, &level->index);
     if (status == PSNAP_OK)
         status = read_prefetch(reader, psnap_yaml_get(node, "prefetch"), &level->prefetch);
     if (status == PSNAP_OK)
@@ -338,6 +357,7 @@ static const struct psnap_yaml_node *faulty_node(const struct psnap_yaml_node *m
         [MACHINE_LINE_BYTES] = "line_bytes",
         [MACHINE_WAYS] = "ways",
         [MACHINE_REPLACEMENT] = "replacement",
+        [MACHINE_INDEX] = "index",
         [MACHINE_SEED] = "seed",
         [MACHINE_PREFETCH] = "prefetch",
         [MACHINE_TLB_ENTRIES] = "entries",

@@ -48,6 +48,8 @@ static void add_level(struct psnap_yaml_doc *doc, struct psnap_yaml_node *levels
     psnap_yaml_add_u64(doc, map, "ways", level->ways);
     if (level->replacement != PSNAP_REPLACE_LRU)
         psnap_yaml_add_text(doc, map, "replacement", psnap_replacement_name(level->replacement));
+    if (level->index != PSNAP_INDEX_MODULO)
+        psnap_yaml_add_text(doc, map, "index", psnap_set_index_name(level->index));
     if (level->seed)
         psnap_yaml_add_u64(doc, map, "seed", level->seed);
     if (level->prefetch.entries) {

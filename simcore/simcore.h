@@ -43,10 +43,21 @@ enum psnap_replacement {
     PSNAP_REPLACE_LRU = 0, /* the least recently used */
     PSNAP_REPLACE_PLRU,    /* tree pseudo-LRU; ways are a power of two */
     PSNAP_REPLACE_RANDOM,  /* any, uniformly */
+    PSNAP_REPLACE_FIFO,    /* the one that came first */
+    PSNAP_REPLACE_SRRIP,   /* static re-reference interval prediction, 2 bits */
     PSNAP_REPLACE_COUNT
 };
 
 /* A stride prefetcher: a reference prediction table. */
+/* Which set of a cache a line goes to. */
+enum psnap_set_index {
+    PSNAP_INDEX_MODULO = 0, /* the line's number modulo the sets */
+    PSNAP_INDEX_XOR,        /* the exclusive or of all groups of log2(sets) bits of it */
+    PSNAP_INDEX_COUNT
+};
+
+#define PSNAP_SRRIP_WAYS_MAX 1024
+
 struct psnap_prefetch {
     uint32_t entries;  /* references it keeps in mind; 0: no prefetcher */
     uint32_t degree;   /* accesses fetched ahead at a time */
@@ -66,6 +77,7 @@ struct psnap_cache_level {
                                  or unknown */
     uint32_t shared_by;       /* cores that have one such cache together; 0, 1: each its own */
     enum psnap_replacement replacement;
+    enum psnap_set_index index;
     uint64_t seed; /* of PSNAP_REPLACE_RANDOM, else 0 */
     struct psnap_prefetch prefetch;
 };
@@ -147,8 +159,10 @@ struct psnap_machine {
     struct psnap_tlb_level tlb[PSNAP_TLB_LEVELS_MAX];              /* nearest first */
 };
 
-/* "lru", "plru", "random". */
+/* "lru", "plru", "random", "fifo", "srrip". */
 PSNAP_API const char *psnap_replacement_name(enum psnap_replacement replacement);
+/* "modulo", "xor". */
+PSNAP_API const char *psnap_set_index_name(enum psnap_set_index index);
 
 /*
  * Derives each level's sets and checks the machine; the message names level and

@@ -36,6 +36,12 @@ static inline void random_policies(struct psnap_rng *rng, struct psnap_machine *
         if (level->replacement == PSNAP_REPLACE_PLRU)
             while (level->ways & (level->ways - 1))
                 level->ways &= level->ways - 1;
+        level->index = (enum psnap_set_index)pick(rng, 0, PSNAP_INDEX_COUNT - 1);
+        if (level->index == PSNAP_INDEX_XOR)
+            while (level->sets & (level->sets - 1))
+                level->sets &= level->sets - 1;
+        if (level->replacement == PSNAP_REPLACE_SRRIP && level->ways > PSNAP_SRRIP_WAYS_MAX)
+            level->ways = PSNAP_SRRIP_WAYS_MAX;
         level->size_bytes = level->line_bytes * level->ways * level->sets;
         if (pick(rng, 0, 1))
             level->prefetch =

@@ -17,6 +17,7 @@
 
 struct naive_line {
     bool present, dirty, foreseen;
+    unsigned age; /* SRRIP */
     uint64_t number, used_at;
 };
 
@@ -49,12 +50,28 @@ static void naive_init(struct naive *naive, const struct psnap_machine *machine)
         psnap_rng_init_stream(&naive->rng[i], machine->levels[i].seed, i);
 }
 
+/* The exclusive or of a number's groups of bits, one bit after the other; or the rest. */
+static uint64_t naive_set(const struct psnap_cache_level *cache, uint64_t number)
+{
+    unsigned bits = 0;
+    uint64_t set = 0;
+
+    if (cache->index == PSNAP_INDEX_MODULO)
+        return number % cache->sets;
+    while (UINT64_C(1) << bits < cache->sets)
+        bits++;
+    for (unsigned i = 0; i < 64 && bits; i++)
+        set ^= (number >> i & 1) << i % bits;
+    return set;
+}
+
 static struct naive_line *naive_find(struct naive *naive, unsigned level, uint64_t number)
 {
     const struct psnap_cache_level *cache = &naive->machine->levels[level];
 
     for (uint64_t way = 0; way < cache->ways; way++) {
-        struct naive_line *line = &naive->lines[level][number % cache->sets * cache->ways + way];
+        struct naive_line *line =
+            &naive->lines[level][naive_set(cache, number) * cache->ways + way];
         if (line->present && line->number == number)
             return line;
     }
@@ -102,7 +119,7 @@ static uint64_t naive_tree_victim(const bool *upper_next, uint64_t low, uint64_t
 static uint64_t naive_choose(struct naive *naive, unsigned level, uint64_t set)
 {
     const struct psnap_cache_level *cache = &naive->machine->levels[level];
-    const struct naive_line *lines = &naive->lines[level][set * cache->ways];
+    struct naive_line *lines = &naive->lines[level][set * cache->ways];
     uint64_t oldest = 0;
 
     for (uint64_t way = 0; way < cache->ways; way++) {
@@ -115,6 +132,13 @@ static uint64_t naive_choose(struct naive *naive, unsigned level, uint64_t set)
         return psnap_rng_below(&naive->rng[level], cache->ways);
     if (cache->replacement == PSNAP_REPLACE_PLRU)
         return naive_tree_victim(&naive->upper_next[level][set * cache->ways], 0, cache->ways);
+    while (cache->replacement == PSNAP_REPLACE_SRRIP) {
+        for (uint64_t way = 0; way < cache->ways; way++)
+            if (lines[way].age == 3)
+                return way;
+        for (uint64_t way = 0; way < cache->ways; way++)
+            lines[way].age++;
+    }
     return oldest;
 }
 
@@ -123,7 +147,7 @@ static bool naive_touch(struct naive *naive, unsigned level, uint64_t number, bo
                         bool ahead)
 {
     const struct psnap_cache_level *cache = &naive->machine->levels[level];
-    const uint64_t set = number % cache->sets;
+    const uint64_t set = naive_set(cache, number);
     struct naive_line *line = naive_find(naive, level, number);
     const bool hit = line != NULL;
 
@@ -142,7 +166,9 @@ static bool naive_touch(struct naive *naive, unsigned level, uint64_t number, bo
     naive->useful[level] += line->foreseen;
     line->foreseen = ahead;
     naive->issued[level] += ahead;
-    line->used_at = ++naive->time;
+    if (!hit || cache->replacement != PSNAP_REPLACE_FIFO)
+        line->used_at = ++naive->time;
+    line->age = hit ? 0 : 2;
     if (cache->replacement == PSNAP_REPLACE_PLRU)
         naive_tree_use(&naive->upper_next[level][set * cache->ways], 0, cache->ways,
                        (uint64_t)(line - naive->lines[level]) % cache->ways);

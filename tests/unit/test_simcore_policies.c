@@ -92,6 +92,63 @@ static void misses_go_round_the_tree(void **state)
     }
 }
 
+/* Lines as they come, "Ab": A misses and b hits. */
+static void assert_outcomes(const struct psnap_machine *machine, const char *lines)
+{
+    struct watch watch;
+
+    watch_begin(&watch, machine);
+    for (size_t i = 0; lines[i]; i++) {
+        const bool hit = lines[i] >= 'a';
+        const uint64_t line = (uint64_t)(lines[i] - (hit ? 'a' : 'A'));
+        if (step(&watch, line * machine->levels[0].line_bytes, 4, PSNAP_LOAD, 0, 0).hits[0] != hit)
+            fail_msg("%s: step %zu of %s", machine->name, i, lines);
+    }
+    watch_end(&watch);
+}
+
+static void fifo_does_not_care_for_use(void **state)
+{
+    const struct psnap_machine machines[] = {machine_of("32:16:2:fifo"),
+                                             machine_of("2K:16:full:fifo")};
+    struct watch watch;
+
+    (void)state;
+    assert_outcomes(&machines[0], "ABaCAcBaCbA");
+    watch_begin(&watch, &machines[1]); /* 128 ways: the list */
+    for (uint64_t i = 0; i < 128; i++)
+        step(&watch, i * 16, 4, PSNAP_LOAD, 0, 0);
+    assert_int_equal(step(&watch, 0, 4, PSNAP_LOAD, 0, 0).hits[0], 1);
+    assert_int_equal(step(&watch, 128 * 16, 4, PSNAP_LOAD, 0, 0).hits[0], 0);
+    assert_int_equal(step(&watch, 0, 4, PSNAP_LOAD, 0, 0).hits[0], 0);
+    assert_int_equal(step(&watch, 16, 4, PSNAP_LOAD, 0, 0).hits[0], 0);
+    watch_end(&watch);
+}
+
+/* Three ways; ages after each step: A 2, B 22, a 02, C 022, D for B 123, B for C 122, a 022, E for
+ * D 123, D for B 122, a 022. LRU would have given up A for E. */
+static void srrip_keeps_what_was_used(void **state)
+{
+    const struct psnap_machine machine = machine_of("48:16:3:srrip");
+
+    (void)state;
+    assert_outcomes(&machine, "ABaCDBaEDa");
+}
+
+/* Lines as far apart as there are sets: one set, or all of them. */
+static void xor_spreads_powers_of_two(void **state)
+{
+    struct psnap_machine machine = machine_of("64:16:1");
+    struct psnap_access stream[32];
+
+    (void)state;
+    for (uint64_t i = 0; i < 32; i++)
+        stream[i] = (struct psnap_access){i % 4 * 64, 0, 4, PSNAP_LOAD, 0};
+    assert_int_equal(tally_of(&machine, stream, 32).hits[0], 0);
+    machine.levels[0].index = PSNAP_INDEX_XOR;
+    assert_int_equal(tally_of(&machine, stream, 32).hits[0], 28);
+}
+
 static void policies_of_one_way_are_one_and_plru_of_two_is_lru(void **state)
 {
     static const char *const alike[][3] = {
@@ -250,6 +307,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pseudo_lru_of_four_ways),
+        cmocka_unit_test(fifo_does_not_care_for_use),
+        cmocka_unit_test(srrip_keeps_what_was_used),
+        cmocka_unit_test(xor_spreads_powers_of_two),
         cmocka_unit_test(misses_go_round_the_tree),
         cmocka_unit_test(policies_of_one_way_are_one_and_plru_of_two_is_lru),
         cmocka_unit_test(random_does_not_fall_for_cycles),
