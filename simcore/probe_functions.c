@@ -102,7 +102,7 @@ void survey_functions(struct survey *survey)
         }
         survey->machine->function_cycles[i] = survey_rounded(
             survey_measure(survey, (struct probe_kernel){.run = run_calls, .context = &calls},
-                           SURVEY_FUNCTIONS_SLICES / PSNAP_MATH_FUNCTION_COUNT, "%s()",
+                           SURVEY_FUNCTIONS_SLICES / (double)PSNAP_MATH_FUNCTION_COUNT, "%s()",
                            psnap_math_function_name((enum psnap_math_function)i))
                 .cycles /
             CALLS);

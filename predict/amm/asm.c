@@ -265,10 +265,9 @@ static enum psnap_status find_module(const struct asm_code *code,
         if (!is_alike(code, program, i))
             continue;
         alike++;
-        if (has_source(code, program, i) && !of_source++)
+        if (!of_source) /* the first of those that are of the source, if there is one */
             *first = i;
-        else if (!of_source)
-            *first = i;
+        of_source += has_source(code, program, i);
     }
     if (!alike)
         return no_such_blocks(error);

@@ -173,7 +173,7 @@ static void take_calls(struct runtime_work *work, const struct target *target,
         const uint32_t loop = program->blocks[block].loop;
         const uint16_t *calls = settings->mca->calls + (size_t)block * PSNAP_MATH_FUNCTION_COUNT;
         struct runtime_work *of = &work[loop < program->loop_count ? loop : program->loop_count];
-        double executions = (double)program->blocks[block].executions;
+        double executions;
 
         for (int f = 0; f < PSNAP_MATH_FUNCTION_COUNT; f++) {
             if (!calls[f] || !(settings->machine->function_cycles[f] > 0))
