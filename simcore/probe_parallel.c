@@ -23,20 +23,21 @@ struct place {
 };
 
 struct library;
-typedef void section_function(int32_t *thread, int32_t *bound, struct library *library);
+/* Gets what is shared by value, each as a pointer is passed. */
+typedef void section_function(int32_t *thread, int32_t *bound, struct library *library,
+                              uintptr_t barriers);
 
 struct library {
     void (*fork_call)(struct place *place, int32_t arguments, section_function *section, ...);
     void (*barrier)(struct place *place, int32_t thread);
     void (*set_num_threads)(int threads);
     struct place here;
-    uint64_t barriers; /* that a section has */
 };
 
-static void wait_often(int32_t *thread, int32_t *bound, struct library *library)
+static void wait_often(int32_t *thread, int32_t *bound, struct library *library, uintptr_t barriers)
 {
     (void)bound;
-    for (uint64_t i = library->barriers; i; i--)
+    for (; barriers; barriers--)
         library->barrier(&library->here, *thread);
 }
 
@@ -44,17 +45,15 @@ static void run_sections(void *context, uint64_t steps)
 {
     struct library *library = context;
 
-    library->barriers = 0;
     for (; steps; steps--)
-        library->fork_call(&library->here, 1, wait_often, library);
+        library->fork_call(&library->here, 2, wait_often, library, (uintptr_t)0);
 }
 
 static void run_barriers(void *context, uint64_t steps)
 {
     struct library *library = context;
 
-    library->barriers = steps;
-    library->fork_call(&library->here, 1, wait_often, library);
+    library->fork_call(&library->here, 2, wait_often, library, (uintptr_t)steps);
 }
 
 static bool open_library(struct library *library)
