@@ -20,7 +20,8 @@
 
 #include "predict/cmd_tool.h"
 
-static const char *const programs[] = {"llvm-mca-22", "llvm-mca-19", "llvm-mca-16", "llvm-mca"};
+static const char *const programs[] = {"llvm-mca-22", "llvm-mca-21", "llvm-mca-20", "llvm-mca-19",
+                                       "llvm-mca-18", "llvm-mca-17", "llvm-mca-16", "llvm-mca"};
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
 
 /* The first of the programs that is there. */

@@ -128,6 +128,8 @@ static void print_notes(const struct forecast *forecast, const struct forecast_s
         printf(
             "no --asm: T_cpu of overlap is what units need for the operations, without what they "
             "wait for\n");
+    for (size_t m = 0; m < forecast->machine_count && settings->rows.methods[RUNTIME_OVERLAP]; m++)
+        runtime_print_unknown(&forecast->machines[m]);
     if (measure->threads > 1)
         printf("%" PRIu32 " threads, as if one core did the work of all\n", measure->threads);
 }

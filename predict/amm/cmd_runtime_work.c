@@ -6,6 +6,7 @@
 #include "predict/amm/cmd_runtime_work.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,4 +228,12 @@ enum psnap_status runtime_work_check(const struct runtime_work *work, uint32_t l
         runtime_add(isnan(work[i].throughput_cycles) ? &unknown : &known, &work[i]);
     status = runtime_check(machine, &unknown, method, error);
     return status ? status : runtime_check(machine, &known, method, error);
+}
+
+void runtime_print_unknown(const struct psnap_machine *machine)
+{
+    if (!(machine->mispredict_cycles > 0))
+        printf("%s does not say mispredict_cycles: T_branch is 0\n", machine->name);
+    if (!(machine->first_touch_cycles > 0))
+        printf("%s does not say memory.first_touch_cycles: T_touch is 0\n", machine->name);
 }

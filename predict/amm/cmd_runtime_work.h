@@ -40,4 +40,8 @@ enum psnap_status runtime_work_check(const struct runtime_work *work, uint32_t l
                                      const struct psnap_machine *machine,
                                      struct psnap_error *error);
 
+/* For people: which parts of RUNTIME_OVERLAP are 0 because the machine does not say what they cost,
+ * a line each. */
+void runtime_print_unknown(const struct psnap_machine *machine);
+
 #endif

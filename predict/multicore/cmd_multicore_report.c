@@ -8,6 +8,7 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
+#include "predict/amm/cmd_runtime_work.h"
 #include "predict/multicore/cmd_multicore.h"
 
 static const char *const headings_of[MULTICORE_METHODS] = {"SDCM", "sets", "sim.", "real"};
@@ -141,6 +142,13 @@ void multicore_print(const struct multicore *study, bool sections)
     else if (study->by_loops)
         printf("no --asm: T_cpu is what units need for the operations, without what they wait "
                "for\n");
+    for (size_t m = 0; m < study->machine_count && study->has_sync; m++) {
+        if (study->by_loops)
+            runtime_print_unknown(&study->machines[m]);
+        if (!(study->machines[m].parallel.section_cycles > 0))
+            printf("%s does not say parallel.section_cycles: T_sync is short of it\n",
+                   study->machines[m].name);
+    }
     if (study->against)
         printf("\naccesses of a core, mimicked and recorded, differ by %.2f %% at most\n",
                100 * study->core_difference);
