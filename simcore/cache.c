@@ -104,3 +104,27 @@ enum cache_touch cache_fetch_ahead(struct cache *cache, uint64_t address, uint64
     return cache->kind == CACHE_LISTED ? cache_listed_fetch_ahead(cache, line, victim)
                                        : cache_general_fetch_ahead(cache, line, victim);
 }
+
+bool cache_holds(const struct cache *cache, uint64_t address)
+{
+    const uint64_t line = address >> cache->line_shift;
+
+    return cache->kind == CACHE_LISTED ? cache_listed_holds(cache, line)
+                                       : cache_general_holds(cache, line);
+}
+
+bool cache_remove(struct cache *cache, uint64_t address, bool *dirty)
+{
+    const uint64_t line = address >> cache->line_shift;
+
+    return cache->kind == CACHE_LISTED ? cache_listed_remove(cache, line, dirty)
+                                       : cache_general_remove(cache, line, dirty);
+}
+
+bool cache_clean(struct cache *cache, uint64_t address)
+{
+    const uint64_t line = address >> cache->line_shift;
+
+    return cache->kind == CACHE_LISTED ? cache_listed_clean(cache, line)
+                                       : cache_general_clean(cache, line);
+}

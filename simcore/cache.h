@@ -54,8 +54,8 @@ enum cache_touch {
 struct cache_node {
     uint64_t line;         /* line number */
     uint32_t newer, older; /* in its set, 0: none */
-    uint32_t chain;        /* next in the hash bucket, 0: none */
-    uint16_t dirty, marked;
+    uint32_t chain;        /* next in the hash bucket, or in the free list; 0: none */
+    uint8_t dirty, marked, present;
 };
 
 struct cache_list {
@@ -76,6 +76,7 @@ struct cache {
     unsigned bucket_shift;
     uint32_t *buckets;
     struct cache_list *lists; /* per set */
+    uint32_t free_nodes;      /* that were removed, in a chain; 0: none */
     /* general and listed: */
     enum psnap_replacement replacement;
     enum psnap_set_index index;
@@ -84,7 +85,9 @@ struct cache {
     uint64_t *trees;                       /* pseudo-LRU: tree_words per set */
     uint32_t tree_words;                   /* of 64 nodes each */
     uint32_t marks_touched, marks_evicted; /* marked lines since somebody set these to zero */
-    struct psnap_rng rng;                  /* random */
+    bool has_holes;                        /* listed: a way may be empty before one that is not */
+    bool has_victim;      /* what came in last took the place of another line, which *victim was */
+    struct psnap_rng rng; /* random */
 };
 
 /* An empty cache of a checked level, the index-th of its machine. `kind` CACHE_GENERAL or
@@ -101,12 +104,26 @@ bool cache_mark_dirty(struct cache *cache, uint64_t address);
  * (CACHE_HIT). Of a general or listed cache. */
 enum cache_touch cache_fetch_ahead(struct cache *cache, uint64_t address, uint64_t *victim);
 
+/* The three below are of general and listed caches. Whether the line that holds `address` is there;
+ * nothing changes. */
+bool cache_holds(const struct cache *cache, uint64_t address);
+/* Takes the line out, if it is there, and says whether; *dirty is whether it was. */
+bool cache_remove(struct cache *cache, uint64_t address, bool *dirty);
+/* Makes the line clean, and says whether it was there and dirty. */
+bool cache_clean(struct cache *cache, uint64_t address);
+
 /* The halves of the above for one representation, and touch (see cache_touch below). */
 bool cache_general_mark_dirty(struct cache *cache, uint64_t line);
 enum cache_touch cache_general_touch(struct cache *cache, uint64_t line, bool dirty,
                                      uint64_t *victim);
 enum cache_touch cache_general_fetch_ahead(struct cache *cache, uint64_t line, uint64_t *victim);
+bool cache_general_holds(const struct cache *cache, uint64_t line);
+bool cache_general_remove(struct cache *cache, uint64_t line, bool *dirty);
+bool cache_general_clean(struct cache *cache, uint64_t line);
 bool cache_listed_init(struct cache *cache);
+bool cache_listed_holds(const struct cache *cache, uint64_t line);
+bool cache_listed_remove(struct cache *cache, uint64_t line, bool *dirty);
+bool cache_listed_clean(struct cache *cache, uint64_t line);
 bool cache_listed_mark_dirty(struct cache *cache, uint64_t line);
 enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dirty,
                                     uint64_t *victim);

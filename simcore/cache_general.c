@@ -50,15 +50,12 @@ static void to_front(uint64_t *set, uint32_t way, uint64_t word)
 /* The way that a line that is not there goes to. */
 static uint32_t claim(struct cache *cache, uint64_t index, const uint64_t *set)
 {
-    uint32_t way = cache->ways - 1;
-
     if (cache_is_queue(cache))
-        return way;
-    if (set[way])
-        return cache_victim_way(cache, index);
-    while (way && !set[way - 1])
-        way--;
-    return way;
+        return cache->ways - 1;
+    for (uint32_t i = 0; i < cache->ways; i++)
+        if (!set[i])
+            return i;
+    return cache_victim_way(cache, index);
 }
 
 static enum cache_touch bring_in(struct cache *cache, uint64_t index, uint64_t *set, uint64_t word,
@@ -74,6 +71,7 @@ static enum cache_touch bring_in(struct cache *cache, uint64_t index, uint64_t *
         cache_use_way(cache, index, way, true);
     }
     cache->marks_evicted += (old & CACHE_MARKED) != 0;
+    cache->has_victim = old != 0;
     *victim = old & ~FLAGS;
     return old & CACHE_DIRTY ? CACHE_MISS_DIRTY : CACHE_MISS;
 }
@@ -118,4 +116,40 @@ bool cache_general_mark_dirty(struct cache *cache, uint64_t line)
     if (way < cache->ways)
         set[way] |= CACHE_DIRTY;
     return way < cache->ways;
+}
+
+static uint64_t *set_of(const struct cache *cache, uint64_t line)
+{
+    return cache->words + cache_index(cache, line) * cache->ways;
+}
+
+bool cache_general_holds(const struct cache *cache, uint64_t line)
+{
+    return find(set_of(cache, line), cache->ways, word_of(cache, line)) < cache->ways;
+}
+
+/* In a queue those behind it move up; elsewhere its way is empty then. */
+bool cache_general_remove(struct cache *cache, uint64_t line, bool *dirty)
+{
+    uint64_t *set = set_of(cache, line);
+    uint32_t way = find(set, cache->ways, word_of(cache, line));
+
+    if (way == cache->ways)
+        return false;
+    *dirty = (set[way] & CACHE_DIRTY) != 0;
+    for (; cache_is_queue(cache) && way + 1 < cache->ways; way++)
+        set[way] = set[way + 1];
+    set[way] = 0;
+    return true;
+}
+
+bool cache_general_clean(struct cache *cache, uint64_t line)
+{
+    uint64_t *set = set_of(cache, line);
+    const uint32_t way = find(set, cache->ways, word_of(cache, line));
+    const bool is_dirty = way < cache->ways && (set[way] & CACHE_DIRTY);
+
+    if (is_dirty)
+        set[way] &= ~CACHE_DIRTY;
+    return is_dirty;
 }

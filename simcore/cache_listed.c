@@ -75,6 +75,25 @@ static void list_push(struct cache *cache, struct cache_list *list, uint32_t ind
     list->newest = index;
 }
 
+/* One that was removed, or the next fresh one: side by side those that come together. */
+static uint32_t claim_node(struct cache *cache)
+{
+    const uint32_t index = cache->free_nodes;
+
+    if (!index)
+        return cache->node_count++;
+    cache->free_nodes = cache->nodes[index].chain;
+    return index;
+}
+
+/* The lowest empty way of a set that is not full, whose first node is `first`. */
+static uint32_t claim_way(struct cache *cache, uint32_t first)
+{
+    while (cache->nodes[first].present)
+        first++;
+    return first;
+}
+
 /* A node for a line that comes in: a fresh one, or that of a line of a full set that makes room. */
 static uint32_t claim(struct cache *cache, uint64_t set, enum cache_touch *touch, uint64_t *victim)
 {
@@ -84,9 +103,10 @@ static uint32_t claim(struct cache *cache, uint64_t set, enum cache_touch *touch
     uint32_t index;
 
     *touch = CACHE_MISS;
+    cache->has_victim = list->used == cache->ways;
     if (list->used < cache->ways) {
         index = first + list->used++;
-        return is_queue ? cache->node_count++ : index; /* side by side those that come together */
+        return is_queue ? claim_node(cache) : cache->has_holes ? claim_way(cache, first) : index;
     }
     index = is_queue ? list->oldest : first + cache_victim_way(cache, set);
     if (cache->nodes[index].dirty)
@@ -118,6 +138,7 @@ static enum cache_touch bring_in(struct cache *cache, uint64_t line, bool dirty,
     cache->nodes[index].line = line;
     cache->nodes[index].dirty = dirty;
     cache->nodes[index].marked = marked;
+    cache->nodes[index].present = true;
     hash_insert(cache, index);
     use(cache, set, index, true);
     return touch;
@@ -157,4 +178,39 @@ bool cache_listed_mark_dirty(struct cache *cache, uint64_t line)
     if (index)
         cache->nodes[index].dirty = true;
     return index != 0;
+}
+
+bool cache_listed_holds(const struct cache *cache, uint64_t line)
+{
+    return find(cache, line) != 0;
+}
+
+bool cache_listed_remove(struct cache *cache, uint64_t line, bool *dirty)
+{
+    struct cache_list *list = &cache->lists[cache_index(cache, line)];
+    const uint32_t index = find(cache, line);
+
+    if (!index)
+        return false;
+    *dirty = cache->nodes[index].dirty;
+    hash_remove(cache, index);
+    cache->nodes[index].present = false;
+    cache->has_holes = true;
+    list->used--;
+    if (cache_is_queue(cache)) {
+        list_remove(cache, list, index);
+        cache->nodes[index].chain = cache->free_nodes;
+        cache->free_nodes = index;
+    }
+    return true;
+}
+
+bool cache_listed_clean(struct cache *cache, uint64_t line)
+{
+    const uint32_t index = find(cache, line);
+    const bool is_dirty = index && cache->nodes[index].dirty;
+
+    if (is_dirty)
+        cache->nodes[index].dirty = false;
+    return is_dirty;
 }

@@ -17,6 +17,8 @@
 static const char *const replacement_names[PSNAP_REPLACE_COUNT] = {"lru", "plru", "random", "fifo",
                                                                    "srrip"};
 static const char *const index_names[PSNAP_INDEX_COUNT] = {"modulo", "xor"};
+static const char *const inclusion_names[PSNAP_INCLUSION_COUNT] = {"non-inclusive", "inclusive",
+                                                                   "exclusive"};
 
 const char *psnap_replacement_name(enum psnap_replacement replacement)
 {
@@ -36,6 +38,33 @@ bool machine_index_parse(const char *text, enum psnap_set_index *index)
             return true;
         }
     return false;
+}
+
+const char *psnap_inclusion_name(enum psnap_inclusion inclusion)
+{
+    return inclusion_names[inclusion];
+}
+
+bool machine_inclusion_parse(const char *text, enum psnap_inclusion *inclusion)
+{
+    for (int i = 0; i < PSNAP_INCLUSION_COUNT; i++)
+        if (!strcmp(text, inclusion_names[i])) {
+            *inclusion = (enum psnap_inclusion)i;
+            return true;
+        }
+    return false;
+}
+
+bool machine_is_detailed(const struct psnap_machine *machine)
+{
+    bool detailed = machine->coherent;
+
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        const struct psnap_cache_level *level = &machine->levels[i];
+        detailed |= level->inclusion != PSNAP_NON_INCLUSIVE || level->write_through ||
+                    level->no_write_allocate || level->victim_lines || level->prefetch.next_lines;
+    }
+    return detailed;
 }
 
 bool machine_replacement_parse(const char *text, enum psnap_replacement *replacement)
@@ -127,7 +156,18 @@ static enum psnap_status check_policy(const struct psnap_cache_level *level,
     if (level->seed && level->replacement != PSNAP_REPLACE_RANDOM)
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "a seed is for random replacement, not %s",
                                replacement_names[level->replacement]);
+    fault->field = MACHINE_INCLUSION;
+    if ((unsigned)level->inclusion >= PSNAP_INCLUSION_COUNT)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "inclusion is non-inclusive, inclusive or exclusive");
+    fault->field = MACHINE_VICTIM_LINES;
+    if (level->victim_lines > PSNAP_VICTIM_LINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "victim_lines %" PRIu32 " is more than %d",
+                               level->victim_lines, PSNAP_VICTIM_LINES_MAX);
     fault->field = MACHINE_PREFETCH;
+    if (prefetch->next_lines > PSNAP_NEXT_LINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "next_lines %" PRIu32 " is more than %d",
+                               prefetch->next_lines, PSNAP_NEXT_LINES_MAX);
     if (prefetch->entries > PSNAP_PREFETCH_ENTRIES_MAX ||
         (prefetch->entries &&
          (prefetch->degree < 1 || prefetch->degree > PSNAP_PREFETCH_DEGREE_MAX ||
@@ -137,6 +177,36 @@ static enum psnap_status check_policy(const struct psnap_cache_level *level,
                                "distance 1 to %d",
                                PSNAP_PREFETCH_ENTRIES_MAX, PSNAP_PREFETCH_DEGREE_MAX,
                                PSNAP_PREFETCH_DISTANCE_MAX);
+    return PSNAP_OK;
+}
+
+/* What a level is to the one before. */
+static enum psnap_status check_inclusion(const struct psnap_machine *machine, uint32_t i,
+                                         struct machine_fault *fault, struct psnap_error *error)
+{
+    const struct psnap_cache_level *level = &machine->levels[i];
+    const char *name = inclusion_names[level->inclusion];
+
+    fault->field = MACHINE_INCLUSION;
+    if (level->inclusion == PSNAP_NON_INCLUSIVE)
+        return PSNAP_OK;
+    if (i == 0)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "nothing is nearer than level 1: it is not %s", name);
+    if (level->inclusion == PSNAP_EXCLUSIVE && level->line_bytes != level[-1].line_bytes)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "an exclusive level has the lines of the one before, %" PRIu64
+                               " bytes, not %" PRIu64,
+                               level[-1].line_bytes, level->line_bytes);
+    if (level->inclusion == PSNAP_EXCLUSIVE && level[-1].no_write_allocate)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "an exclusive level is behind one that allocates on stores, too");
+    for (uint32_t nearer = 0; nearer < i && level->inclusion == PSNAP_INCLUSIVE; nearer++)
+        if (machine->levels[nearer].line_bytes > level->line_bytes)
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "an inclusive level has lines as long as those of nearer ones, "
+                                   "%" PRIu64 " bytes, at least",
+                                   machine->levels[nearer].line_bytes);
     return PSNAP_OK;
 }
 
@@ -211,6 +281,11 @@ enum psnap_status machine_check_levels(struct psnap_machine *machine, struct mac
         status = check_level(&machine->levels[i], fault, error);
         if (status != PSNAP_OK)
             return status;
+    }
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        fault->level = i;
+        if (check_inclusion(machine, i, fault, error) != PSNAP_OK)
+            return PSNAP_ERROR_VALUE;
     }
     *fault = (struct machine_fault){.field = MACHINE_TLB_LEVELS};
     if (machine->tlb_level_count > PSNAP_TLB_LEVELS_MAX)

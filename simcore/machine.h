@@ -14,6 +14,9 @@ enum machine_field {
     MACHINE_WAYS,
     MACHINE_REPLACEMENT,
     MACHINE_INDEX,
+    MACHINE_INCLUSION,
+    MACHINE_WRITE,
+    MACHINE_VICTIM_LINES,
     MACHINE_SEED,
     MACHINE_PREFETCH,
     MACHINE_LEVELS, /* their number */
@@ -31,6 +34,11 @@ struct machine_fault {
 /* The policy, and the hash of sets, of that name. */
 bool machine_replacement_parse(const char *text, enum psnap_replacement *replacement);
 bool machine_index_parse(const char *text, enum psnap_set_index *index);
+bool machine_inclusion_parse(const char *text, enum psnap_inclusion *inclusion);
+
+/* Whether a level changes others than those behind it, or sends more than what it misses: then the
+ * machine is simulated access by access (detail.h). */
+bool machine_is_detailed(const struct psnap_machine *machine);
 
 /* The names of operations' kinds, by enum psnap_operation; NULL ends them. */
 extern const char *const machine_operation_names[PSNAP_OPERATION_COUNT + 1];

@@ -132,16 +132,60 @@ static enum psnap_status read_index(const struct reader *reader, const struct ps
     return status;
 }
 
+/* One of two words, of which the second sets *is_second; absent is the first. */
+static enum psnap_status read_choice(const struct reader *reader, const struct psnap_yaml_node *map,
+                                     const char *key, const char *first, const char *second,
+                                     bool *is_second)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, key);
+    const char *text = first;
+    enum psnap_status status =
+        node ? psnap_yaml_text(reader->doc, node, &text, reader->error) : PSNAP_OK;
+
+    *is_second = status == PSNAP_OK && !strcmp(text, second);
+    if (status == PSNAP_OK && !*is_second && strcmp(text, first) != 0)
+        return psnap_yaml_fail(reader->doc, node, reader->error, PSNAP_ERROR_VALUE,
+                               "%s is %s or %s, not '%.100s'", key, first, second, text);
+    return status;
+}
+
+/* What a level does for others: inclusion, writes, victims. */
+static enum psnap_status read_manners(const struct reader *reader,
+                                      const struct psnap_yaml_node *map,
+                                      struct psnap_cache_level *level)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "inclusion");
+    const char *text;
+    enum psnap_status status = PSNAP_OK;
+
+    if (node)
+        status = psnap_yaml_text(reader->doc, node, &text, reader->error);
+    if (status == PSNAP_OK && node && !machine_inclusion_parse(text, &level->inclusion))
+        return psnap_yaml_fail(reader->doc, node, reader->error, PSNAP_ERROR_VALUE,
+                               "inclusion is non-inclusive, inclusive or exclusive, not '%.100s'",
+                               text);
+    if (status == PSNAP_OK)
+        status = read_choice(reader, map, "write", "back", "through", &level->write_through);
+    if (status == PSNAP_OK)
+        status = read_choice(reader, map, "write_allocate", "yes", "no", &level->no_write_allocate);
+    if (status == PSNAP_OK)
+        status =
+            read_count(reader, map, "victim_lines", PSNAP_VICTIM_LINES_MAX, &level->victim_lines);
+    return status;
+}
+
 static enum psnap_status read_prefetch(const struct reader *reader,
                                        const struct psnap_yaml_node *node,
                                        struct psnap_prefetch *prefetch)
 {
-    static const char *const keys[] = {"entries", "degree", "distance", NULL};
+    static const char *const keys[] = {"entries", "degree", "distance", "next_lines", NULL};
     enum psnap_status status;
 
     if (!node)
         return PSNAP_OK;
-    *prefetch = (struct psnap_prefetch){PREFETCH_ENTRIES, 1, 1};
+    if (!psnap_yaml_get(node, "next_lines") || psnap_yaml_get(node, "entries") ||
+        psnap_yaml_get(node, "degree") || psnap_yaml_get(node, "distance"))
+        *prefetch = (struct psnap_prefetch){PREFETCH_ENTRIES, 1, 1, 0};
     status = psnap_yaml_expect(reader->doc, node, PSNAP_YAML_MAP, "prefetch", reader->error);
     if (status == PSNAP_OK)
         status = psnap_yaml_known_keys(reader->doc, node, keys, reader->error);
@@ -153,6 +197,9 @@ static enum psnap_status read_prefetch(const struct reader *reader,
     if (status == PSNAP_OK)
         status =
             read_count(reader, node, "distance", PSNAP_PREFETCH_DISTANCE_MAX, &prefetch->distance);
+    if (status == PSNAP_OK)
+        status =
+            read_count(reader, node, "next_lines", PSNAP_NEXT_LINES_MAX, &prefetch->next_lines);
     return status;
 }
 
@@ -183,6 +230,10 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
                                        "ways",
                                        "replacement",
                                        "index",
+                                       "inclusion",
+                                       "write",
+                                       "write_allocate",
+                                       "victim_lines",
                                        "seed",
                                        "prefetch",
                                        "latency_cycles",
@@ -206,6 +257,8 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
         status = read_replacement(reader, node, level);
     if (status == PSNAP_OK)
         status = read_index(reader, node, &level->index);
+    if (status == PSNAP_OK)
+        status = read_manners(reader, node, level);
     if (status == PSNAP_OK)
         status = read_prefetch(reader, psnap_yaml_get(node, "prefetch"), &level->prefetch);
     if (status == PSNAP_OK)
@@ -358,6 +411,9 @@ static const struct psnap_yaml_node *faulty_node(const struct psnap_yaml_node *m
         [MACHINE_WAYS] = "ways",
         [MACHINE_REPLACEMENT] = "replacement",
         [MACHINE_INDEX] = "index",
+        [MACHINE_INCLUSION] = "inclusion",
+        [MACHINE_WRITE] = "write",
+        [MACHINE_VICTIM_LINES] = "victim_lines",
         [MACHINE_SEED] = "seed",
         [MACHINE_PREFETCH] = "prefetch",
         [MACHINE_TLB_ENTRIES] = "entries",
@@ -423,7 +479,8 @@ static enum psnap_status read_machine(const struct reader *reader,
 {
     static const char *const keys[] = {
         "name",   "description",       "clock_hz",   "cores",    "levels",          "tlb",
-        "memory", "mispredict_cycles", "operations", "parallel", "function_cycles", NULL};
+        "memory", "mispredict_cycles", "operations", "parallel", "function_cycles", "coherence",
+        NULL};
     enum psnap_status status = psnap_yaml_known_keys(reader->doc, map, keys, reader->error);
 
     if (status == PSNAP_OK)
@@ -448,6 +505,8 @@ static enum psnap_status read_machine(const struct reader *reader,
                                 machine->function_cycles);
     if (status == PSNAP_OK)
         status = read_parallel(reader, psnap_yaml_get(map, "parallel"), &machine->parallel);
+    if (status == PSNAP_OK)
+        status = read_choice(reader, map, "coherence", "none", "invalidate", &machine->coherent);
     if (status == PSNAP_OK)
         status = read_levels(reader, map, machine);
     return status;

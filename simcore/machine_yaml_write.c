@@ -50,11 +50,25 @@ static void add_level(struct psnap_yaml_doc *doc, struct psnap_yaml_node *levels
         psnap_yaml_add_text(doc, map, "replacement", psnap_replacement_name(level->replacement));
     if (level->index != PSNAP_INDEX_MODULO)
         psnap_yaml_add_text(doc, map, "index", psnap_set_index_name(level->index));
+    if (level->inclusion != PSNAP_NON_INCLUSIVE)
+        psnap_yaml_add_text(doc, map, "inclusion", psnap_inclusion_name(level->inclusion));
+    if (level->write_through)
+        psnap_yaml_add_text(doc, map, "write", "through");
+    if (level->no_write_allocate)
+        psnap_yaml_add_text(doc, map, "write_allocate", "no");
+    if (level->victim_lines)
+        psnap_yaml_add_u64(doc, map, "victim_lines", level->victim_lines);
     if (level->seed)
         psnap_yaml_add_u64(doc, map, "seed", level->seed);
-    if (level->prefetch.entries) {
+    if (level->prefetch.entries || level->prefetch.next_lines) {
         struct psnap_yaml_node *prefetch =
             psnap_yaml_add_map(doc, map, "prefetch", PSNAP_YAML_FLOW);
+
+        if (level->prefetch.next_lines)
+            psnap_yaml_add_u64(doc, prefetch, "next_lines", level->prefetch.next_lines);
+    }
+    if (level->prefetch.entries) {
+        struct psnap_yaml_node *prefetch = psnap_yaml_get(map, "prefetch");
 
         psnap_yaml_add_u64(doc, prefetch, "entries", level->prefetch.entries);
         psnap_yaml_add_u64(doc, prefetch, "degree", level->prefetch.degree);
@@ -159,6 +173,8 @@ enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE 
         psnap_yaml_add_text(doc, map, "name", machine->name);
     if (machine->description[0])
         psnap_yaml_add_text(doc, map, "description", machine->description);
+    if (machine->coherent)
+        psnap_yaml_add_text(doc, map, "coherence", "invalidate");
     add_known(doc, map, "clock_hz", machine->clock_hz);
     if (machine->cores)
         psnap_yaml_add_u64(doc, map, "cores", machine->cores);

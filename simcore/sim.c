@@ -9,7 +9,8 @@
  * level that satisfied them (memory last), then L numbers of write-backs by the
  * level that evicted, charged to the access that made room. A TLB of T levels adds
  * T + 1 numbers of accesses by the level that translated them, prefetchers add 3 L
- * numbers of the lines that they brought in. The row of a
+ * numbers of the lines that they brought in, and a machine that is simulated in detail
+ * (detail.h) has all of its counts instead. The row of a
  * reference is its number up to REFS_DIRECT; those beyond get rows when they
  * first come, for a program may have many that no access names.
  */
@@ -20,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simcore/hierarchy.h"
+#include "simcore/detail.h"
+#include "simcore/machine.h"
 
 #define REFS_DIRECT 4096u /* enough for most programs, which then pay nothing for the rest */
 
@@ -30,10 +32,12 @@ struct counts {
 };
 
 struct run {
-    const struct paths *paths;
+    const struct paths *paths; /* without caches where there is `detail` */
+    struct detail *detail;
+    uint32_t levels;
     size_t width; /* numbers in a row */
     size_t tlb;   /* where those of the TLB begin, 0: there is none */
-    size_t ahead; /* and those of the prefetchers */
+    size_t ahead; /* and those of the prefetchers, or of `detail`: counts of levels */
     struct counts views[PSNAP_VIEW_COUNT];
 };
 
@@ -202,12 +206,27 @@ static void count_lines(uint64_t *numbers, size_t width, const uint32_t *rows,
             numbers[rows[i] * width] += lines[i];
 }
 
+/* Adds all counts of a machine in detail to a view's numbers. */
+static void count_detail(const struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
+{
+    const struct detail_outcome *outcome = detail_outcome(run->detail);
+
+    for (int count = 0; count < DETAIL_COUNTS; count++)
+        for (uint32_t i = 0; i < run->levels; i++)
+            count_lines(numbers + run->ahead + (size_t)count * run->levels + i, run->width, rows,
+                        outcome->counts[count][i], n);
+}
+
 /* Adds the lines that came and went with the block in hand to a view's numbers. */
 static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
 {
     const struct path *path = &run->paths->caches;
     const uint32_t levels = path->level_count;
 
+    if (run->detail) {
+        count_detail(run, rows, numbers, n);
+        return;
+    }
     for (uint32_t i = 0; i < levels; i++) {
         const struct level *level = path->levels[i];
         uint64_t *of_prefetches = numbers + run->ahead + i;
@@ -238,7 +257,12 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
     for (size_t i = 0; i < sim->run_count; i++) {
         const struct run *run = &sim->runs[i];
 
-        hierarchy_reached(&run->paths->caches, sim->reached, n);
+        if (run->detail && !detail_run(run->detail, block, n))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
+        if (run->detail)
+            memcpy(sim->reached, detail_outcome(run->detail)->reached, n);
+        else
+            hierarchy_reached(&run->paths->caches, sim->reached, n);
         for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
             if (!sim->counted[view])
                 continue;
@@ -277,9 +301,11 @@ static void sim_free(struct psnap_sink *self)
 {
     struct sim *sim = (struct sim *)self;
 
-    for (size_t i = 0; i < sim->run_count; i++)
+    for (size_t i = 0; i < sim->run_count; i++) {
+        detail_free(sim->runs[i].detail);
         for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
             free(sim->runs[i].views[view].numbers);
+    }
     hierarchy_free(sim->hierarchy);
     free(sim->far_rows);
     free(sim);
@@ -288,23 +314,47 @@ static void sim_free(struct psnap_sink *self)
 static const struct psnap_sink_ops sim_ops = {.put = sim_put, .free = sim_free};
 
 /* Lays out the numbers of a row. */
-static void run_init(struct run *run, const struct paths *paths)
+static void run_init(struct run *run, const struct paths *paths, uint32_t levels)
 {
-    const size_t levels = paths->caches.level_count, tlb_levels = paths->tlb.level_count;
+    const size_t tlb_levels = paths->tlb.level_count;
     bool foresees = false;
 
-    for (size_t i = 0; i < levels; i++)
+    for (size_t i = 0; i < paths->caches.level_count; i++)
         foresees |= paths->caches.levels[i]->ahead != NULL;
     run->paths = paths;
-    run->width = 2 * levels + 1;
+    run->levels = levels;
+    run->width = 2 * (size_t)levels + 1;
     if (tlb_levels) {
         run->tlb = run->width;
         run->width += tlb_levels + 1;
     }
-    if (foresees) {
+    if (run->detail) {
         run->ahead = run->width;
-        run->width += 3 * levels;
+        run->width += DETAIL_COUNTS * (size_t)levels;
+    } else if (foresees) {
+        run->ahead = run->width;
+        run->width += 3 * (size_t)levels;
     }
+}
+
+/* The machines that are simulated in detail get that; the others, and all TLBs, one hierarchy. */
+static bool make_levels(struct sim *sim, const struct psnap_machine *machines, size_t n)
+{
+    struct psnap_machine *plain = malloc((n + !n) * sizeof *plain);
+    bool fits = plain != NULL;
+
+    for (size_t i = 0; i < n && fits; i++) {
+        plain[i] = machines[i];
+        if (!sim->options.classify && !machine_is_detailed(&machines[i]))
+            continue;
+        plain[i].level_count = 0;
+        sim->runs[i].detail = detail_new(&machines[i], sim->options.cores, sim->options.classify);
+        fits = sim->runs[i].detail != NULL;
+    }
+    if (fits)
+        sim->hierarchy = hierarchy_new(plain, n, CACHE_FLAT, sim->options.cores);
+    free(plain);
+    return fits && sim->hierarchy;
 }
 
 struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
@@ -325,14 +375,13 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->counted[PSNAP_VIEW_REF] = true;
     sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
-    sim->hierarchy = hierarchy_new(machines, n, CACHE_FLAT, sim->options.cores);
-    if (!sim->hierarchy) {
+    if (!make_levels(sim, machines, n)) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
         sim_free(&sim->base);
         return NULL;
     }
     for (size_t i = 0; i < n; i++)
-        run_init(&sim->runs[i], &sim->hierarchy->paths[i]);
+        run_init(&sim->runs[i], &sim->hierarchy->paths[i], machines[i].level_count);
     return &sim->base;
 }
 
@@ -360,12 +409,34 @@ uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_view view)
     return self->run_count ? self->runs[0].views[view].rows : 0;
 }
 
+static void add_detail(const struct run *run, const uint64_t *numbers, struct psnap_tally *tally)
+{
+    uint64_t *const counts[DETAIL_COUNTS] = {
+        [DETAIL_WRITE_BACKS] = tally->write_backs,
+        [DETAIL_ISSUED] = tally->prefetches,
+        [DETAIL_USEFUL] = tally->prefetches_useful,
+        [DETAIL_USELESS] = tally->prefetches_useless,
+        [DETAIL_WRITE_THROUGHS] = tally->write_throughs,
+        [DETAIL_EVICTIONS] = tally->evictions,
+        [DETAIL_VICTIM_HITS] = tally->victim_hits,
+        [DETAIL_INVALIDATIONS] = tally->invalidations,
+        [DETAIL_COLD] = tally->cold,
+        [DETAIL_CAPACITY] = tally->capacity,
+        [DETAIL_CONFLICT] = tally->conflict,
+        [DETAIL_COHERENCE] = tally->coherence,
+    };
+
+    for (int count = 0; count < DETAIL_COUNTS; count++)
+        for (uint32_t level = 0; level < run->levels; level++)
+            counts[count][level] += numbers[(size_t)count * run->levels + level];
+}
+
 void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view view, uint32_t row,
                    struct psnap_tally *tally)
 {
     const struct sim *self = (const struct sim *)sim;
     const struct run *run = &self->runs[machine];
-    const uint32_t levels = run->paths->caches.level_count;
+    const uint32_t levels = run->levels;
     const uint64_t *numbers;
 
     if (view == PSNAP_VIEW_REF)
@@ -379,7 +450,9 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view
         tally->write_backs[level] += numbers[levels + 1 + level];
     }
     tally->accesses += numbers[levels];
-    for (uint32_t level = 0; level < levels && run->ahead; level++) {
+    if (run->detail)
+        add_detail(run, numbers + run->ahead, tally);
+    for (uint32_t level = 0; level < levels && run->ahead && !run->detail; level++) {
         tally->prefetches[level] += numbers[run->ahead + level];
         tally->prefetches_useful[level] += numbers[run->ahead + levels + level];
         tally->prefetches_useless[level] += numbers[run->ahead + 2 * (size_t)levels + level];

@@ -58,11 +58,23 @@ enum psnap_set_index {
 
 #define PSNAP_SRRIP_WAYS_MAX 1024
 
-struct psnap_prefetch {
-    uint32_t entries;  /* references it keeps in mind; 0: no prefetcher */
-    uint32_t degree;   /* accesses fetched ahead at a time */
-    uint32_t distance; /* strides from the access to the first of them */
+/* What a level holds of what nearer ones hold. */
+enum psnap_inclusion {
+    PSNAP_NON_INCLUSIVE = 0, /* as it happens */
+    PSNAP_INCLUSIVE,         /* all of it: a line that leaves, leaves them too */
+    PSNAP_EXCLUSIVE,         /* nothing: it is filled by what they give up, and a hit moves up */
+    PSNAP_INCLUSION_COUNT
 };
+
+struct psnap_prefetch {
+    uint32_t entries;    /* references it keeps in mind; 0: no stride prefetcher */
+    uint32_t degree;     /* accesses fetched ahead at a time */
+    uint32_t distance;   /* strides from the access to the first of them */
+    uint32_t next_lines; /* fetched behind one that was missing; 0: none */
+};
+
+#define PSNAP_VICTIM_LINES_MAX 1024
+#define PSNAP_NEXT_LINES_MAX 16
 
 struct psnap_cache_level {
     uint64_t size_bytes;          /* line_bytes * ways * sets, exactly */
@@ -78,7 +90,12 @@ struct psnap_cache_level {
     uint32_t shared_by;       /* cores that have one such cache together; 0, 1: each its own */
     enum psnap_replacement replacement;
     enum psnap_set_index index;
-    uint64_t seed; /* of PSNAP_REPLACE_RANDOM, else 0 */
+    enum psnap_inclusion inclusion;
+    bool write_through;     /* stores go on to the next level at once, and no line is dirty */
+    bool no_write_allocate; /* a store that misses goes on to the next level, and brings in nothing
+                             */
+    uint32_t victim_lines;  /* of a fully associative cache of what it evicted; 0: none */
+    uint64_t seed;          /* of PSNAP_REPLACE_RANDOM, else 0 */
     struct psnap_prefetch prefetch;
 };
 
@@ -153,16 +170,19 @@ struct psnap_machine {
     /* From one call to the next that does not wait for it; 0 when unknown: as fp_math. */
     double function_cycles[PSNAP_MATH_FUNCTION_COUNT];
     struct psnap_operation_cost operations[PSNAP_OPERATION_COUNT]; /* enum psnap_operation */
-    uint32_t level_count;                                          /* 1 to PSNAP_LEVELS_MAX */
-    struct psnap_cache_level levels[PSNAP_LEVELS_MAX];             /* [0] is level 1 */
-    uint32_t tlb_level_count;                                      /* 0 to PSNAP_TLB_LEVELS_MAX */
-    struct psnap_tlb_level tlb[PSNAP_TLB_LEVELS_MAX];              /* nearest first */
+    bool coherent;        /* a store takes the line from other cores' own caches */
+    uint32_t level_count; /* 1 to PSNAP_LEVELS_MAX */
+    struct psnap_cache_level levels[PSNAP_LEVELS_MAX]; /* [0] is level 1 */
+    uint32_t tlb_level_count;                          /* 0 to PSNAP_TLB_LEVELS_MAX */
+    struct psnap_tlb_level tlb[PSNAP_TLB_LEVELS_MAX];  /* nearest first */
 };
 
 /* "lru", "plru", "random", "fifo", "srrip". */
 PSNAP_API const char *psnap_replacement_name(enum psnap_replacement replacement);
 /* "modulo", "xor". */
 PSNAP_API const char *psnap_set_index_name(enum psnap_set_index index);
+/* "non-inclusive", "inclusive", "exclusive". */
+PSNAP_API const char *psnap_inclusion_name(enum psnap_inclusion inclusion);
 
 /*
  * Derives each level's sets and checks the machine; the message names level and
@@ -221,6 +241,12 @@ struct psnap_sim_options {
      * hierarchy.
      */
     uint32_t cores;
+    /*
+     * Misses are told apart by what they are due to (psnap_tally.cold ...), and evictions counted,
+     * on all machines. Each access is simulated by itself then, which is slower, and takes memory
+     * for each line of the stream.
+     */
+    bool classify;
 };
 
 /* Counts of any group of accesses; sums of tallies are tallies. [0] is level 1. */
@@ -232,6 +258,17 @@ struct psnap_tally {
     uint64_t prefetches_useful[PSNAP_LEVELS_MAX];  /* of such lines: first asked for by these */
     uint64_t prefetches_useless[PSNAP_LEVELS_MAX]; /* evicted for these, never asked for */
     uint64_t tlb_hits[PSNAP_TLB_LEVELS_MAX];       /* translated at this level of the TLB */
+    /* Of machines that need it (MACHINES.md), and of all with psnap_sim_options.classify; else 0.
+     */
+    uint64_t write_throughs[PSNAP_LEVELS_MAX]; /* stores that the level sent on */
+    uint64_t evictions[PSNAP_LEVELS_MAX];      /* lines that it gave up for want of room */
+    uint64_t victim_hits[PSNAP_LEVELS_MAX];    /* lines found in its victim cache; hits, too */
+    uint64_t invalidations[PSNAP_LEVELS_MAX];  /* lines that other caches took from it */
+    /* Of its misses, what they are due to. Without psnap_sim_options.classify coherence alone. */
+    uint64_t cold[PSNAP_LEVELS_MAX];
+    uint64_t capacity[PSNAP_LEVELS_MAX]; /* a fully associative LRU cache of its size misses, too */
+    uint64_t conflict[PSNAP_LEVELS_MAX]; /* such a one does not */
+    uint64_t coherence[PSNAP_LEVELS_MAX];
 };
 
 /*

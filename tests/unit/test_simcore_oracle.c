@@ -4,7 +4,8 @@
  * bytes one by one, lines with time stamps, and nothing clever. Thousands of
  * random machines and streams; every single access must go as deep, evict as
  * many dirty lines and have as many lines prefetched in both. And a TLB against
- * one list of pages.
+ * one list of pages. Every other machine is simulated in detail (simcore/detail.h), which has to do
+ * the same.
  */
 #include "tests/unit/test_random_machines.h"
 
@@ -295,7 +296,8 @@ static void pages_of(const struct psnap_machine *machine, struct psnap_machine *
 }
 
 static void check_access(const struct psnap_sink *sim, const struct psnap_machine *machine,
-                         uint32_t row, const struct naive *naive, const struct naive *tlb)
+                         uint32_t row, const struct naive *naive, const struct naive *tlb,
+                         bool classified)
 {
     struct psnap_tally tally = {0};
 
@@ -307,6 +309,9 @@ static void check_access(const struct psnap_sink *sim, const struct psnap_machin
         assert_int_equal(tally.prefetches[i], naive->issued[i]);
         assert_int_equal(tally.prefetches_useful[i], naive->useful[i]);
         assert_int_equal(tally.prefetches_useless[i], naive->useless[i]);
+        if (classified)
+            assert_int_equal(tally.cold[i] + tally.capacity[i] + tally.conflict[i],
+                             i < naive->depth);
     }
     for (uint32_t i = 0; i < machine->tlb_level_count; i++)
         assert_int_equal(tally.tlb_hits[i], i == tlb->depth);
@@ -323,8 +328,8 @@ static void every_access_agrees_with_the_naive_simulator(void **state)
     for (int round = 0; round < 3000; round++) {
         struct psnap_access stream[STREAM];
         struct numbering numbering = {0};
-        const struct psnap_sim_options options = {.tagger = number_accesses,
-                                                  .tagger_context = &numbering};
+        const struct psnap_sim_options options = {
+            .tagger = number_accesses, .tagger_context = &numbering, .classify = round % 2};
         struct psnap_machine machine, pages;
         struct psnap_sink *sim;
 
@@ -339,7 +344,7 @@ static void every_access_agrees_with_the_naive_simulator(void **state)
         for (uint32_t i = 0; i < STREAM; i++) {
             naive_access(naive, &stream[i]);
             naive_access(tlb, &stream[i]);
-            check_access(sim, &machine, i, naive, tlb);
+            check_access(sim, &machine, i, naive, tlb, options.classify);
         }
         psnap_sink_free(sim);
     }
