@@ -83,6 +83,18 @@ static void print_policy(const struct psnap_cache_level *level)
         printf(", index %s", psnap_set_index_name(level->index));
     if (level->replacement == PSNAP_REPLACE_RANDOM)
         printf(" (seed %" PRIu64 ")", level->seed);
+    if (level->inclusion != PSNAP_NON_INCLUSIVE)
+        printf(", %s", psnap_inclusion_name(level->inclusion));
+    if (level->write_through)
+        printf(", writes through");
+    if (level->no_write_allocate)
+        printf(", stores do not allocate");
+    if (level->victim_lines)
+        printf(", victim cache of %" PRIu32 " line%s", level->victim_lines,
+               level->victim_lines == 1 ? "" : "s");
+    if (prefetch->next_lines)
+        printf(", prefetches %" PRIu32 " next line%s", prefetch->next_lines,
+               prefetch->next_lines == 1 ? "" : "s");
     if (prefetch->entries)
         printf(", stride prefetcher (%" PRIu32 " entr%s, degree %" PRIu32 ", distance %" PRIu32 ")",
                prefetch->entries, prefetch->entries == 1 ? "y" : "ies", prefetch->degree,
@@ -110,6 +122,8 @@ void machines_describe(const struct psnap_machine *machine)
         printf("  %s\n", machine->description);
     if (machine->clock_hz > 0)
         printf("  clock %g GHz\n", machine->clock_hz / 1e9);
+    if (machine->coherent)
+        printf("  stores take lines from other cores' caches\n");
     if (machine->cores)
         printf("  cores %" PRIu32 "\n", machine->cores);
     for (uint32_t i = 0; i < machine->level_count; i++) {
@@ -192,12 +206,24 @@ static void json_policy(struct psnap_json *json, const struct psnap_cache_level 
         psnap_json_text(json, "index", psnap_set_index_name(level->index));
     if (level->replacement == PSNAP_REPLACE_RANDOM)
         psnap_json_u64(json, "seed", level->seed);
-    if (!level->prefetch.entries)
+    if (level->inclusion != PSNAP_NON_INCLUSIVE)
+        psnap_json_text(json, "inclusion", psnap_inclusion_name(level->inclusion));
+    if (level->write_through)
+        psnap_json_text(json, "write", "through");
+    if (level->no_write_allocate)
+        psnap_json_text(json, "write_allocate", "no");
+    if (level->victim_lines)
+        psnap_json_u64(json, "victim_lines", level->victim_lines);
+    if (!level->prefetch.entries && !level->prefetch.next_lines)
         return;
     psnap_json_begin_object(json, "prefetch");
-    psnap_json_u64(json, "entries", level->prefetch.entries);
-    psnap_json_u64(json, "degree", level->prefetch.degree);
-    psnap_json_u64(json, "distance", level->prefetch.distance);
+    if (level->prefetch.next_lines)
+        psnap_json_u64(json, "next_lines", level->prefetch.next_lines);
+    if (level->prefetch.entries) {
+        psnap_json_u64(json, "entries", level->prefetch.entries);
+        psnap_json_u64(json, "degree", level->prefetch.degree);
+        psnap_json_u64(json, "distance", level->prefetch.distance);
+    }
     psnap_json_end_object(json);
 }
 
@@ -226,6 +252,8 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
     json_known(json, "clock_hz", machine->clock_hz);
     if (machine->cores)
         psnap_json_u64(json, "cores", machine->cores);
+    if (machine->coherent)
+        psnap_json_text(json, "coherence", "invalidate");
     psnap_json_begin_array(json, "levels");
     for (uint32_t i = 0; i < machine->level_count; i++) {
         const struct psnap_cache_level *level = &machine->levels[i];

@@ -46,6 +46,16 @@ static void random_times(struct psnap_rng *rng, struct psnap_machine *machine)
     machine->memory_bandwidth_bytes_per_s = 1e6 * random_figure(rng);
     machine->first_touch_cycles = random_figure(rng);
     machine->mispredict_cycles = random_figure(rng);
+    machine->coherent = pick(rng, 0, 1);
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        struct psnap_cache_level *level = &machine->levels[i];
+        level->write_through = pick(rng, 0, 1);
+        level->no_write_allocate = pick(rng, 0, 1);
+        level->victim_lines = (uint32_t)pick(rng, 0, 2);
+        level->prefetch.next_lines = (uint32_t)pick(rng, 0, 2);
+        if (i && level->line_bytes == level[-1].line_bytes && !level[-1].no_write_allocate)
+            level->inclusion = PSNAP_EXCLUSIVE;
+    }
     for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++)
         machine->function_cycles[i] = random_figure(rng);
     machine->parallel =

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tables and the JSON of psnap sim. MACHINES.md documents the JSON.
+ */
+#include "simcore/cmd_sim.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "formats/base/text.h"
+
+static double rate(const struct sim_report *report)
+{
+    return report->seconds > 0 ? (double)report->accesses / report->seconds : 0;
+}
+
+/* Counts of a level that not all machines have. */
+enum extra_when {
+    WHEN_WRITE_THROUGH,
+    WHEN_CLASSIFIED,
+    WHEN_VICTIMS,
+    WHEN_TAKEN, /* by an inclusive level behind it, or by other cores */
+    WHEN_COHERENT
+};
+
+static const struct extra {
+    const char *heading, *key;
+    size_t offset; /* in struct psnap_tally, of an array by level */
+    enum extra_when when;
+} extras[] = {
+    {"through", "write_throughs", offsetof(struct psnap_tally, write_throughs), WHEN_WRITE_THROUGH},
+    {"victims", "victim_hits", offsetof(struct psnap_tally, victim_hits), WHEN_VICTIMS},
+    {"taken", "invalidations", offsetof(struct psnap_tally, invalidations), WHEN_TAKEN},
+    {"evicted", "evictions", offsetof(struct psnap_tally, evictions), WHEN_CLASSIFIED},
+    {"cold", "cold_misses", offsetof(struct psnap_tally, cold), WHEN_CLASSIFIED},
+    {"capacity", "capacity_misses", offsetof(struct psnap_tally, capacity), WHEN_CLASSIFIED},
+    {"conflict", "conflict_misses", offsetof(struct psnap_tally, conflict), WHEN_CLASSIFIED},
+    {"coherence", "coherence_misses", offsetof(struct psnap_tally, coherence), WHEN_COHERENT},
+};
+
+enum { EXTRAS = sizeof extras / sizeof extras[0] };
+
+static bool has_extra(const struct sim_report *report, const struct psnap_machine *machine,
+                      uint32_t l, const struct extra *extra)
+{
+    switch (extra->when) {
+    case WHEN_WRITE_THROUGH:
+        return machine->levels[l].write_through;
+    case WHEN_CLASSIFIED:
+        return report->classify;
+    case WHEN_VICTIMS:
+        return machine->levels[l].victim_lines > 0;
+    case WHEN_COHERENT:
+        return machine->coherent && report->cores > 1;
+    case WHEN_TAKEN:
+        break;
+    }
+    for (uint32_t farther = l + 1; farther < machine->level_count; farther++)
+        if (machine->levels[farther].inclusion == PSNAP_INCLUSIVE)
+            return true;
+    return machine->coherent && report->cores > 1;
+}
+
+static uint64_t extra_of(const struct psnap_tally *tally, const struct extra *extra, size_t l)
+{
+    return ((const uint64_t *)(const void *)((const char *)tally + extra->offset))[l];
+}
+
+static bool foresees(const struct psnap_cache_level *level)
+{
+    return level->prefetch.entries || level->prefetch.next_lines;
+}
+
+/* A share or rate in percent; "-" when there is nothing to divide by. */
+static void percent_cell(struct psnap_table *table, double fraction)
+{
+    if (fraction == fraction)
+        psnap_table_cell(table, "%.2f", 100 * fraction);
+    else
+        psnap_table_cell(table, "-");
+}
+
+static void table_row(struct psnap_table *table, const struct sim_report *report, size_t machine,
+                      enum psnap_scope scope, const struct scope_row *row)
+{
+    const struct psnap_tally *tally = &row->tallies[machine];
+    char digits[32];
+
+    psnap_table_cell(table, "%s", psnap_scope_name(scope));
+    psnap_table_cell(table, "%s", row->id);
+    psnap_table_cell(table, "%s", row->name);
+    psnap_table_cell(table, "%s", psnap_group_digits(tally->accesses, digits));
+    percent_cell(table, report->accesses ? (double)tally->accesses / (double)report->accesses : 1);
+    for (size_t i = 0; i < report->machines[machine].level_count; i++) {
+        percent_cell(table, psnap_tally_hit_rate(tally, i));
+        percent_cell(table, psnap_tally_cumulative(tally, i));
+        psnap_table_cell(table, "%s", psnap_group_digits(tally->write_backs[i], digits));
+        if (foresees(&report->machines[machine].levels[i])) {
+            psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches[i], digits));
+            psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches_useful[i], digits));
+            psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches_useless[i], digits));
+        }
+        for (int k = 0; k < EXTRAS; k++)
+            if (has_extra(report, &report->machines[machine], (uint32_t)i, &extras[k]))
+                psnap_table_cell(table, "%s",
+                                 psnap_group_digits(extra_of(tally, &extras[k], i), digits));
+    }
+    for (size_t i = 0; i < report->machines[machine].tlb_level_count; i++) {
+        percent_cell(table, psnap_tally_tlb_hit_rate(tally, i));
+        percent_cell(table, psnap_tally_tlb_cumulative(tally, i));
+    }
+}
+
+enum { FIXED = 5, PER_LEVEL = 3, PER_PREFETCHER = 3, PER_TLB_LEVEL = 2 };
+enum {
+    COLUMNS_MAX = FIXED + PSNAP_LEVELS_MAX * (PER_LEVEL + PER_PREFETCHER + EXTRAS) +
+                  PSNAP_TLB_LEVELS_MAX * PER_TLB_LEVEL
+};
+
+struct columns {
+    char headings[COLUMNS_MAX][32];
+    size_t count;
+};
+
+/* Columns of a level, "L1 hit %" and so on. */
+static void add_columns(struct columns *columns, const char *level, const char *const *names,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        snprintf(columns->headings[columns->count++], sizeof columns->headings[0], "%s%s%s", level,
+                 *level ? " " : "", names[i]);
+}
+
+static struct psnap_table *machine_table(const struct sim_report *report,
+                                         const struct psnap_machine *machine)
+{
+    static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
+    static const char *const per_level[PER_LEVEL] = {"hit %", "cum. %", "wb"};
+    static const char *const per_prefetcher[PER_PREFETCHER] = {"prefetched", "useful", "useless"};
+    const char *headings[COLUMNS_MAX];
+    struct columns columns = {.count = 0};
+    struct psnap_table *table;
+    char level[16];
+
+    add_columns(&columns, "", fixed, FIXED);
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        snprintf(level, sizeof level, "L%" PRIu32, i + 1);
+        add_columns(&columns, level, per_level, PER_LEVEL);
+        if (foresees(&machine->levels[i]))
+            add_columns(&columns, level, per_prefetcher, PER_PREFETCHER);
+        for (int k = 0; k < EXTRAS; k++)
+            if (has_extra(report, machine, i, &extras[k]))
+                add_columns(&columns, level, &extras[k].heading, 1);
+    }
+    for (uint32_t i = 0; i < machine->tlb_level_count; i++)
+        add_columns(&columns, scope_tlb_name(i), per_level, PER_TLB_LEVEL);
+    for (size_t i = 0; i < columns.count; i++)
+        headings[i] = columns.headings[i];
+    table = psnap_table_new(columns.count, headings);
+    psnap_table_shorten(table, 1);
+    psnap_table_shorten(table, 2);
+    for (size_t i = 3; i < columns.count; i++)
+        psnap_table_align_right(table, i);
+    return table;
+}
+
+static void print_machine(const struct sim_report *report, size_t machine)
+{
+    struct psnap_table *table = machine_table(report, &report->machines[machine]);
+    char shape[512];
+
+    for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
+        for (size_t i = 0; i < report->scopes[scope].count; i++)
+            table_row(table, report, machine, (enum psnap_scope)scope,
+                      &report->scopes[scope].rows[i]);
+    printf("%smachine %s", machine ? "\n" : "", report->machines[machine].name);
+    if (!strchr(report->machines[machine].name, ':')) /* the inline form says it already */
+        printf(" (%s)", scope_machine_shape(&report->machines[machine], shape, sizeof shape));
+    printf("\n\n");
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+/* Cumulative hit rates of all machines, beside each other. */
+static struct psnap_table *side_by_side(const struct sim_report *report)
+{
+    static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
+    size_t columns = FIXED;
+    struct psnap_table *table;
+    const char **headings;
+    char(*names)[64];
+
+    for (size_t i = 0; i < report->machine_count; i++)
+        columns += report->machines[i].level_count;
+    headings = calloc(columns, sizeof *headings);
+    names = calloc(columns, sizeof *names);
+    for (size_t i = 0; headings && i < FIXED; i++)
+        headings[i] = fixed[i];
+    for (size_t i = 0, at = FIXED; headings && names && i < report->machine_count; i++)
+        for (uint32_t level = 0; level < report->machines[i].level_count; level++, at++) {
+            snprintf(names[at], sizeof names[at], "%.48s L%" PRIu32 " %%", report->machines[i].name,
+                     level + 1);
+            headings[at] = names[at];
+        }
+    table = headings && names ? psnap_table_new(columns, headings) : NULL;
+    for (size_t i = 3; table && i < columns; i++)
+        psnap_table_align_right(table, i);
+    free(headings);
+    free(names);
+    return table;
+}
+
+static void compared_row(struct psnap_table *table, const struct sim_report *report,
+                         enum psnap_scope scope, const struct scope_row *row)
+{
+    const uint64_t accesses = row->tallies[0].accesses;
+    char digits[32];
+
+    psnap_table_cell(table, "%s", psnap_scope_name(scope));
+    psnap_table_cell(table, "%s", row->id);
+    psnap_table_cell(table, "%s", row->name);
+    psnap_table_cell(table, "%s", psnap_group_digits(accesses, digits));
+    percent_cell(table, report->accesses ? (double)accesses / (double)report->accesses : 1);
+    for (size_t i = 0; i < report->machine_count; i++)
+        for (uint32_t level = 0; level < report->machines[i].level_count; level++)
+            percent_cell(table, psnap_tally_cumulative(&row->tallies[i], level));
+}
+
+/* Write-backs, prefetches and TLBs are in each machine's own table, and with --json. */
+static void print_compared(const struct sim_report *report)
+{
+    struct psnap_table *table = side_by_side(report);
+    char shape[512];
+
+    for (size_t i = 0; i < report->machine_count; i++)
+        printf("machine %s (%s)\n", report->machines[i].name,
+               scope_machine_shape(&report->machines[i], shape, sizeof shape));
+    printf("\ncumulative hit rates:\n\n");
+    if (!table) {
+        fprintf(stderr, "psnap sim: out of memory for a table\n");
+        return;
+    }
+    psnap_table_shorten(table, 1);
+    psnap_table_shorten(table, 2);
+    for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
+        for (size_t i = 0; i < report->scopes[scope].count; i++)
+            compared_row(table, report, (enum psnap_scope)scope, &report->scopes[scope].rows[i]);
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+void sim_report_print(const struct sim_report *report)
+{
+    char digits[32];
+
+    if (report->machine_count > 1 && !report->apart)
+        print_compared(report);
+    else
+        for (size_t i = 0; i < report->machine_count; i++)
+            print_machine(report, i);
+    if (report->threads > 1)
+        printf("\n%" PRIu32 " threads, interleaved %s, %s\n", report->threads,
+               report->in_turn ? "access by access" : "in the stream's order",
+               report->cores ? "each a core with the caches that the machine has for it"
+                             : "in one hierarchy");
+    fflush(stdout);
+    fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
+            psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
+}
+
+static void json_tlb(struct psnap_json *json, const struct psnap_machine *machine,
+                     const struct psnap_tally *tally)
+{
+    if (!machine->tlb_level_count)
+        return;
+    psnap_json_begin_array(json, "tlb");
+    for (size_t i = 0; i < machine->tlb_level_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_text(json, "level", scope_tlb_name(i));
+        psnap_json_u64(json, "accesses", psnap_tally_tlb_reached(tally, i));
+        psnap_json_u64(json, "hits", tally->tlb_hits[i]);
+        psnap_json_real(json, "hit_rate", psnap_tally_tlb_hit_rate(tally, i));
+        psnap_json_real(json, "cumulative_hit_rate", psnap_tally_tlb_cumulative(tally, i));
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+}
+
+static void json_row(struct psnap_json *json, const struct sim_report *report, size_t machine,
+                     enum psnap_scope scope, const struct scope_row *row)
+{
+    const struct psnap_tally *tally = &row->tallies[machine];
+
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "machine", report->machines[machine].name);
+    psnap_json_text(json, "scope", psnap_scope_name(scope));
+    psnap_json_text(json, "id", row->id);
+    psnap_json_text(json, "name", row->name);
+    psnap_json_u64(json, "accesses", tally->accesses);
+    psnap_json_begin_array(json, "levels");
+    for (size_t i = 0; i < report->machines[machine].level_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "level", i + 1);
+        psnap_json_u64(json, "accesses", psnap_tally_reached(tally, i));
+        psnap_json_u64(json, "hits", tally->hits[i]);
+        psnap_json_real(json, "hit_rate", psnap_tally_hit_rate(tally, i));
+        psnap_json_real(json, "cumulative_hit_rate", psnap_tally_cumulative(tally, i));
+        psnap_json_u64(json, "write_backs", tally->write_backs[i]);
+        if (foresees(&report->machines[machine].levels[i])) {
+            psnap_json_u64(json, "prefetches", tally->prefetches[i]);
+            psnap_json_u64(json, "prefetches_useful", tally->prefetches_useful[i]);
+            psnap_json_u64(json, "prefetches_useless", tally->prefetches_useless[i]);
+        }
+        for (int k = 0; k < EXTRAS; k++)
+            if (has_extra(report, &report->machines[machine], (uint32_t)i, &extras[k]))
+                psnap_json_u64(json, extras[k].key, extra_of(tally, &extras[k], i));
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+    json_tlb(json, &report->machines[machine], tally);
+    psnap_json_end_object(json);
+}
+
+void sim_report_json(const struct sim_report *report)
+{
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "sim");
+    psnap_json_text(&json, "input", report->path);
+    psnap_json_u64(&json, "accesses", report->accesses);
+    psnap_json_u64(&json, "threads", report->threads);
+    if (report->cores)
+        psnap_json_u64(&json, "cores", report->cores);
+    psnap_json_text(&json, "interleaving",
+                    report->in_turn && report->threads > 1 ? "round-robin by access"
+                                                           : "stream order");
+    psnap_json_text(&json, "hierarchy", report->cores ? "cores" : "one");
+    psnap_json_real(&json, "accesses_per_second", rate(report));
+    psnap_json_begin_array(&json, "rows");
+    for (size_t machine = 0; machine < report->machine_count; machine++)
+        for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
+            for (size_t i = 0; i < report->scopes[scope].count; i++)
+                json_row(&json, report, machine, (enum psnap_scope)scope,
+                         &report->scopes[scope].rows[i]);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
