@@ -13,6 +13,7 @@
 #include "replay/cmd_input.h"
 #include "simcore/cmd_side.h"
 #include "simcore/cmd_sim.h"
+#include "simcore/cmd_sweep.h"
 #include "simcore/cmd_turns.h"
 
 static double now(void)
@@ -95,11 +96,28 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
     return status;
 }
 
+static int run_sweep(struct sweep_settings *sweep, const char *path, const char *by,
+                     bool has_machine, bool json)
+{
+    struct psnap_error error;
+
+    if (has_machine)
+        return psnap_cmd_usage("sim", "--sweep is of caches by themselves: leave out -m");
+    if (sweep->ways < 1 || sweep->ways > SWEEP_WAYS_MAX)
+        return psnap_cmd_usage("sim", "--ways takes a number from 1 to %d", SWEEP_WAYS_MAX);
+    if (!psnap_scope_parse_list(by, sweep->wanted, &error))
+        return psnap_cmd_fail("sim", &error);
+    sweep->path = path;
+    sweep->json = json;
+    return sweep_run(sweep);
+}
+
 int psnap_cmd_sim(int argc, char **argv)
 {
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_text_list machines = {0};
-    const char *by = "total,loop";
+    struct sweep_settings sweep = {.input = &input, .lines = "64", .ways = 16};
+    const char *by = NULL;
     uint64_t cores = 0;
     const char *threads = NULL;
     bool classify = false, apart = false, json = false;
@@ -107,11 +125,15 @@ int psnap_cmd_sim(int argc, char **argv)
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES",
-         "rows: any of total,loop,block,region,thread (total,loop)"},
+         "rows: any of total,loop,block,region,thread (total,loop; of a sweep total)"},
         {PSNAP_OPTION_TEXT, 0, "cores", &threads, "N",
          "threads are N cores, whose caches are apart or shared as the machine says"},
         {PSNAP_OPTION_FLAG, 0, "misses", &classify, NULL,
          "tell cold, capacity and conflict misses apart, and count evictions (slower)"},
+        {PSNAP_OPTION_TEXT, 0, "sweep", &sweep.sets, "SETS",
+         "without a machine: LRU caches of these numbers of sets, as in 64,128,1K, and ..."},
+        {PSNAP_OPTION_TEXT, 0, "line", &sweep.lines, "BYTES", "... lines of these sizes (64)"},
+        {PSNAP_OPTION_COUNT, 0, "ways", &sweep.ways, "N", "... and all of 1 to N ways (16)"},
         {PSNAP_OPTION_FLAG, 0, "apart", &apart, NULL,
          "of several machines: a table each, with write-backs, prefetches and TLBs"},
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
@@ -127,7 +149,8 @@ int psnap_cmd_sim(int argc, char **argv)
         "through the caches of each MACHINE, all cold at the start, in one pass.\n"
         "'psnap machines' lists the bundled machines. Hit rates are of the accesses\n"
         "that reached a level; cumulative ones of all accesses. Several machines have a\n"
-        "table in common, of cumulative hit rates.",
+        "table in common, of cumulative hit rates. With --sweep the hit rates of a whole\n"
+        "space of single caches, in one pass.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
@@ -136,8 +159,11 @@ int psnap_cmd_sim(int argc, char **argv)
         (!psnap_text_u64(threads, &cores) || cores < 1 || cores > SIM_CORES_MAX))
         status = psnap_cmd_usage("sim", "--cores takes a number from 1 to %d, not '%.100s'",
                                  SIM_CORES_MAX, threads);
+    else if (operands == 1 && sweep.sets)
+        status = run_sweep(&sweep, argv[1], by ? by : "total", machines.count > 0, json);
     else if (operands == 1 && machines.count)
-        status = simulate(argv[1], &input, by, &machines, cores, classify, apart, json);
+        status = simulate(argv[1], &input, by ? by : "total,loop", &machines, cores, classify,
+                          apart, json);
     else if (operands == 1)
         status = psnap_cmd_usage("sim", "no machine: give at least one -m MACHINE");
     else if (operands >= 0)
