@@ -69,7 +69,7 @@ static void evict(struct level *level, uint64_t victim, uint32_t access)
 HOT void pass_on(struct level *level, uint64_t address, uint64_t bytes, uint32_t access,
                  uint32_t size)
 {
-    level->passed[access] = 1;
+    level->misses[level->miss_count++] = (uint16_t)access;
     send(level, address, bytes, access, size);
 }
 
@@ -309,7 +309,7 @@ void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block
     for (size_t i = 0; i < hierarchy->level_count; i++) {
         struct level *level = hierarchy->levels[i];
 
-        memset(level->passed, 0, n);
+        level->miss_count = 0;
         for (size_t k = 0; k < n && level->cache_count > 1; k++)
             level->owners[k] = (uint16_t)(block[k].thread / level->share);
         if (level->evicted)
@@ -326,17 +326,6 @@ void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block
         level_enter(root, block, n);
     for (size_t i = 0; i < hierarchy->level_count; i++)
         level_drain(hierarchy->levels[i]);
-}
-
-void hierarchy_reached(const struct path *path, uint8_t *reached, size_t n)
-{
-    memcpy(reached, path->levels[0]->passed, n);
-    for (uint32_t level = 1; level < path->level_count; level++) {
-        const uint8_t *passed = path->levels[level]->passed;
-
-        for (size_t i = 0; i < n; i++)
-            reached[i] = (uint8_t)(reached[i] + passed[i]);
-    }
 }
 
 /* ---------------------------------------------------------------- the forest */

@@ -52,8 +52,9 @@ struct level {
     struct ahead *ahead;   /* its prefetcher, or NULL */
     bool evicted;          /* some of evictions[] are not zero */
     uint32_t queued;
-    uint16_t owners[HIERARCHY_BLOCK];      /* per access: its cache, where there are several */
-    uint8_t passed[HIERARCHY_BLOCK];       /* per access: 1 when it went on from here */
+    uint16_t owners[HIERARCHY_BLOCK]; /* per access: its cache, where there are several */
+    uint32_t miss_count;
+    uint16_t misses[HIERARCHY_BLOCK];      /* accesses that went on from here, ascending */
     uint16_t evictions[HIERARCHY_BLOCK];   /* per access: dirty lines evicted; at most 64, and as
                                               many for each prefetch of this level or above */
     struct request queue[HIERARCHY_QUEUE]; /* from the level above, not served yet */
@@ -83,11 +84,7 @@ struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
                                 enum cache_kind kind, uint32_t cores);
 void hierarchy_free(struct hierarchy *hierarchy);
 
-/* Runs n <= HIERARCHY_BLOCK valid accesses and fills passed and evictions. */
+/* Runs n <= HIERARCHY_BLOCK valid accesses and fills misses and evictions. */
 void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n);
-
-/* Per access of the last block the level of a path that satisfied it, from 0; what is behind the
- * last one is the path's level_count. */
-void hierarchy_reached(const struct path *path, uint8_t *reached, size_t n);
 
 #endif

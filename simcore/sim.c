@@ -5,12 +5,11 @@
  * reference, by thread, by the caller's tag). Loops, blocks and totals are sums
  * over references, taken when somebody asks.
  *
- * A row of counts on a machine of L levels is L + 1 numbers of accesses by the
- * level that satisfied them (memory last), then L numbers of write-backs by the
- * level that evicted, charged to the access that made room. A TLB of T levels adds
- * T + 1 numbers of accesses by the level that translated them, prefetchers add 3 L
- * numbers of the lines that they brought in, and a machine that is simulated in detail
- * (detail.h) has all of its counts instead. The row of a
+ * Accesses are counted by row for all machines together. A row of a machine of L levels has L
+ * numbers of those that went on from a level, then L numbers of write-backs by the level that
+ * evicted, charged to the access that made room. A TLB of T levels adds T numbers of accesses that
+ * went on from a level, prefetchers add 3 L numbers of the lines that they brought in, and a
+ * machine that is simulated in detail (detail.h) has all of its counts instead. The row of a
  * reference is its number up to REFS_DIRECT; those beyond get rows when they
  * first come, for a program may have many that no access names.
  */
@@ -36,7 +35,7 @@ struct run {
     struct detail *detail;
     uint32_t levels;
     size_t width; /* numbers in a row */
-    size_t tlb;   /* where those of the TLB begin, 0: there is none */
+    size_t tlb;   /* where those of the TLB begin */
     size_t ahead; /* and those of the prefetchers, or of `detail`: counts of levels */
     struct counts views[PSNAP_VIEW_COUNT];
 };
@@ -47,7 +46,7 @@ struct sim {
     struct psnap_sim_options options;
     bool counted[PSNAP_VIEW_COUNT];
     uint32_t rows[PSNAP_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
-    uint8_t reached[HIERARCHY_BLOCK];                 /* and of the machine in hand */
+    struct counts seen[PSNAP_VIEW_COUNT];             /* accesses by row */
     struct hierarchy *hierarchy;
     uint32_t *far_rows; /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
     uint32_t far_room, far_count;
@@ -184,18 +183,27 @@ static enum psnap_status make_room(struct sim *sim, int view, uint32_t highest,
         return psnap_error_set(error, PSNAP_ERROR_MEMORY,
                                "the stream has more than %" PRIu32 " rows to count by",
                                PSNAP_SIM_ROWS_MAX);
+    if (!counts_grow(&sim->seen[view], 1, highest + 1))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for counts");
     for (size_t i = 0; i < sim->run_count; i++)
         if (!counts_grow(&sim->runs[i].views[view], sim->runs[i].width, highest + 1))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for counts");
     return PSNAP_OK;
 }
 
-/* Adds how far the accesses of the block in hand went; `numbers` are those of row 0. */
-static void count_reached(uint64_t *numbers, size_t width, const uint32_t *rows,
-                          const uint8_t *reached, size_t n)
+static void count_accesses(uint64_t *numbers, const uint32_t *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        numbers[rows[i] * width + reached[i]]++;
+        numbers[rows[i]]++;
+}
+
+/* Adds accesses that went on from the levels of a path; `numbers` are those of row 0. */
+static void count_misses(uint64_t *numbers, size_t width, const uint32_t *rows,
+                         const struct path *path)
+{
+    for (uint32_t l = 0; l < path->level_count; l++)
+        for (uint32_t i = 0; i < path->levels[l]->miss_count; i++)
+            numbers[rows[path->levels[l]->misses[i]] * width + l]++;
 }
 
 static void count_lines(uint64_t *numbers, size_t width, const uint32_t *rows,
@@ -211,6 +219,9 @@ static void count_detail(const struct run *run, const uint32_t *rows, uint64_t *
 {
     const struct detail_outcome *outcome = detail_outcome(run->detail);
 
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t l = 0; l < outcome->reached[i]; l++)
+            numbers[rows[i] * run->width + l]++;
     for (int count = 0; count < DETAIL_COUNTS; count++)
         for (uint32_t i = 0; i < run->levels; i++)
             count_lines(numbers + run->ahead + (size_t)count * run->levels + i, run->width, rows,
@@ -232,12 +243,28 @@ static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t 
         uint64_t *of_prefetches = numbers + run->ahead + i;
 
         if (level->evicted)
-            count_lines(numbers + levels + 1 + i, run->width, rows, level->evictions, n);
+            count_lines(numbers + levels + i, run->width, rows, level->evictions, n);
         if (!level->ahead)
             continue;
         count_lines(of_prefetches, run->width, rows, level->ahead->issued, n);
         count_lines(of_prefetches + levels, run->width, rows, level->ahead->useful, n);
         count_lines(of_prefetches + 2 * (size_t)levels, run->width, rows, level->ahead->useless, n);
+    }
+}
+
+/* Adds what became of the block in hand to a view of all machines. */
+static void count_view(struct sim *sim, int view, size_t n)
+{
+    const uint32_t *rows = sim->rows[view];
+
+    count_accesses(sim->seen[view].numbers, rows, n);
+    for (size_t i = 0; i < sim->run_count; i++) {
+        const struct run *run = &sim->runs[i];
+        uint64_t *numbers = run->views[view].numbers;
+
+        count_misses(numbers, run->width, rows, &run->paths->caches);
+        count_traffic(run, rows, numbers, n);
+        count_misses(numbers + run->tlb, run->width, rows, &run->paths->tlb);
     }
 }
 
@@ -254,29 +281,12 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
     if (status != PSNAP_OK)
         return status;
     hierarchy_run(sim->hierarchy, block, n);
-    for (size_t i = 0; i < sim->run_count; i++) {
-        const struct run *run = &sim->runs[i];
-
-        if (run->detail && !detail_run(run->detail, block, n))
+    for (size_t i = 0; i < sim->run_count; i++)
+        if (sim->runs[i].detail && !detail_run(sim->runs[i].detail, block, n))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
-        if (run->detail)
-            memcpy(sim->reached, detail_outcome(run->detail)->reached, n);
-        else
-            hierarchy_reached(&run->paths->caches, sim->reached, n);
-        for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
-            if (!sim->counted[view])
-                continue;
-            count_reached(run->views[view].numbers, run->width, sim->rows[view], sim->reached, n);
-            count_traffic(run, sim->rows[view], run->views[view].numbers, n);
-        }
-        if (!run->tlb)
-            continue;
-        hierarchy_reached(&run->paths->tlb, sim->reached, n);
-        for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
-            if (sim->counted[view])
-                count_reached(run->views[view].numbers + run->tlb, run->width, sim->rows[view],
-                              sim->reached, n);
-    }
+    for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
+        if (sim->counted[view])
+            count_view(sim, view, n);
     sim->accesses += n;
     return PSNAP_OK;
 }
@@ -306,6 +316,8 @@ static void sim_free(struct psnap_sink *self)
         for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
             free(sim->runs[i].views[view].numbers);
     }
+    for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
+        free(sim->seen[view].numbers);
     hierarchy_free(sim->hierarchy);
     free(sim->far_rows);
     free(sim);
@@ -323,11 +335,9 @@ static void run_init(struct run *run, const struct paths *paths, uint32_t levels
         foresees |= paths->caches.levels[i]->ahead != NULL;
     run->paths = paths;
     run->levels = levels;
-    run->width = 2 * (size_t)levels + 1;
-    if (tlb_levels) {
-        run->tlb = run->width;
-        run->width += tlb_levels + 1;
-    }
+    run->width = 2 * (size_t)levels;
+    run->tlb = run->width;
+    run->width += tlb_levels;
     if (run->detail) {
         run->ahead = run->width;
         run->width += DETAIL_COUNTS * (size_t)levels;
@@ -438,18 +448,19 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view
     const struct run *run = &self->runs[machine];
     const uint32_t levels = run->levels;
     const uint64_t *numbers;
+    uint64_t seen;
 
     if (view == PSNAP_VIEW_REF)
         row = row < self->ref_end ? row_of_ref(self, row) : PSNAP_NONE;
     if (row >= run->views[view].rows)
         return;
+    seen = self->seen[view].numbers[row];
     numbers = run->views[view].numbers + row * run->width;
+    tally->accesses += seen;
     for (uint32_t level = 0; level < levels; level++) {
-        tally->accesses += numbers[level];
-        tally->hits[level] += numbers[level];
-        tally->write_backs[level] += numbers[levels + 1 + level];
+        tally->hits[level] += (level ? numbers[level - 1] : seen) - numbers[level];
+        tally->write_backs[level] += numbers[levels + level];
     }
-    tally->accesses += numbers[levels];
     if (run->detail)
         add_detail(run, numbers + run->ahead, tally);
     for (uint32_t level = 0; level < levels && run->ahead && !run->detail; level++) {
@@ -458,7 +469,8 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view
         tally->prefetches_useless[level] += numbers[run->ahead + 2 * (size_t)levels + level];
     }
     for (uint32_t level = 0; level < run->paths->tlb.level_count; level++)
-        tally->tlb_hits[level] += numbers[run->tlb + level];
+        tally->tlb_hits[level] +=
+            (level ? numbers[run->tlb + level - 1] : seen) - numbers[run->tlb + level];
 }
 
 void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine, struct psnap_tally *tally)

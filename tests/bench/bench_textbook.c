@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulator against a textbook one, on the same stream in memory: three levels, each set an
+ * array with the line used last in front, which is searched from the front and moved there; over
+ * raw addresses, without write-backs, and without saying which loop an access is of. psnap has
+ * both. Rounds alternate between the two, and .pst files are also simulated as they are read.
+ * Prints CSV: trace, accesses, M accesses/s of each (medians), the ratio, level 1's hits.
+ *
+ * usage: bench_textbook ROUNDS ACCESSES_MAX TRACE.pst...
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "formats/formats.h"
+#include "simcore/simcore.h"
+
+enum { LEVELS = 3, ROUNDS_MAX = 99, MACHINES = 10 };
+static const char machine_text[] = "32K:64:8,1M:64:16,32M:64:16";
+static const struct shape {
+    uint64_t sets;
+    unsigned ways;
+} shapes[LEVELS] = {{64, 8}, {1024, 16}, {32768, 16}};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, compare_reals);
+    return values[n / 2];
+}
+
+/* --------------------------------------------------------------- the textbook */
+
+static uint64_t *tags[LEVELS];
+
+static bool touch(unsigned level, uint64_t line)
+{
+    uint64_t *set = tags[level] + line % shapes[level].sets * shapes[level].ways;
+    unsigned way = 0;
+
+    while (way < shapes[level].ways - 1 && set[way] != line)
+        way++;
+    const bool hit = set[way] == line;
+    for (; way; way--)
+        set[way] = set[way - 1];
+    set[0] = line;
+    return hit;
+}
+
+static double run_textbook(const uint64_t *addresses, size_t n, uint64_t hits[LEVELS + 1])
+{
+    double start;
+
+    for (unsigned level = 0; level < LEVELS; level++)
+        memset(tags[level], 0xff, shapes[level].sets * shapes[level].ways * sizeof *tags[level]);
+    memset(hits, 0, (LEVELS + 1) * sizeof *hits);
+    start = now();
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t line = addresses[i] / 64;
+        unsigned level = 0;
+        while (level < LEVELS && !touch(level, line))
+            level++;
+        hits[level]++;
+    }
+    return now() - start;
+}
+
+/* -------------------------------------------------------------------- psnap */
+
+static void fail(const char *what, const struct psnap_error *error)
+{
+    fprintf(stderr, "bench_textbook: %s: %s\n", what, error->message);
+    exit(1);
+}
+
+static struct psnap_sink *new_sim(const struct psnap_machine *machines, size_t n,
+                                  const struct psnap_program *program)
+{
+    struct psnap_error error;
+    struct psnap_sink *sim = psnap_sim_new(machines, n, program, NULL, &error);
+
+    if (!sim)
+        fail("machine", &error);
+    return sim;
+}
+
+static double run_memory(const struct psnap_machine *machines, size_t count,
+                         const struct psnap_program *program, const struct psnap_access *stream,
+                         size_t n, struct psnap_tally *tally)
+{
+    struct psnap_sink *sim = new_sim(machines, count, program);
+    struct psnap_error error;
+    const double start = now();
+    double seconds;
+
+    for (size_t i = 0; i < n; i += PSNAP_BLOCK_ACCESSES)
+        if (psnap_sink_put(sim, stream + i,
+                           n - i < PSNAP_BLOCK_ACCESSES ? n - i : PSNAP_BLOCK_ACCESSES, &error))
+            fail("stream", &error);
+    seconds = now() - start;
+    psnap_sim_add_total(sim, 0, tally);
+    psnap_sink_free(sim);
+    return seconds;
+}
+
+/* Reads and simulates at most so many accesses of a file. */
+static double run_file(const struct psnap_machine *machine, const char *path, size_t most)
+{
+    static struct psnap_access block[PSNAP_BLOCK_ACCESSES];
+    struct psnap_error error;
+    const double start = now();
+    struct psnap_source *source = psnap_trace_open(path, "pst", &error);
+    struct psnap_sink *sim;
+    ssize_t n;
+
+    if (!source)
+        fail(path, &error);
+    sim = new_sim(machine, 1, source->program);
+    for (size_t done = 0; done < most; done += (size_t)n) {
+        n = psnap_source_next(source, block, PSNAP_BLOCK_ACCESSES, &error);
+        if (n < 0 || (n && psnap_sink_put(sim, block, (size_t)n, &error)))
+            fail(path, &error);
+        if (!n)
+            break;
+    }
+    psnap_sink_free(sim);
+    psnap_source_free(source);
+    return now() - start;
+}
+
+static void bench(const char *path, size_t rounds, size_t most)
+{
+    struct psnap_machine machines[MACHINES];
+    struct psnap_error error;
+    struct psnap_source *source = psnap_trace_open(path, "pst", &error);
+    struct psnap_access *stream = malloc((most + PSNAP_BLOCK_ACCESSES) * sizeof *stream);
+    uint64_t *addresses = malloc(most * sizeof *addresses), hits[LEVELS + 1];
+    double textbook[ROUNDS_MAX], memory[ROUNDS_MAX], file[ROUNDS_MAX], ten[ROUNDS_MAX];
+    struct psnap_tally tally = {0};
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    size_t length = 0;
+    ssize_t n = 1;
+
+    if (!source || !stream || !addresses)
+        fail(path, &error);
+    while (length < most && n > 0) {
+        n = psnap_source_next(source, stream + length, PSNAP_BLOCK_ACCESSES, &error);
+        if (n < 0)
+            fail(path, &error);
+        length += (size_t)n;
+    }
+    length = length > most ? most : length;
+    for (size_t i = 0; i < length; i++)
+        addresses[i] = stream[i].address;
+    for (int i = 0; i < MACHINES; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "table1-%d", i + 1);
+        if (psnap_machine_find(text, &machines[i], &error))
+            fail(text, &error);
+    }
+    for (size_t i = 0; i < rounds; i++) {
+        struct psnap_machine machine;
+        if (psnap_machine_parse_inline(machine_text, &machine, &error))
+            fail(machine_text, &error);
+        textbook[i] = run_textbook(addresses, length, hits);
+        memset(&tally, 0, sizeof tally);
+        memory[i] = run_memory(&machine, 1, source->program, stream, length, &tally);
+        file[i] = run_file(&machine, path, length);
+        struct psnap_tally unused = {0};
+        ten[i] = run_memory(machines, MACHINES, source->program, stream, length, &unused);
+    }
+    const double rate = 1e-6 * (double)length, book = rate / median(textbook, rounds);
+    const double mine = rate / median(memory, rounds);
+    printf("%s,%zu,%.0f,%.0f,%.2f,%.0f,%.2f,%.1f,%.2f,%.2f\n", name, length, book, mine,
+           mine / book, rate / median(file, rounds), rate / median(file, rounds) / book,
+           median(ten, rounds) / median(memory, rounds), 100 * (double)hits[0] / (double)length,
+           100 * psnap_tally_hit_rate(&tally, 0));
+    fflush(stdout);
+    free(stream);
+    free(addresses);
+    psnap_source_free(source);
+}
+
+int main(int argc, char **argv)
+{
+    const size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+    const size_t most = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+
+    if (rounds < 1 || rounds > ROUNDS_MAX || most < 1 || argc < 4) {
+        fprintf(stderr, "usage: bench_textbook ROUNDS ACCESSES_MAX TRACE.pst...\n");
+        return 2;
+    }
+    for (unsigned level = 0; level < LEVELS; level++) {
+        tags[level] = malloc(shapes[level].sets * shapes[level].ways * sizeof *tags[level]);
+        if (!tags[level])
+            return 1;
+    }
+    printf("trace,accesses,textbook_m_s,memory_m_s,memory_x,pst_m_s,pst_x,ten_machines_x,"
+           "textbook_l1,l1\n");
+    for (int i = 3; i < argc; i++)
+        bench(argv[i], rounds, most);
+    return 0;
+}
