@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+enum { HOST_LINE_WORDS = 8 };
+
 static unsigned log2_exact(uint64_t power_of_two)
 {
     unsigned shift = 0;
@@ -62,13 +64,17 @@ bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint
     }
     if (cache->kind == CACHE_LISTED)
         return cache_listed_init(cache);
-    cache->words = calloc(level->sets * level->ways, sizeof *cache->words);
-    return cache->words != NULL;
+    cache->allocated = calloc(level->sets * level->ways + HOST_LINE_WORDS, sizeof *cache->words);
+    if (!cache->allocated)
+        return false;
+    cache->words = (uint64_t *)(((uintptr_t)cache->allocated + HOST_LINE_WORDS * 8 - 1) &
+                                ~(uintptr_t)(HOST_LINE_WORDS * 8 - 1));
+    return true;
 }
 
 void cache_release(struct cache *cache)
 {
-    free(cache->words);
+    free(cache->allocated);
     free(cache->trees);
     free(cache->ages);
     free(cache->nodes);

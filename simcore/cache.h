@@ -69,7 +69,8 @@ struct cache {
     uint64_t line_bytes;
     uint64_t sets, set_mask;
     uint32_t ways;
-    uint64_t *words; /* flat and general: sets * ways */
+    uint64_t *words; /* flat and general: sets * ways, in whole lines of the host's cache */
+    void *allocated; /* that they are in */
     /* listed: */
     struct cache_node *nodes; /* [0] is "none" */
     uint32_t node_count;      /* used, with [0] */

@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simcore/cache_wide.h"
+
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HOT static inline __attribute__((always_inline))
 
@@ -61,8 +63,8 @@ HOT void send(struct level *from, uint64_t address, uint64_t bytes, uint32_t acc
 
 static void evict(struct level *level, uint64_t victim, uint32_t access)
 {
-    level->evicted = true;
-    level->evictions[access]++;
+    if (!level->evictions[access]++)
+        level->evicting[level->evicting_count++] = (uint16_t)access;
     send(level, victim, level->cache->line_bytes, access, 0);
 }
 
@@ -81,10 +83,18 @@ HOT void choose(struct level *level, uint32_t access)
 
 enum purpose { LOAD, STORE, FETCH_AHEAD };
 
+/* A constant, too: whether flat sets are searched by vectors (cache_wide.h). */
+HOT enum cache_touch touch_line(struct cache *cache, enum cache_kind kind, bool wide,
+                                uint64_t address, bool dirty, uint64_t *victim)
+{
+    return wide ? cache_wide_touch(cache, kind, address, dirty, victim)
+                : cache_touch(cache, kind, address, dirty, victim);
+}
+
 /* Touches the lines of an access in general: any number of them, any of its bytes sought. Returns
  * those of its bytes that were missing. */
-HOT uint64_t touch_lines(struct level *level, enum cache_kind kind, const struct request *request,
-                         enum purpose purpose)
+HOT uint64_t touch_lines(struct level *level, enum cache_kind kind, bool wide,
+                         const struct request *request, enum purpose purpose)
 {
     const uint64_t line_bytes = level->cache->line_bytes;
     enum cache_touch touch;
@@ -102,7 +112,7 @@ HOT uint64_t touch_lines(struct level *level, enum cache_kind kind, const struct
             continue;
         touch = purpose == FETCH_AHEAD
                     ? cache_fetch_ahead(level->cache, address, &victim)
-                    : cache_touch(level->cache, kind, address, purpose == STORE, &victim);
+                    : touch_line(level->cache, kind, wide, address, purpose == STORE, &victim);
         if (touch == CACHE_HIT)
             continue;
         if (touch == CACHE_MISS_DIRTY)
@@ -114,21 +124,42 @@ HOT uint64_t touch_lines(struct level *level, enum cache_kind kind, const struct
     return missing;
 }
 
-static void serve_split(struct level *level, enum cache_kind kind, const struct request *request,
-                        bool store)
+/* All bytes of an access that lies in two lines. */
+HOT void serve_two(struct level *level, struct cache *cache, enum cache_kind kind, bool wide,
+                   uint64_t address, uint32_t size, bool store, uint32_t access)
 {
-    const uint64_t missing = touch_lines(level, kind, request, store ? STORE : LOAD);
+    const uint64_t second = (address | (cache->line_bytes - 1)) + 1, first_size = second - address;
+    uint64_t victim, missing = 0;
+    enum cache_touch touch = touch_line(cache, kind, wide, address, store, &victim);
+
+    if (touch == CACHE_MISS_DIRTY)
+        evict(level, victim, access);
+    if (touch != CACHE_HIT)
+        missing = mask_of(0, first_size);
+    touch = touch_line(cache, kind, wide, second, store, &victim);
+    if (touch == CACHE_MISS_DIRTY)
+        evict(level, victim, access);
+    if (touch != CACHE_HIT)
+        missing |= mask_of(first_size, size - first_size);
+    if (missing)
+        pass_on(level, address, missing, access, size);
+}
+
+HOT void serve_split(struct level *level, enum cache_kind kind, bool wide,
+                     const struct request *request, bool store)
+{
+    const uint64_t missing = touch_lines(level, kind, wide, request, store ? STORE : LOAD);
 
     if (missing)
         pass_on(level, request->address, missing, request->access, request->size);
 }
 
 /* The usual access, within one line: true when it was there. */
-HOT bool serve_line(struct level *level, struct cache *cache, enum cache_kind kind,
+HOT bool serve_line(struct level *level, struct cache *cache, enum cache_kind kind, bool wide,
                     uint64_t address, bool store, uint32_t access)
 {
     uint64_t victim;
-    const enum cache_touch touch = cache_touch(cache, kind, address, store, &victim);
+    const enum cache_touch touch = touch_line(cache, kind, wide, address, store, &victim);
 
     if (touch == CACHE_MISS_DIRTY)
         evict(level, victim, access);
@@ -171,7 +202,7 @@ static void serve_ahead(struct level *level, const struct request *request)
 
     load.size = request->access >> REQUEST_AHEAD_SHIFT;
     load.access &= HIERARCHY_BLOCK - 1;
-    missing = touch_lines(level, level->cache->kind, &load, LOAD);
+    missing = touch_lines(level, level->cache->kind, false, &load, LOAD);
     if (missing)
         send(level, load.address, missing, request->access, 0);
     if (level->ahead)
@@ -190,7 +221,7 @@ static void look_ahead(struct level *level, uint64_t address, uint64_t bytes, ui
 
     for (uint32_t i = 0; i < shape->degree && stride; i++) {
         const struct request next = {address + stride * (shape->distance + i), bytes, access, size};
-        const uint64_t missing = touch_lines(level, level->cache->kind, &next, FETCH_AHEAD);
+        const uint64_t missing = touch_lines(level, level->cache->kind, false, &next, FETCH_AHEAD);
 
         if (missing)
             send(level, next.address, missing, access | size << REQUEST_AHEAD_SHIFT, 0);
@@ -212,7 +243,7 @@ HOT bool within_line(const struct cache *cache, uint64_t address, uint64_t size)
     return (address & (cache->line_bytes - 1)) + size <= cache->line_bytes;
 }
 
-HOT void serve_queue(struct level *level, enum cache_kind kind, bool apart)
+HOT void serve_queue(struct level *level, enum cache_kind kind, bool wide, bool apart)
 {
     struct cache copy = *level->cache; /* nothing else can change it: it stays in registers */
     struct cache *cache = OUTLINED(kind) ? level->cache : &copy;
@@ -230,8 +261,8 @@ HOT void serve_queue(struct level *level, enum cache_kind kind, bool apart)
             continue;
         }
         if (UNLIKELY(!within_line(cache, request->address, request->size)))
-            serve_split(level, kind, request, false);
-        else if (!serve_line(level, cache, kind, request->address, false, request->access))
+            serve_split(level, kind, wide, request, false);
+        else if (!serve_line(level, cache, kind, wide, request->address, false, request->access))
             pass_on(level, request->address, request->bytes, request->access, request->size);
         if (OUTLINED(kind) && level->ahead)
             look_ahead(level, request->address, request->bytes, request->access, request->size);
@@ -239,7 +270,7 @@ HOT void serve_queue(struct level *level, enum cache_kind kind, bool apart)
     level->queued = 0;
 }
 
-HOT void serve_block(struct level *level, enum cache_kind kind, bool apart,
+HOT void serve_block(struct level *level, enum cache_kind kind, bool wide, bool apart,
                      const struct psnap_access *block, size_t n)
 {
     struct cache copy = *level->cache;
@@ -255,10 +286,13 @@ HOT void serve_block(struct level *level, enum cache_kind kind, bool apart,
             cache = level->cache;
         }
 
-        if (UNLIKELY(!within_line(cache, address, size))) {
+        if (UNLIKELY(!within_line(cache, address, size)) && !OUTLINED(kind) &&
+            size <= cache->line_bytes) {
+            serve_two(level, cache, kind, wide, address, size, store, i);
+        } else if (UNLIKELY(!within_line(cache, address, size))) {
             const struct request whole = {address, mask_of(0, size), i, size};
-            serve_split(level, kind, &whole, store);
-        } else if (!serve_line(level, cache, kind, address, store, i)) {
+            serve_split(level, kind, wide, &whole, store);
+        } else if (!serve_line(level, cache, kind, wide, address, store, i)) {
             pass_on(level, address, mask_of(0, size), i, size);
         }
         if (OUTLINED(kind) && level->ahead)
@@ -269,39 +303,55 @@ HOT void serve_block(struct level *level, enum cache_kind kind, bool apart,
 /* The loops above once per representation: `kind` is a constant in each, and each is a function of
  * its own, so that one's needs for registers are not another's. Levels of several caches have the
  * general or the listed one. */
-#define SERVE(name, kind, apart)                                                                   \
+#define SERVE(name, kind, wide, apart)                                                             \
     static __attribute__((noinline)) void name##_block(struct level *level,                        \
                                                        const struct psnap_access *block, size_t n) \
     {                                                                                              \
-        serve_block(level, kind, apart, block, n);                                                 \
+        serve_block(level, kind, wide, apart, block, n);                                           \
     }                                                                                              \
     static __attribute__((noinline)) void name##_queue(struct level *level)                        \
     {                                                                                              \
-        serve_queue(level, kind, apart);                                                           \
+        serve_queue(level, kind, wide, apart);                                                     \
     }
-SERVE(flat, CACHE_FLAT, false)
-SERVE(flat_modulo, CACHE_FLAT_MODULO, false)
-SERVE(general, CACHE_GENERAL, false)
-SERVE(listed, CACHE_LISTED, false)
-SERVE(general_apart, CACHE_GENERAL, true)
-SERVE(listed_apart, CACHE_LISTED, true)
+SERVE(flat, CACHE_FLAT, false, false)
+SERVE(flat_modulo, CACHE_FLAT_MODULO, false, false)
+SERVE(wide, CACHE_FLAT, true, false)
+SERVE(wide_modulo, CACHE_FLAT_MODULO, true, false)
+SERVE(general, CACHE_GENERAL, false, false)
+SERVE(listed, CACHE_LISTED, false, false)
+SERVE(general_apart, CACHE_GENERAL, false, true)
+SERVE(listed_apart, CACHE_LISTED, false, true)
+
+static const struct loops {
+    void (*block)(struct level *, const struct psnap_access *, size_t);
+    void (*queue)(struct level *);
+} plain[] = {{flat_block, flat_queue},
+             {flat_modulo_block, flat_modulo_queue},
+             {general_block, general_queue},
+             {listed_block, listed_queue}},
+  wide[] = {{wide_block, wide_queue}, {wide_modulo_block, wide_modulo_queue}},
+  apart[] = {{NULL, NULL},
+             {NULL, NULL},
+             {general_apart_block, general_apart_queue},
+             {listed_apart_block, listed_apart_queue}};
+
+static const struct loops *loops_of(const struct level *level)
+{
+    const struct loops *loops = level->cache_count > 1        ? apart
+                                : cache_is_wide(level->cache) ? wide
+                                                              : plain;
+
+    return &loops[level->cache->kind];
+}
 
 static void level_drain(struct level *level)
 {
-    static void (*const queues[])(struct level *) = {flat_queue, flat_modulo_queue, general_queue,
-                                                     listed_queue};
-    static void (*const apart[])(struct level *) = {NULL, NULL, general_apart_queue,
-                                                    listed_apart_queue};
-    (level->cache_count > 1 ? apart : queues)[level->cache->kind](level);
+    level->loops->queue(level);
 }
 
 static void level_enter(struct level *level, const struct psnap_access *block, size_t n)
 {
-    typedef void enter(struct level *, const struct psnap_access *, size_t);
-    static enter *const blocks[] = {flat_block, flat_modulo_block, general_block, listed_block};
-    static enter *const apart[] = {NULL, NULL, general_apart_block, listed_apart_block};
-
-    (level->cache_count > 1 ? apart : blocks)[level->cache->kind](level, block, n);
+    level->loops->block(level, block, n);
 }
 
 void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n)
@@ -312,9 +362,8 @@ void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block
         level->miss_count = 0;
         for (size_t k = 0; k < n && level->cache_count > 1; k++)
             level->owners[k] = (uint16_t)(block[k].thread / level->share);
-        if (level->evicted)
-            memset(level->evictions, 0, sizeof level->evictions);
-        level->evicted = false;
+        while (level->evicting_count)
+            level->evictions[level->evicting[--level->evicting_count]] = 0;
         if (level->ahead) {
             level->ahead->block = block;
             memset(level->ahead->issued, 0, sizeof level->ahead->issued);
@@ -360,6 +409,7 @@ static bool level_init(struct level *level, const struct psnap_cache_level *shap
         kind = CACHE_GENERAL;
     for (uint32_t i = 0; i < level->cache_count && fits; i++)
         fits = cache_init(&level->caches[i], shape, index + i * PSNAP_LEVELS_MAX, kind);
+    level->loops = loops_of(level);
     if (!fits || !shape->prefetch.entries)
         return fits;
     level->ahead = calloc(1, sizeof *level->ahead);

@@ -42,21 +42,24 @@ struct ahead {
     uint16_t useless[HIERARCHY_BLOCK];
 };
 
+struct loops;
 struct level {
     struct cache *cache;  /* of the access in hand */
     struct cache *caches; /* one for all, or for each `share` cores one */
     uint32_t cache_count, share;
     struct psnap_cache_level shape;
-    struct level *below;   /* the first of those that follow on some machine, or NULL */
-    struct level *sibling; /* the next one that follows the same level, or NULL */
-    struct ahead *ahead;   /* its prefetcher, or NULL */
-    bool evicted;          /* some of evictions[] are not zero */
+    const struct loops *loops; /* what serves it */
+    struct level *below;       /* the first of those that follow on some machine, or NULL */
+    struct level *sibling;     /* the next one that follows the same level, or NULL */
+    struct ahead *ahead;       /* its prefetcher, or NULL */
     uint32_t queued;
     uint16_t owners[HIERARCHY_BLOCK]; /* per access: its cache, where there are several */
     uint32_t miss_count;
-    uint16_t misses[HIERARCHY_BLOCK];      /* accesses that went on from here, ascending */
+    uint16_t misses[HIERARCHY_BLOCK]; /* accesses that went on from here, ascending */
+    uint32_t evicting_count;
+    uint16_t evicting[HIERARCHY_BLOCK];    /* accesses that evicted dirty lines, each once */
     uint16_t evictions[HIERARCHY_BLOCK];   /* per access: dirty lines evicted; at most 64, and as
-                                              many for each prefetch of this level or above */
+                                                many for each prefetch of this level or above */
     struct request queue[HIERARCHY_QUEUE]; /* from the level above, not served yet */
 };
 

@@ -46,6 +46,7 @@ struct sim {
     struct psnap_sim_options options;
     bool counted[PSNAP_VIEW_COUNT];
     uint32_t rows[PSNAP_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
+    bool has_seen;                                    /* the references of it are counted */
     struct counts seen[PSNAP_VIEW_COUNT];             /* accesses by row */
     struct hierarchy *hierarchy;
     uint32_t *far_rows; /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
@@ -132,26 +133,64 @@ static bool give_rows(struct sim *sim, uint32_t *refs, size_t n)
     return true;
 }
 
+static uint32_t direct_refs(const struct sim *sim)
+{
+    const uint32_t refs = sim->program->ref_count;
+
+    return refs < REFS_DIRECT ? refs : REFS_DIRECT;
+}
+
+/*
+ * Copies a block's references and counts their accesses in one go, as long as all of them have rows
+ * by their numbers: else it takes the counts back, and says so. *highest is the highest of them,
+ * *threads the bits of all threads' numbers, *bad not 0 where a size or kind makes no sense.
+ */
+static bool see_refs(struct sim *sim, const struct psnap_access *block, size_t n, uint32_t *highest,
+                     uint64_t *threads, uint64_t *bad)
+{
+    const uint32_t limit = direct_refs(sim); /* what is beyond is counted there, until it is not */
+    uint64_t *seen = sim->seen[PSNAP_VIEW_REF].numbers, any = 0, odd = 0;
+    uint32_t *refs = sim->rows[PSNAP_VIEW_REF], most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word; /* from low to high: 32 bits of the reference, 8 of size and kind, 16 */
+        memcpy(&word, &block[i].ref, sizeof word);
+        const uint32_t ref = (uint32_t)word;
+        refs[i] = ref;
+        most = ref > most ? ref : most;
+        any |= word >> 48;
+        odd |= (((word >> 40 & 0xff) + 1) >> 2) | ((((word >> 32) - 1) & 0xff) >> 6);
+        seen[ref < limit ? ref : limit]++;
+    }
+    *highest = most;
+    *threads = any;
+    *bad = odd;
+    if (!odd && most < limit)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        seen[refs[i] < limit ? refs[i] : limit]--;
+    return false;
+}
+
 /* Checks what the hot loop and the counters rely on, and fills the rows of the views. */
 static enum psnap_status survey(struct sim *sim, const struct psnap_access *block, size_t n,
                                 uint32_t highest[PSNAP_VIEW_COUNT], struct psnap_error *error)
 {
     uint32_t *refs = sim->rows[PSNAP_VIEW_REF], *tags = sim->rows[PSNAP_VIEW_TAG];
-    uint32_t thread = 0, ref;
-    unsigned bad = 0;
+    uint32_t thread = 0, ref = 0;
+    uint64_t threads = 0, bad = 0; /* a kind above 2, a size of 0 or above 64 */
 
-    for (size_t i = 0; i < n; i++) {
-        refs[i] = block[i].ref;
+    if (!counts_grow(&sim->seen[PSNAP_VIEW_REF], 1, direct_refs(sim) + 1))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for counts");
+
+    sim->has_seen = see_refs(sim, block, n, &ref, &threads, &bad);
+    for (size_t i = 0; i < n && threads; i++)
         thread = block[i].thread > thread ? block[i].thread : thread;
-        bad |= (unsigned)(block[i].kind > PSNAP_ATOMIC) |
-               (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
-    }
     if (sim->options.cores && thread >= sim->options.cores)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "the stream has accesses of thread %" PRIu32
                                ", but there are only %" PRIu32 " cores",
                                thread, sim->options.cores);
-    ref = highest_of(refs, n);
     highest[PSNAP_VIEW_THREAD] = thread;
     if (bad || ref >= sim->program->ref_count)
         return nonsense(sim, block, error);
@@ -242,8 +281,9 @@ static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t 
         const struct level *level = path->levels[i];
         uint64_t *of_prefetches = numbers + run->ahead + i;
 
-        if (level->evicted)
-            count_lines(numbers + levels + i, run->width, rows, level->evictions, n);
+        for (uint32_t k = 0; k < level->evicting_count; k++)
+            numbers[rows[level->evicting[k]] * run->width + levels + i] +=
+                level->evictions[level->evicting[k]];
         if (!level->ahead)
             continue;
         count_lines(of_prefetches, run->width, rows, level->ahead->issued, n);
@@ -257,7 +297,8 @@ static void count_view(struct sim *sim, int view, size_t n)
 {
     const uint32_t *rows = sim->rows[view];
 
-    count_accesses(sim->seen[view].numbers, rows, n);
+    if (view != PSNAP_VIEW_REF || !sim->has_seen)
+        count_accesses(sim->seen[view].numbers, rows, n);
     for (size_t i = 0; i < sim->run_count; i++) {
         const struct run *run = &sim->runs[i];
         uint64_t *numbers = run->views[view].numbers;
