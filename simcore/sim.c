@@ -22,7 +22,9 @@
 
 #include "simcore/detail.h"
 #include "simcore/machine.h"
+#include "simcore/reduce.h"
 
+#define POOR_RUNS 255
 #define REFS_DIRECT 4096u /* enough for most programs, which then pay nothing for the rest */
 
 struct counts {
@@ -49,6 +51,12 @@ struct sim {
     bool has_seen;                                    /* the references of it are counted */
     struct counts seen[PSNAP_VIEW_COUNT];             /* accesses by row */
     struct hierarchy *hierarchy;
+    struct reduce *reduce;     /* runs are simulated by the line; NULL: they are not */
+    uint8_t poor[REFS_DIRECT]; /* so many runs that begin with a reference are not, for one of them
+                                  that was had too little to leave out */
+    struct reduce_shape shapes[REDUCE_SHAPES_MAX]; /* of first levels */
+    size_t shape_count;
+    uint64_t shortest_line;
     uint32_t *far_rows; /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
     uint32_t far_room, far_count;
     uint32_t ref_end; /* one more than the highest reference so far */
@@ -292,13 +300,11 @@ static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t 
     }
 }
 
-/* Adds what became of the block in hand to a view of all machines. */
-static void count_view(struct sim *sim, int view, size_t n)
+/* Adds what became of the block in hand, beside its accesses, to a view of all machines. */
+static void count_outcome(struct sim *sim, int view, size_t n)
 {
     const uint32_t *rows = sim->rows[view];
 
-    if (view != PSNAP_VIEW_REF || !sim->has_seen)
-        count_accesses(sim->seen[view].numbers, rows, n);
     for (size_t i = 0; i < sim->run_count; i++) {
         const struct run *run = &sim->runs[i];
         uint64_t *numbers = run->views[view].numbers;
@@ -325,9 +331,13 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
     for (size_t i = 0; i < sim->run_count; i++)
         if (sim->runs[i].detail && !detail_run(sim->runs[i].detail, block, n))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
-    for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
-        if (sim->counted[view])
-            count_view(sim, view, n);
+    for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
+        if (!sim->counted[view])
+            continue;
+        if (view != PSNAP_VIEW_REF || !sim->has_seen)
+            count_accesses(sim->seen[view].numbers, sim->rows[view], n);
+        count_outcome(sim, view, n);
+    }
     sim->accesses += n;
     return PSNAP_OK;
 }
@@ -348,6 +358,71 @@ static enum psnap_status sim_put(struct psnap_sink *self, const struct psnap_acc
     return status;
 }
 
+/* Whether a run is one that can be simulated by the line: all its rows are known beforehand. */
+static bool suits(const struct sim *sim, const struct psnap_run *run)
+{
+    if (!sim->reduce || !reduce_suits(run, sim->shortest_line))
+        return false;
+    for (size_t k = 0; k < run->width; k++)
+        if (!makes_sense(&run->first[k], direct_refs(sim)) ||
+            run->first[k].thread != run->first[0].thread)
+            return false;
+    return true;
+}
+
+/* Simulates accesses that are counted already, by their references. */
+static void run_counted(struct sim *sim, const struct psnap_access *block, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        sim->rows[PSNAP_VIEW_REF][i] = block[i].ref;
+        sim->rows[PSNAP_VIEW_THREAD][i] = block[i].thread;
+    }
+    hierarchy_run(sim->hierarchy, block, n);
+    for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
+        if (sim->counted[view])
+            count_outcome(sim, view, n);
+}
+
+static bool is_poor(struct sim *sim, uint32_t ref)
+{
+    if (!sim->poor[ref])
+        return false;
+    sim->poor[ref]--;
+    return true;
+}
+
+static enum psnap_status sim_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                     struct psnap_error *error)
+{
+    struct sim *sim = (struct sim *)self;
+    const uint16_t thread = run->first[0].thread;
+    struct psnap_access block[HIERARCHY_BLOCK];
+    enum psnap_status status;
+    size_t n;
+
+    if (!suits(sim, run) || is_poor(sim, run->first[0].ref))
+        return psnap_sink_put_repetitions(self, run, 0, run->count, error);
+    status = make_room(sim, PSNAP_VIEW_REF, direct_refs(sim), error);
+    if (!status && sim->counted[PSNAP_VIEW_THREAD])
+        status = make_room(sim, PSNAP_VIEW_THREAD, thread, error);
+    if (status)
+        return status;
+    for (size_t k = 0; k < run->width; k++) {
+        const uint32_t ref = run->first[k].ref;
+        sim->seen[PSNAP_VIEW_REF].numbers[ref] += run->count;
+        sim->ref_end = ref >= sim->ref_end ? ref + 1 : sim->ref_end;
+    }
+    if (sim->counted[PSNAP_VIEW_THREAD])
+        sim->seen[PSNAP_VIEW_THREAD].numbers[thread] += run->count * run->width;
+    sim->threads[thread / 64] |= UINT64_C(1) << thread % 64;
+    sim->accesses += run->count * run->width;
+    reduce_begin(sim->reduce, run, sim->shapes, sim->shape_count, sim->shortest_line);
+    while ((n = reduce_next(sim->reduce, block, HIERARCHY_BLOCK)))
+        run_counted(sim, block, n);
+    sim->poor[run->first[0].ref] = 2 * sim->reduce->left > run->count * run->width ? POOR_RUNS : 0;
+    return PSNAP_OK;
+}
+
 static void sim_free(struct psnap_sink *self)
 {
     struct sim *sim = (struct sim *)self;
@@ -360,11 +435,13 @@ static void sim_free(struct psnap_sink *self)
     for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
         free(sim->seen[view].numbers);
     hierarchy_free(sim->hierarchy);
+    free(sim->reduce);
     free(sim->far_rows);
     free(sim);
 }
 
-static const struct psnap_sink_ops sim_ops = {.put = sim_put, .free = sim_free};
+static const struct psnap_sink_ops sim_ops = {
+    .put = sim_put, .free = sim_free, .put_run = sim_put_run};
 
 /* Lays out the numbers of a row. */
 static void run_init(struct run *run, const struct paths *paths, uint32_t levels)
@@ -408,6 +485,37 @@ static bool make_levels(struct sim *sim, const struct psnap_machine *machines, s
     return fits && sim->hierarchy;
 }
 
+/*
+ * Runs can be simulated by the line where nothing sees accesses but levels of exact LRU, which all
+ * have one hierarchy: no TLB, no prefetcher, no cores and no tags. False: out of memory.
+ */
+static bool plan_runs(struct sim *sim)
+{
+    const struct hierarchy *hierarchy = sim->hierarchy;
+    bool plain = !sim->options.cores && !sim->options.tagger;
+
+    for (size_t i = 0; i < sim->run_count; i++)
+        plain &= !sim->runs[i].detail && !hierarchy->paths[i].tlb.level_count;
+    for (size_t i = 0; i < hierarchy->level_count; i++)
+        plain &= !hierarchy->levels[i]->ahead;
+    for (const struct level *root = hierarchy->roots; root && plain; root = root->sibling) {
+        const struct cache *cache = root->cache;
+        plain = cache->replacement == PSNAP_REPLACE_LRU && cache->index == PSNAP_INDEX_MODULO &&
+                sim->shape_count < REDUCE_SHAPES_MAX;
+        if (!plain)
+            break;
+        sim->shapes[sim->shape_count++] =
+            (struct reduce_shape){cache->line_shift, cache->sets,
+                                  cache->sets & cache->set_mask ? 0 : cache->set_mask, cache->ways};
+        if (!sim->shortest_line || cache->line_bytes < sim->shortest_line)
+            sim->shortest_line = cache->line_bytes;
+    }
+    if (!plain)
+        return true;
+    sim->reduce = calloc(1, sizeof *sim->reduce);
+    return sim->reduce != NULL;
+}
+
 struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
                                  const struct psnap_program *program,
                                  const struct psnap_sim_options *options, struct psnap_error *error)
@@ -426,7 +534,7 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->counted[PSNAP_VIEW_REF] = true;
     sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
-    if (!make_levels(sim, machines, n)) {
+    if (!make_levels(sim, machines, n) || !plan_runs(sim)) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
         sim_free(&sim->base);
         return NULL;

@@ -118,26 +118,20 @@ static double run_memory(const struct psnap_machine *machines, size_t count,
     return seconds;
 }
 
-/* Reads and simulates at most so many accesses of a file. */
+/* Reads and simulates at most so many accesses of a file, as psnap sim does. */
 static double run_file(const struct psnap_machine *machine, const char *path, size_t most)
 {
-    static struct psnap_access block[PSNAP_BLOCK_ACCESSES];
     struct psnap_error error;
     const double start = now();
     struct psnap_source *source = psnap_trace_open(path, "pst", &error);
     struct psnap_sink *sim;
-    ssize_t n;
 
     if (!source)
         fail(path, &error);
+    source = psnap_limit_source_new(source, 0, most);
     sim = new_sim(machine, 1, source->program);
-    for (size_t done = 0; done < most; done += (size_t)n) {
-        n = psnap_source_next(source, block, PSNAP_BLOCK_ACCESSES, &error);
-        if (n < 0 || (n && psnap_sink_put(sim, block, (size_t)n, &error)))
-            fail(path, &error);
-        if (!n)
-            break;
-    }
+    if (psnap_pump(source, sim, NULL, &error))
+        fail(path, &error);
     psnap_sink_free(sim);
     psnap_source_free(source);
     return now() - start;
