@@ -67,7 +67,10 @@ static bool has_extra(const struct sim_report *report, const struct psnap_machin
 
 static uint64_t extra_of(const struct psnap_tally *tally, const struct extra *extra, size_t l)
 {
-    return ((const uint64_t *)(const void *)((const char *)tally + extra->offset))[l];
+    uint64_t count;
+
+    memcpy(&count, (const char *)tally + extra->offset + l * sizeof count, sizeof count);
+    return count;
 }
 
 static bool foresees(const struct psnap_cache_level *level)

@@ -187,7 +187,8 @@ static void write_down(struct detail *d, uint32_t l, uint64_t address, uint64_t 
 
 /* --------------------------------------------------------------- misses' kinds */
 
-static enum detail_count kind_of(enum history_state before, bool fits)
+/* `before` is of enum history_state. */
+static enum detail_count kind_of(int before, bool fits)
 {
     if (before == HISTORY_NEVER)
         return DETAIL_COLD;
@@ -213,7 +214,7 @@ static enum detail_count classify(struct detail *d, uint32_t l, uint64_t address
     d->is_out_of_memory |= before < 0;
     if (!d->classify)
         return before == HISTORY_TAKEN ? DETAIL_COHERENCE : DETAIL_COUNTS;
-    return kind_of((enum history_state)before, fits);
+    return kind_of(before, fits);
 }
 
 /* --------------------------------------------------------------------- accesses */
