@@ -14,87 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/pc_refs.h"
 #include "formats/text_trace.h"
-
-#define REFS_MAX (1u << 20)
-#define FIRST_BUCKETS 4096u
-
-struct pc_ref {
-    uint64_t pc;
-    uint32_t ref; /* 0: empty bucket */
-    uint16_t size;
-    uint8_t kind;
-};
 
 struct lackey_trace {
     struct psnap_text_trace text;
-    struct pc_ref *buckets; /* open addressing */
-    uint32_t bucket_count;  /* a power of two, at least twice ref_count */
-    uint32_t ref_count;
+    struct pc_refs refs;
     uint64_t pc;
     bool has_pc;
 };
-
-static uint32_t bucket_of(const struct pc_ref *wanted, uint32_t bucket_count)
-{
-    const uint64_t mixed =
-        (wanted->pc ^ (uint64_t)wanted->size << 48 ^ (uint64_t)wanted->kind << 62) *
-        UINT64_C(0x9e3779b97f4a7c15);
-
-    return (uint32_t)(mixed >> 32) & (bucket_count - 1);
-}
-
-static struct pc_ref *find_bucket(struct pc_ref *buckets, uint32_t bucket_count,
-                                  const struct pc_ref *wanted)
-{
-    uint32_t b = bucket_of(wanted, bucket_count);
-
-    while (buckets[b].ref && (buckets[b].pc != wanted->pc || buckets[b].size != wanted->size ||
-                              buckets[b].kind != wanted->kind))
-        b = (b + 1) & (bucket_count - 1);
-    return &buckets[b];
-}
-
-static bool grow_buckets(struct lackey_trace *lackey)
-{
-    const uint32_t count = lackey->bucket_count * 2;
-    struct pc_ref *buckets = calloc(count, sizeof *buckets);
-
-    if (!buckets)
-        return false;
-    for (uint32_t b = 0; b < lackey->bucket_count; b++)
-        if (lackey->buckets[b].ref)
-            *find_bucket(buckets, count, &lackey->buckets[b]) = lackey->buckets[b];
-    free(lackey->buckets);
-    lackey->buckets = buckets;
-    lackey->bucket_count = count;
-    return true;
-}
-
-/* The reference of the current instruction for an access like this; PSNAP_NONE: out of memory. */
-static uint32_t find_ref(struct lackey_trace *lackey, enum psnap_access_kind kind, uint64_t size)
-{
-    struct pc_ref wanted = {lackey->pc, 0, (uint16_t)size, (uint8_t)kind};
-    struct psnap_ref ref = {.kind = (uint8_t)kind,
-                            .size = size <= PSNAP_ACCESS_SIZE_MAX ? (uint8_t)size : 0};
-    struct pc_ref *bucket;
-
-    if (!lackey->has_pc || size > PSNAP_TEXT_SIZE_MAX)
-        return (uint32_t)kind;
-    if (lackey->ref_count >= lackey->bucket_count / 2 && !grow_buckets(lackey))
-        return PSNAP_NONE;
-    bucket = find_bucket(lackey->buckets, lackey->bucket_count, &wanted);
-    if (bucket->ref)
-        return bucket->ref;
-    if (lackey->ref_count >= REFS_MAX)
-        return (uint32_t)kind;
-    wanted.ref = psnap_program_add_ref(lackey->text.trace.base.program, &ref);
-    if (wanted.ref != PSNAP_NONE) {
-        *bucket = wanted;
-        lackey->ref_count++;
-    }
-    return wanted.ref;
-}
 
 /* Scans a line; *type is 0 for one that is passed over. */
 static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type, uint64_t *address,
@@ -123,7 +51,10 @@ static enum psnap_status add_access(struct lackey_trace *lackey, uint64_t addres
                                     enum psnap_access_kind kind, struct psnap_access *out,
                                     size_t *n, struct psnap_error *error)
 {
-    const uint32_t ref = find_ref(lackey, kind, size);
+    const uint32_t ref =
+        lackey->has_pc
+            ? pc_refs_find(&lackey->refs, lackey->text.trace.base.program, lackey->pc, kind, size)
+            : (uint32_t)kind;
 
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -172,7 +103,7 @@ static int lackey_bid(const unsigned char *start, size_t n, bool whole)
 
 static void lackey_release(struct psnap_text_trace *trace)
 {
-    free(((struct lackey_trace *)trace)->buckets);
+    pc_refs_release(&((struct lackey_trace *)trace)->refs);
 }
 
 static struct psnap_trace *lackey_open(struct psnap_reader *reader, struct psnap_error *error)
@@ -182,10 +113,8 @@ static struct psnap_trace *lackey_open(struct psnap_reader *reader, struct psnap
     if (lackey) {
         lackey->text.line = lackey_line;
         lackey->text.release = lackey_release;
-        lackey->bucket_count = FIRST_BUCKETS;
-        lackey->buckets = calloc(FIRST_BUCKETS, sizeof *lackey->buckets);
     }
-    if (lackey && !lackey->buckets) {
+    if (lackey && !pc_refs_init(&lackey->refs)) {
         free(lackey);
         lackey = NULL;
     }

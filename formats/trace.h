@@ -42,6 +42,7 @@ extern const struct psnap_format psnap_format_pst;
 extern const struct psnap_format psnap_format_din;
 extern const struct psnap_format psnap_format_xdin;
 extern const struct psnap_format psnap_format_lackey;
+extern const struct psnap_format psnap_format_pinatrace;
 extern const struct psnap_format psnap_format_csv;
 
 #endif

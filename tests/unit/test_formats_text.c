@@ -145,6 +145,11 @@ static void test_errors_have_places(void **state)
         {"lackey", " L 10,99999999999999999999\n", 0, 1, 7},
         {"lackey", " X 10,8\n", 0, 1, 2},
         {"lackey", "hello\n", 0, 1, 1},
+        {"pinatrace", "0x1: R 0x10\n0x1 R 0x10\n", 1, 2, 4},
+        {"pinatrace", "401136: R 0x10\n", 0, 1, 1},
+        {"pinatrace", "0x1: X 0x10\n", 0, 1, 6},
+        {"pinatrace", "0x1: R hello\n", 0, 1, 8},
+        {"pinatrace", "0x1: R 0x10 8\n", 0, 1, 13},
         {"csv", "address,size\n", 0, 1, 1},
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1\n0x1,8,lead,0,0\n", 1, 3, 7},
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,65536,0\n", 0, 2, 17},
@@ -202,6 +207,8 @@ static void test_recognition(void **state)
         {"I  04,3\n", "lackey"},
         {" M 04,3\n", "lackey"},
         {"==1== Lackey\n", "lackey"},
+        {"0x401136: R 0x7ffd1c0a3f08\n", "pinatrace"},
+        {"# by Pin\n0x0: W 0x10\n", "pinatrace"},
         {"address,size,kind,thread,ref\n", "csv"},
         {"\x89PST\r\n\x1a\n", "pst"},
         {"\x89P", "pst"},
@@ -320,6 +327,64 @@ static void test_round_trips(void **state)
     free(accesses);
 }
 
+/* What pinatrace keeps: addresses and kinds; and a reference for each counter and kind. */
+static void test_pinatrace(void **state)
+{
+    enum { COUNT = 5000, REFS = 64 };
+    static const struct psnap_access expected[] = {
+        {0x10, 2, 1, PSNAP_LOAD, 0},
+        {0xffffffffffffffff, 3, 1, PSNAP_STORE, 0},
+        {0x18, 2, 1, PSNAP_LOAD, 0},
+        {0x20, 4, 1, PSNAP_STORE, 0},
+    };
+    uint32_t refs[REFS][2] = {{0}};
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_access accesses[COUNT], *back;
+    struct memory_input input;
+    struct psnap_error error;
+    struct psnap_source *source;
+    struct psnap_sink *sink;
+    struct psnap_rng rng;
+    enum psnap_status status;
+    size_t size, n;
+    char *text;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    check_text("0x401: R 0x10\n0x402: W 0xffffffffffffffff\n\n0x401: R 0x18\n0x401: W 0x20\n#eof\n",
+               NULL, expected, 4);
+    psnap_rng_init(&rng, 9);
+    for (size_t i = 0; i < COUNT; i++)
+        accesses[i] = (struct psnap_access){.address = psnap_rng_next(&rng),
+                                            .ref = (uint32_t)psnap_rng_below(&rng, REFS),
+                                            .size = (uint8_t)(1 + psnap_rng_below(&rng, 64)),
+                                            .kind = (uint8_t)psnap_rng_below(&rng, 3)};
+    sink = psnap_trace_writer_new("pinatrace", file, program, &error);
+    assert_int_equal(psnap_sink_put(sink, accesses, COUNT, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    source = open_memory(&input, text, size, 999, NULL, &error);
+    assert_string_equal(psnap_trace_format(source)->name, "pinatrace");
+    back = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    assert_int_equal(n, COUNT);
+    for (size_t i = 0; i < n; i++) {
+        const bool store = accesses[i].kind != PSNAP_LOAD;
+        uint32_t *ref = &refs[accesses[i].ref][store];
+        assert_true(back[i].address == accesses[i].address && back[i].size == 1);
+        assert_int_equal(back[i].kind, store);
+        if (!*ref)
+            *ref = back[i].ref;
+        assert_int_equal(back[i].ref, *ref);
+        assert_true(*ref > 1 && *ref < source->program->ref_count);
+    }
+    free(back);
+    psnap_source_free(source);
+    free(text);
+    psnap_program_free(program);
+}
+
 static struct psnap_access *read_golden(const char *name, size_t *n)
 {
     char path[128];
@@ -424,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_lackey),
         cmocka_unit_test(test_lackey_without_instructions),
         cmocka_unit_test(test_lackey_program),
+        cmocka_unit_test(test_pinatrace),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_errors_have_places),
         cmocka_unit_test(test_long_lines),
