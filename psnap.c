@@ -17,6 +17,7 @@ static const struct psnap_command commands[] = {
     {"collect", NULL, psnap_cmd_collect}, /* started by programs, not by people */
     {"profile", "make a profile of a trace", psnap_cmd_profile},
     {"replay", "make a synthetic stream of a profile", psnap_cmd_replay},
+    {"run", "feed a stream to another program", psnap_cmd_run},
     {"show", "a profile for people", psnap_cmd_show},
     {"check", "validate profiles", psnap_cmd_check},
     {"diff", "what is different in another profile", psnap_cmd_diff},

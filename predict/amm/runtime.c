@@ -317,7 +317,7 @@ static void need(struct missing *missing, double value, const char *format, cons
                  unsigned level)
 {
     const size_t room = sizeof missing->names - missing->length;
-    char field[80];
+    char field[46]; /* with a comma no more than the room of one */
 
     if (value > 0 || missing->count++ >= MISSING_NAMED)
         return;

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap run: starts another program and feeds it a stream, in any format that can be written: on
+ * its standard input, or through a FIFO, whose name stands where an argument has {}. It ends with
+ * that program's exit status.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "formats/base/cmd.h"
+#include "formats/formats.h"
+#include "replay/cmd_input.h"
+
+enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, PIPE_BYTES = 1 << 20 };
+#define PLACE "{}"
+
+struct request {
+    const char *input, *format;
+    struct psnap_input_options options;
+    char **consumer; /* its command line, NULL behind the last word */
+};
+
+/* Where the stream goes. */
+struct feed {
+    char folder[256], fifo[300]; /* "": to standard input */
+    char **arguments;            /* the consumer's, with the FIFO's name in them */
+    pid_t child;
+    int pipe; /* to its standard input, or -1 */
+};
+
+static bool has_place(char **words)
+{
+    for (; *words; words++)
+        if (strstr(*words, PLACE))
+            return true;
+    return false;
+}
+
+/* A word with the FIFO's name for each {}. */
+static char *filled(const char *word, const char *fifo)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file)
+        return NULL;
+    for (const char *at; (at = strstr(word, PLACE)); word = at + strlen(PLACE)) {
+        fwrite(word, 1, (size_t)(at - word), file);
+        fputs(fifo, file);
+    }
+    fputs(word, file);
+    if (fclose(file) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static enum psnap_status make_fifo(struct feed *feed, const char *format, struct psnap_error *error)
+{
+    const char *where = getenv("TMPDIR");
+
+    snprintf(feed->folder, sizeof feed->folder, "%.200s/psnap-run-XXXXXX",
+             where && *where ? where : "/tmp");
+    if (!mkdtemp(feed->folder)) {
+        const int reason = errno;
+        feed->folder[0] = '\0';
+        return psnap_error_system(error, reason, "cannot make a folder for a FIFO");
+    }
+    snprintf(feed->fifo, sizeof feed->fifo, "%s/stream.%.16s", feed->folder, format);
+    if (mkfifo(feed->fifo, 0600))
+        return psnap_error_file(error, errno, "make the FIFO", feed->fifo);
+    return PSNAP_OK;
+}
+
+/* The consumer's command line, and what it needs to be fed. */
+static enum psnap_status prepare(struct feed *feed, const struct request *request,
+                                 struct psnap_error *error)
+{
+    size_t count = 0;
+    enum psnap_status status = PSNAP_OK;
+
+    if (has_place(request->consumer))
+        status = make_fifo(feed, request->format, error);
+    while (request->consumer[count])
+        count++;
+    feed->arguments = calloc(count + 1, sizeof *feed->arguments);
+    for (size_t i = 0; i < count && feed->arguments && !status; i++) {
+        feed->arguments[i] = filled(request->consumer[i], feed->fifo);
+        if (!feed->arguments[i])
+            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    return status || feed->arguments ? status
+                                     : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
+static void release(struct feed *feed)
+{
+    for (size_t i = 0; feed->arguments && feed->arguments[i]; i++)
+        free(feed->arguments[i]);
+    free(feed->arguments);
+    if (feed->fifo[0])
+        unlink(feed->fifo);
+    if (feed->folder[0])
+        rmdir(feed->folder);
+}
+
+/* In the child: becomes the consumer, or tells why not. */
+static void become(const struct feed *feed, int input, int report)
+{
+    int reason;
+
+    if (input < 0) /* what we read from is not the consumer's */
+        input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (input >= 0 && dup2(input, STDIN_FILENO) < 0)
+        _exit(NOT_EXECUTABLE);
+    psnap_cmd_restore_sigpipe();
+    execvp(feed->arguments[0], feed->arguments);
+    reason = errno;
+    if (write(report, &reason, sizeof reason) != sizeof reason)
+        _exit(NOT_EXECUTABLE);
+    _exit(reason == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
+}
+
+/* Starts the consumer; *reason is why it could not be executed, or 0. */
+static enum psnap_status start(struct feed *feed, int *reason, struct psnap_error *error)
+{
+    int input[2] = {-1, -1}, report[2];
+
+    *reason = 0;
+    if ((!feed->fifo[0] && pipe2(input, O_CLOEXEC)) || pipe2(report, O_CLOEXEC))
+        return psnap_error_system(error, errno, "cannot make a pipe");
+    feed->child = fork();
+    if (feed->child < 0)
+        return psnap_error_system(error, errno, "cannot start '%.200s'", feed->arguments[0]);
+    if (feed->child == 0)
+        become(feed, input[0], report[1]);
+    close(report[1]);
+    if (input[0] >= 0)
+        close(input[0]);
+    feed->pipe = input[1];
+    while (read(report[0], reason, sizeof *reason) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    return PSNAP_OK;
+}
+
+/* The FIFO, once the consumer has opened it, too; -1: it ended before. */
+static int open_fifo(const struct feed *feed)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+
+    for (;;) {
+        const int fd = open(feed->fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        siginfo_t about = {0};
+
+        if (fd >= 0) {
+            fcntl(fd, F_SETFL, 0);
+            return fd;
+        }
+        if (errno != ENXIO && errno != EINTR)
+            return -1;
+        if (waitid(P_PID, (id_t)feed->child, &about, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            about.si_pid == feed->child)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Whether nobody reads any more. */
+static bool is_closed(int fd)
+{
+    struct pollfd poll_it = {.fd = fd, .events = POLLOUT};
+
+    return poll(&poll_it, 1, 0) > 0 && (poll_it.revents & POLLERR);
+}
+
+/* Writes the stream; *has_left: the consumer did not want all of it. */
+static enum psnap_status pour(const struct request *request, struct psnap_source *source, int fd,
+                              uint64_t *count, bool *has_left, struct psnap_error *error)
+{
+    FILE *file = fdopen(fd, "w");
+    struct psnap_sink *sink = NULL;
+    enum psnap_status status = PSNAP_ERROR_IO;
+
+    if (!file) {
+        close(fd);
+        return psnap_error_system(error, errno, "cannot write to the consumer");
+    }
+    fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* it works with less */
+    sink = psnap_trace_writer_new(request->format, file, source->program, error);
+    if (sink)
+        status = psnap_pump(source, sink, count, error);
+    if (!status && fflush(file))
+        status = psnap_error_system(error, errno, "cannot write to the consumer");
+    *has_left = status && is_closed(fd);
+    psnap_sink_free(sink);
+    fclose(file);
+    return *has_left ? PSNAP_OK : status;
+}
+
+static int wait_for(pid_t child)
+{
+    int how = 0;
+
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+        ;
+    return WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+}
+
+/* Says on stderr what the consumer got, and how it ended. */
+static void report(const struct request *request, uint64_t count, bool has_left, int exit_status)
+{
+    const struct psnap_format *format = psnap_format_find(request->format);
+    char digits[32];
+
+    fprintf(stderr, "psnap run: %s accesses of '%s' as %s to '%s', which %sended with %d\n",
+            psnap_group_digits(count, digits), request->input, request->format,
+            request->consumer[0], has_left ? "did not read on, and " : "", exit_status);
+    if (format->loses[0])
+        fprintf(stderr, "psnap run: %s does not keep: %s\n", request->format, format->loses);
+}
+
+static int run(const struct request *request)
+{
+    struct feed feed = {.pipe = -1};
+    struct psnap_error error;
+    struct psnap_source *source = psnap_input_open(request->input, &request->options, &error);
+    enum psnap_status status = source ? prepare(&feed, request, &error) : error.code;
+    int reason = 0, exit_status = 0, fd = -1;
+    uint64_t count = 0;
+    bool has_left = true;
+
+    if (!status)
+        status = start(&feed, &reason, &error);
+    if (!status && reason) {
+        exit_status = wait_for(feed.child);
+        psnap_error_system(&error, reason, "cannot run '%.200s'", request->consumer[0]);
+        psnap_cmd_fail("run", &error);
+        if (feed.pipe >= 0)
+            close(feed.pipe);
+    } else if (!status) {
+        fd = feed.fifo[0] ? open_fifo(&feed) : feed.pipe;
+        if (fd >= 0)
+            status = pour(request, source, fd, &count, &has_left, &error);
+        exit_status = wait_for(feed.child);
+        if (!status)
+            report(request, count, has_left, exit_status);
+    }
+    psnap_source_free(source);
+    release(&feed);
+    return status ? psnap_cmd_fail("run", &error) : exit_status;
+}
+
+/* Takes what is behind "--" off the command line; NULL: there is none. */
+static char **take_consumer(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++)
+        if (!strcmp(argv[i], "--")) {
+            argv[i] = NULL;
+            *argc = i;
+            return argv[i + 1] ? argv + i + 1 : NULL;
+        }
+    return NULL;
+}
+
+int psnap_cmd_run(int argc, char **argv)
+{
+    struct request request = {.options = PSNAP_INPUT_DEFAULTS};
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
+         "of the stream; 'psnap formats' lists them"},
+        {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
+         "the input's format (recognised)"},
+        {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "of a profile's replay (0)"},
+        {PSNAP_OPTION_COUNT, 0, "skip", &request.options.skip, "N",
+         "leave out the first N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "count", &request.options.count, "N", "stop after N accesses"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap run INPUT -f FORMAT [--seed N] [--skip N] [--count N] -- CONSUMER ARGS",
+        "Starts another program and feeds it the accesses of INPUT (a trace, a profile,\n"
+        "or - for standard input): on its standard input, or through a FIFO where an\n"
+        "argument has {}. Ends with its exit status; 127 and 126 where it is not there\n"
+        "or cannot be executed, 1 where the stream failed.",
+        options};
+    const struct psnap_format *format;
+    int status, operands;
+
+    request.consumer = take_consumer(&argc, argv);
+    operands = psnap_options_parse(argc, argv, &usage, false, &status);
+    if (operands < 0)
+        return status;
+    if (operands != 1)
+        return psnap_cmd_usage("run", "one input is needed, not %d", operands);
+    if (!request.consumer)
+        return psnap_cmd_usage("run", "no program to feed: write -- PROGRAM ARGS at the end");
+    if (!request.format)
+        return psnap_cmd_usage("run", "no format: give -f FORMAT ('psnap formats' lists them)");
+    format = psnap_format_find(request.format);
+    if (!format || !format->writable)
+        return psnap_cmd_usage("run", "'%s' is no format that can be written", request.format);
+    request.input = argv[1];
+    return run(&request);
+}
