@@ -12,8 +12,8 @@
 #include "formats/base/text.h"
 
 static const struct psnap_format *const formats[] = {
-    &psnap_format_pst,    &psnap_format_din,       &psnap_format_xdin,
-    &psnap_format_lackey, &psnap_format_pinatrace, &psnap_format_csv,
+    &psnap_format_pst,       &psnap_format_din, &psnap_format_xdin,     &psnap_format_lackey,
+    &psnap_format_pinatrace, &psnap_format_csv, &psnap_format_champsim,
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
