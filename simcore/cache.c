@@ -8,7 +8,10 @@
 
 #include <stdlib.h>
 
-enum { HOST_LINE_WORDS = 8 };
+#include "simcore/cache_packed.h"
+#include "simcore/rename.h"
+
+enum { HOST_LINE_BYTES = 64 };
 
 static unsigned log2_exact(uint64_t power_of_two)
 {
@@ -32,7 +35,20 @@ static enum cache_kind kind_of(const struct psnap_cache_level *level, enum cache
         return CACHE_LISTED;
     if (!plain)
         return CACHE_GENERAL;
+    if (wanted == CACHE_PACKED && power_of_two && level->ways <= 16 &&
+        level->sets * level->line_bytes >> (43 - CACHE_PACKED_BITS) && packed_is_possible())
+        return level->ways <= 8 ? CACHE_PACKED : CACHE_PACKED_WIDE;
     return power_of_two ? CACHE_FLAT : CACHE_FLAT_MODULO;
+}
+
+/* So many bytes, all 0, from the start of a line of the host's cache on; NULL: out of memory. */
+static void *in_lines(struct cache *cache, size_t bytes)
+{
+    cache->allocated = calloc(bytes + HOST_LINE_BYTES, 1);
+    if (!cache->allocated)
+        return NULL;
+    return (void *)(((uintptr_t)cache->allocated + HOST_LINE_BYTES - 1) &
+                    ~(uintptr_t)(HOST_LINE_BYTES - 1));
 }
 
 bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint32_t index,
@@ -48,7 +64,7 @@ bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint
         .ways = (uint32_t)level->ways,
         .replacement = level->replacement,
         .index = level->index,
-        .set_bits = level->index == PSNAP_INDEX_XOR ? log2_exact(level->sets) : 0,
+        .set_bits = log2_exact(level->sets),
         .tree_words = (uint32_t)((level->ways + 63) / 64),
     };
     psnap_rng_init_stream(&cache->rng, level->seed, index);
@@ -64,12 +80,9 @@ bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint
     }
     if (cache->kind == CACHE_LISTED)
         return cache_listed_init(cache);
-    cache->allocated = calloc(level->sets * level->ways + HOST_LINE_WORDS, sizeof *cache->words);
-    if (!cache->allocated)
-        return false;
-    cache->words = (uint64_t *)(((uintptr_t)cache->allocated + HOST_LINE_WORDS * 8 - 1) &
-                                ~(uintptr_t)(HOST_LINE_WORDS * 8 - 1));
-    return true;
+    if (cache->kind == CACHE_PACKED || cache->kind == CACHE_PACKED_WIDE)
+        return (cache->tags = in_lines(cache, level->sets * packed_row(cache->kind) * 4)) != NULL;
+    return (cache->words = in_lines(cache, level->sets * level->ways * 8)) != NULL;
 }
 
 void cache_release(struct cache *cache)
@@ -83,6 +96,57 @@ void cache_release(struct cache *cache)
     *cache = (struct cache){0};
 }
 
+static bool packed_to_flat(struct cache *cache, const struct rename *rename)
+{
+    struct cache flat = *cache;
+
+    flat.kind = CACHE_FLAT;
+    flat.words = in_lines(&flat, flat.sets * flat.ways * 8);
+    if (!flat.words)
+        return false;
+    for (uint64_t set = 0; set < cache->sets; set++)
+        for (uint32_t way = 0; way < cache->ways; way++) {
+            const uint32_t word = packed_set(cache, cache->kind, set)[way];
+            if (word)
+                flat.words[set * cache->ways + way] =
+                    rename_back(rename, packed_address(cache, set, word)) | CACHE_VALID |
+                    (word & 1 ? CACHE_DIRTY : 0);
+        }
+    free(cache->allocated);
+    flat.tags = NULL;
+    *cache = flat;
+    return true;
+}
+
+bool cache_rename_back(struct cache *cache, const struct rename *rename)
+{
+    if (cache->kind == CACHE_PACKED || cache->kind == CACHE_PACKED_WIDE)
+        return packed_to_flat(cache, rename);
+    if (cache->kind == CACHE_LISTED) {
+        cache_listed_rename_back(cache, rename);
+        return true;
+    }
+    for (uint64_t i = 0; i < cache->sets * cache->ways; i++) {
+        const uint64_t flags = cache->words[i] & (cache->line_bytes - 1);
+        if (cache->words[i])
+            cache->words[i] = rename_back(rename, cache->words[i] - flags) | flags;
+    }
+    return true;
+}
+
+static bool packed_mark_dirty(struct cache *cache, uint64_t line)
+{
+    const uint32_t word = packed_word(cache, line);
+    uint32_t *set = packed_set(cache, cache->kind, line);
+
+    for (uint32_t way = 0; way < cache->ways; way++)
+        if ((set[way] ^ word) <= 1) {
+            set[way] |= 1;
+            return true;
+        }
+    return false;
+}
+
 bool cache_mark_dirty(struct cache *cache, uint64_t address)
 {
     const uint64_t line = address >> cache->line_shift;
@@ -93,6 +157,8 @@ bool cache_mark_dirty(struct cache *cache, uint64_t address)
         return cache_listed_mark_dirty(cache, line);
     if (cache->kind == CACHE_GENERAL)
         return cache_general_mark_dirty(cache, line);
+    if (cache->kind == CACHE_PACKED || cache->kind == CACHE_PACKED_WIDE)
+        return packed_mark_dirty(cache, line);
     set = cache_set(cache, cache->kind, line);
     for (uint32_t way = 0; way < cache->ways; way++) {
         if ((set[way] ^ word) <= CACHE_DIRTY) {

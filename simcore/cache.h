@@ -2,13 +2,15 @@
 /*
  * One set-associative cache of lines with dirty bits: tags only, no data.
  *
- * Three representations, same behaviour (tests run one against the other):
+ * Four representations, same behaviour (tests run one against the other):
  *
  *   flat    each set is an array of words, most recently used first, so that
  *           order is recency and the first comparison mostly hits. A word is
  *           the line's address, whose low bits are free for the flags; an
  *           empty way is the word 0, which no line has. Cost grows with ways.
  *           LRU only, and without a prefetcher: what plain machines are made of.
+ *   packed  as flat, in words of half the length, compared and moved by vector
+ *           instructions (cache_packed.h), of at most 16 ways.
  *   general the same words with a third flag, for every replacement policy.
  *   listed  each set is a linked list in order of recency, found through one
  *           hash table. Constant cost for any associativity, and no flags
@@ -42,7 +44,9 @@ enum cache_kind {
     CACHE_FLAT,        /* a power of two of sets: the set is chosen by a mask */
     CACHE_FLAT_MODULO, /* any number of sets */
     CACHE_GENERAL,     /* any number of sets, too */
-    CACHE_LISTED
+    CACHE_LISTED,
+    CACHE_PACKED,     /* a power of two of sets of at most 8 ways, */
+    CACHE_PACKED_WIDE /* of at most 16 */
 };
 
 enum cache_touch {
@@ -68,9 +72,12 @@ struct cache {
     unsigned line_shift;
     uint64_t line_bytes;
     uint64_t sets, set_mask;
+    unsigned set_bits; /* of a power of two of sets */
     uint32_t ways;
     uint64_t *words; /* flat and general: sets * ways, in whole lines of the host's cache */
     void *allocated; /* that they are in */
+    /* packed: */
+    uint32_t *tags; /* sets * 8 or 16 */
     /* listed: */
     struct cache_node *nodes; /* [0] is "none" */
     uint32_t node_count;      /* used, with [0] */
@@ -81,7 +88,6 @@ struct cache {
     /* general and listed: */
     enum psnap_replacement replacement;
     enum psnap_set_index index;
-    unsigned set_bits;                     /* of PSNAP_INDEX_XOR */
     uint8_t *ages;                         /* SRRIP: by set and way */
     uint64_t *trees;                       /* pseudo-LRU: tree_words per set */
     uint32_t tree_words;                   /* of 64 nodes each */
@@ -97,6 +103,11 @@ struct cache {
 bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint32_t index,
                 enum cache_kind kind);
 void cache_release(struct cache *cache);
+
+struct rename;
+/* Lines get the addresses back that they had before they were renamed, and a packed cache becomes a
+ * flat one. False: out of memory; nothing has changed then. */
+bool cache_rename_back(struct cache *cache, const struct rename *rename);
 
 /* Marks the line that holds `address` dirty if it is present, leaving recency alone. */
 bool cache_mark_dirty(struct cache *cache, uint64_t address);
@@ -122,6 +133,7 @@ bool cache_general_holds(const struct cache *cache, uint64_t line);
 bool cache_general_remove(struct cache *cache, uint64_t line, bool *dirty);
 bool cache_general_clean(struct cache *cache, uint64_t line);
 bool cache_listed_init(struct cache *cache);
+void cache_listed_rename_back(struct cache *cache, const struct rename *rename);
 bool cache_listed_holds(const struct cache *cache, uint64_t line);
 bool cache_listed_remove(struct cache *cache, uint64_t line, bool *dirty);
 bool cache_listed_clean(struct cache *cache, uint64_t line);

@@ -10,6 +10,9 @@
 #include "simcore/cache_ways.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "simcore/rename.h"
 
 #define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / phi, odd */
 
@@ -213,4 +216,18 @@ bool cache_listed_clean(struct cache *cache, uint64_t line)
     if (is_dirty)
         cache->nodes[index].dirty = false;
     return is_dirty;
+}
+
+void cache_listed_rename_back(struct cache *cache, const struct rename *rename)
+{
+    const size_t buckets = (size_t)1 << (64 - cache->bucket_shift);
+
+    memset(cache->buckets, 0, buckets * sizeof *cache->buckets);
+    for (uint32_t index = 1; index <= cache->sets * cache->ways; index++) {
+        struct cache_node *node = &cache->nodes[index];
+        if (!node->present)
+            continue;
+        node->line = rename_back(rename, node->line << cache->line_shift) >> cache->line_shift;
+        hash_insert(cache, index);
+    }
 }

@@ -16,6 +16,7 @@
 #define PSNAP_SIMCORE_HIERARCHY_H
 
 #include "simcore/cache.h"
+#include "simcore/rename.h"
 #include "simcore/rpt.h"
 
 #define HIERARCHY_BLOCK 1024 /* accesses at a time: their outcome stays in the host's L1 */
@@ -42,7 +43,14 @@ struct ahead {
     uint16_t useless[HIERARCHY_BLOCK];
 };
 
-struct loops;
+struct level;
+
+/* What serves a level of one representation: accesses, and requests. */
+struct loops {
+    void (*block)(struct level *level, const struct psnap_access *block, size_t n);
+    void (*queue)(struct level *level);
+};
+
 struct level {
     struct cache *cache;  /* of the access in hand */
     struct cache *caches; /* one for all, or for each `share` cores one */
@@ -76,18 +84,29 @@ struct hierarchy {
     struct level *roots;   /* siblings: the different first levels */
     struct level **levels; /* all of them, each after the one above it */
     size_t level_count, machine_count;
-    uint32_t cores;       /* 0: all threads have one hierarchy */
+    uint32_t cores; /* 0: all threads have one hierarchy */
+    bool is_foreseen;
+    bool packs; /* some levels are packed: addresses are renamed */
+    struct rename rename;
+    struct psnap_access renamed[HIERARCHY_BLOCK];
     struct paths paths[]; /* per machine */
 };
 
-/* All levels cold. `kind` as for cache_init, of all of them. `cores` 0: one hierarchy for all
- * threads; else threads are cores, all below it, and have the caches that machines say. NULL: out
- * of memory. */
+/* Serves all requests of the level's queue. */
+void level_drain(struct level *level);
+
+/* All levels cold. `kind` as for cache_init, of all of them; CACHE_PACKED where that can be.
+ * `cores` 0: one hierarchy for all threads; else threads are cores, all below it, and have the
+ * caches that machines say. NULL: out of memory. */
 struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
                                 enum cache_kind kind, uint32_t cores);
 void hierarchy_free(struct hierarchy *hierarchy);
 
-/* Runs n <= HIERARCHY_BLOCK valid accesses and fills misses and evictions. */
-void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n);
+/* Whether what comes is likely to hit and miss in a pattern, as loops with strides do: a hint. */
+void hierarchy_foresee(struct hierarchy *hierarchy, bool foreseen);
+
+/* Runs n <= HIERARCHY_BLOCK valid accesses and fills misses and evictions. False: out of memory,
+ * nothing was run. */
+bool hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n);
 
 #endif

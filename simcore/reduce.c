@@ -1,185 +1,285 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Repetitions in which no access comes to another line are passed over in one step, but for
- * accesses that share a set. Sets are told apart by buckets: two sets of one bucket are taken for
- * the same, which only leaves fewer accesses out.
+ * Making a window's schedule: all touches of lines in it, level by level, then those that are due.
  */
 #include "simcore/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPETITIONS_MIN = 4 };
+#include "formats/base/divisor.h"
 
-/* Whether an access stays within the address space, without wrapping around. */
-static bool stays_inside(const struct psnap_run *run, size_t k)
+enum {
+    WINDOW_LINES = 4,   /* a window's stride in lines: more of them would not leave out more */
+    WORTH_WINDOWS = 64, /* so many windows are worth a schedule of their own */
+    LINES_MAX = 256     /* of a window */
+};
+
+/* A line of the window, at one level. */
+struct touched {
+    uint64_t line;
+    uint32_t first, last; /* accesses of the window that touch it, */
+    uint32_t served;      /* and when it is touched last of what is due so far */
+    bool is_stored;
+};
+
+struct plan {
+    const struct reduce *reduce;
+    const struct schedule *schedule;
+    uint32_t touches;                  /* accesses of the window */
+    bool is_due[REDUCE_TOUCHES_MAX];   /* in their turn */
+    bool is_again[REDUCE_TOUCHES_MAX]; /* due at the window's end */
+    struct touched lines[LINES_MAX];   /* of the level in hand */
+    uint32_t line_count;
+};
+
+/* The i-th access of the window, far from the ends of the address space. */
+static struct psnap_access access_of(const struct plan *plan, uint32_t i)
 {
-    const uint64_t first = run->first[k].address;
-    int64_t way;
+    struct psnap_access access = plan->schedule->first[i % plan->schedule->width];
 
-    if (run->count > INT64_MAX ||
-        __builtin_mul_overflow(run->strides[k], (int64_t)run->count, &way) || way == INT64_MIN)
-        return false;
-    return way < 0 ? first >= 0 - (uint64_t)way
-                   : first <= UINT64_MAX - PSNAP_ACCESS_SIZE_MAX - (uint64_t)way;
+    access.address += (UINT64_C(1) << 62) +
+                      (uint64_t)(i / plan->schedule->width) * (uint64_t)plan->schedule->stride;
+    return access;
 }
 
-bool reduce_suits(const struct psnap_run *run, uint64_t line_bytes)
+/* NULL: there are too many lines. */
+static struct touched *find(struct plan *plan, uint64_t line, uint32_t i)
 {
-    size_t within = 0;
+    for (uint32_t at = plan->line_count; at-- > 0;) /* it mostly is one of the last */
+        if (plan->lines[at].line == line)
+            return &plan->lines[at];
+    if (plan->line_count == LINES_MAX)
+        return NULL;
+    plan->lines[plan->line_count] = (struct touched){.line = line, .first = i};
+    return &plan->lines[plan->line_count++];
+}
 
-    if (run->width > REDUCE_WIDTH_MAX || run->count < REPETITIONS_MIN)
-        return false;
-    for (size_t k = 0; k < run->width; k++) {
-        if ((run->columns && run->columns[k].words) || !stays_inside(run, k))
+static bool note_lines(struct plan *plan, unsigned line_shift)
+{
+    plan->line_count = 0;
+    for (uint32_t i = 0; i < plan->touches; i++) {
+        const struct psnap_access access = access_of(plan, i);
+        const uint64_t end = (access.address + access.size - 1) >> line_shift;
+        for (uint64_t line = access.address >> line_shift; line <= end; line++) {
+            struct touched *touched = find(plan, line, i);
+            if (!touched)
+                return false;
+            touched->last = i;
+            plan->is_due[i] |= touched->first == i;
+            if (access.kind != PSNAP_LOAD && !touched->is_stored)
+                plan->is_due[i] = touched->is_stored = true;
+        }
+    }
+    return true;
+}
+
+static uint64_t set_of(const struct reduce_shape *shape, uint64_t line)
+{
+    return shape->mask ? line & shape->mask : line % shape->sets;
+}
+
+/* Notes when each line is touched last: in its turn, or at the end, which is later. */
+static void note_served(struct plan *plan, unsigned line_shift)
+{
+    for (uint32_t i = 0; i < plan->touches; i++) {
+        const struct psnap_access access = access_of(plan, i);
+        const uint64_t end = (access.address + access.size - 1) >> line_shift;
+        if (!plan->is_due[i] && !plan->is_again[i])
+            continue;
+        for (uint64_t line = access.address >> line_shift; line <= end; line++) {
+            struct touched *touched = find(plan, line, i);
+            const uint32_t turn = plan->is_again[i] ? plan->touches + i : i;
+            if (turn > touched->served)
+                touched->served = turn;
+        }
+    }
+}
+
+/* Whether all sets have room for their lines. */
+static bool have_room(const struct plan *plan, const struct reduce_shape *shape)
+{
+    for (uint32_t k = 0; k < plan->line_count; k++) {
+        uint64_t in_set = 0;
+        for (uint32_t l = 0; l < plan->line_count; l++)
+            in_set += set_of(shape, plan->lines[k].line) == set_of(shape, plan->lines[l].line);
+        if (in_set > shape->ways)
             return false;
-        within +=
-            (uint64_t)llabs(run->strides[k]) <= line_bytes / 4 && run->first[k].size <= line_bytes;
     }
-    return 2 * within >= run->width;
+    return true;
 }
 
-static uint64_t address_at(const struct reduce *reduce, size_t k, uint64_t repetition)
+static bool comes_first(uint32_t one, uint32_t other, bool if_same)
 {
-    return reduce->run->first[k].address + repetition * (uint64_t)reduce->run->strides[k];
+    return one == other ? if_same : one < other;
 }
 
-/* In which repetition after this one an access leaves its line, or begins to lie in two. */
-static uint64_t next_change(const struct reduce *reduce, size_t k)
+/* Has lines of a set that are in the wrong order touched again at the end; false: there are none.
+ */
+static bool put_in_order(struct plan *plan, const struct reduce_shape *shape)
 {
-    const int64_t stride = reduce->run->strides[k];
-    const uint64_t offset = address_at(reduce, k, reduce->repetition) & (reduce->line_bytes - 1);
-    const uint64_t size = reduce->run->first[k].size;
-    uint64_t steps;
+    bool is_new = false;
 
-    if (offset + size > reduce->line_bytes)
-        return reduce->repetition + 1;
-    if (stride == 0)
-        return UINT64_MAX;
-    steps = stride > 0 ? (reduce->line_bytes - size - offset) / (uint64_t)stride
-                       : offset / (0 - (uint64_t)stride);
-    return reduce->repetition + steps + 1;
-}
-
-static size_t bucket_of(const struct reduce_shape *shape, uint64_t line)
-{
-    return (shape->mask ? line & shape->mask : line % shape->sets) % REDUCE_BUCKETS;
-}
-
-static void note_line(struct reduce *reduce, size_t bucket, uint64_t line)
-{
-    uint32_t i = 0;
-
-    if (reduce->buckets[bucket].stamp != reduce->stamp) {
-        reduce->buckets[bucket].stamp = reduce->stamp;
-        reduce->buckets[bucket].count = 0;
-    }
-    while (i < reduce->buckets[bucket].count && i < REDUCE_LINES_MAX &&
-           reduce->buckets[bucket].lines[i] != line)
-        i++;
-    if (i < reduce->buckets[bucket].count && i < REDUCE_LINES_MAX)
-        return;
-    if (i < REDUCE_LINES_MAX)
-        reduce->buckets[bucket].lines[i] = line;
-    reduce->buckets[bucket].count++;
-}
-
-/* Which accesses share their sets with other lines in this repetition, and with too many. */
-static void look_at_sets(struct reduce *reduce, bool *shares, bool *crowds)
-{
-    const struct psnap_run *run = reduce->run;
-
-    for (size_t s = 0; s < reduce->shape_count; s++) {
-        const struct reduce_shape *shape = &reduce->shapes[s];
-
-        reduce->stamp++;
-        for (size_t k = 0; k < run->width; k++) {
-            const uint64_t address = address_at(reduce, k, reduce->repetition);
-            const uint64_t line = address >> shape->line_shift;
-            const uint64_t last = (address + run->first[k].size - 1) >> shape->line_shift;
-            for (uint64_t i = 0; i <= last - line; i++)
-                note_line(reduce, bucket_of(shape, line + i), line + i);
+    for (uint32_t k = 0; k < plan->line_count; k++)
+        for (uint32_t l = 0; l < k; l++) {
+            const struct touched *one = &plan->lines[k], *other = &plan->lines[l];
+            const bool is_lower = one->line < other->line; /* of one access's two lines the first */
+            if (set_of(shape, one->line) != set_of(shape, other->line) ||
+                comes_first(one->last, other->last, is_lower) ==
+                    comes_first(one->served, other->served, is_lower))
+                continue;
+            is_new |= !plan->is_again[one->last] || !plan->is_again[other->last];
+            plan->is_again[one->last] = plan->is_again[other->last] = true;
         }
-        for (size_t k = 0; k < run->width; k++) {
-            const uint64_t line = address_at(reduce, k, reduce->repetition) >> shape->line_shift;
-            const uint32_t count = reduce->buckets[bucket_of(shape, line)].count;
-            shares[k] |= count > 1;
-            crowds[k] |= count > shape->ways || count > REDUCE_LINES_MAX;
+    return is_new;
+}
+
+static void take_due(const struct plan *plan, struct schedule *schedule)
+{
+    for (int at_end = 0; at_end < 2; at_end++)
+        for (uint32_t i = 0; i < plan->touches; i++) {
+            struct psnap_access *due = &schedule->due[schedule->left];
+            if (!(at_end ? plan->is_again : plan->is_due)[i])
+                continue;
+            *due = access_of(plan, i);
+            due->address -= UINT64_C(1) << 62;
+            schedule->left++;
+        }
+}
+
+static void make(const struct reduce *reduce, struct schedule *schedule)
+{
+    struct plan plan = {.reduce = reduce, .schedule = schedule};
+    bool is_new = true;
+
+    schedule->is_made = true;
+    plan.touches = schedule->width * schedule->window;
+    for (size_t s = 0; s < reduce->shape_count; s++)
+        if (!note_lines(&plan, reduce->shapes[s].line_shift) ||
+            !have_room(&plan, &reduce->shapes[s]))
+            return;
+    while (
+        is_new) { /* a touch that puts a set in order may disturb one of another level, or line */
+        is_new = false;
+        for (size_t s = 0; s < reduce->shape_count; s++) {
+            note_lines(&plan, reduce->shapes[s].line_shift);
+            note_served(&plan, reduce->shapes[s].line_shift);
+            is_new |= put_in_order(&plan, &reduce->shapes[s]);
         }
     }
+    take_due(&plan, schedule);
+    if (4 * schedule->left > 3 * plan.touches)
+        schedule->left = 0;
 }
 
-/* What is due in the repetition in hand. */
-static void begin_repetition(struct reduce *reduce)
+/* ------------------------------------------------------------------- runs */
+
+static bool is_of(const struct schedule *schedule, const struct psnap_run *run, uint32_t window,
+                  uint64_t base)
 {
-    const size_t width = reduce->run->width;
-    bool shares[REDUCE_WIDTH_MAX], moves = false;
-
-    reduce->at = 0;
-    for (size_t k = 0; k < width; k++)
-        moves |= reduce->change[k] <= reduce->repetition;
-    if (!moves) { /* what crowds one level's set may share that of another level's */
-        memcpy(reduce->is_due, reduce->shares, width);
-        return;
-    }
-    memset(shares, 0, width);
-    memset(reduce->crowds, 0, width);
-    look_at_sets(reduce, shares, reduce->crowds);
-    for (size_t k = 0; k < width; k++) {
-        reduce->is_due[k] =
-            reduce->shares[k] || shares[k] || reduce->change[k] <= reduce->repetition;
-        reduce->shares[k] = shares[k];
-    }
-}
-
-/* On to the next repetition in which something is due. */
-static void advance(struct reduce *reduce)
-{
-    uint64_t next = UINT64_MAX;
-
-    for (size_t k = 0; k < reduce->run->width; k++) {
-        const uint64_t due = reduce->crowds[k] ? reduce->repetition + 1 : reduce->change[k];
-        next = due < next ? due : next;
-    }
-    reduce->repetition = next;
-    if (next < reduce->run->count)
-        begin_repetition(reduce);
-}
-
-void reduce_begin(struct reduce *reduce, const struct psnap_run *run,
-                  const struct reduce_shape *shapes, size_t shape_count, uint64_t line_bytes)
-{
-    reduce->run = run;
-    reduce->shapes = shapes;
-    reduce->shape_count = shape_count;
-    reduce->line_bytes = line_bytes;
-    reduce->repetition = reduce->left = 0;
+    if (schedule->width != run->width || schedule->window != window ||
+        schedule->stride != run->strides[0])
+        return false;
     for (size_t k = 0; k < run->width; k++) {
-        reduce->change[k] = 0;
-        reduce->shares[k] = reduce->crowds[k] = false;
+        const struct psnap_access *a = &run->first[k], *b = &schedule->first[k];
+        if (a->address != b->address + base || a->ref != b->ref || a->size != b->size ||
+            a->kind != b->kind || a->thread != b->thread)
+            return false;
     }
-    begin_repetition(reduce);
+    return true;
+}
+
+/* Whether differences of addresses are what they seem: no access comes to the end of the address
+ * space, where a set is no longer next to that of the line before, and none is far away. */
+static bool is_within(const struct psnap_run *run)
+{
+    const uint64_t way = (run->count - 1) * (uint64_t)llabs(run->strides[0]);
+
+    if (run->count > UINT32_MAX) /* steps are at most half a line */
+        return false;
+    for (size_t k = 0; k < run->width; k++) {
+        const uint64_t first = run->first[k].address;
+        const uint64_t other = run->first[0].address;
+        if ((first > other ? first - other : other - first) >> 61)
+            return false;
+        if (run->strides[0] < 0 ? first < way : first > UINT64_MAX - PSNAP_ACCESS_SIZE_MAX - way)
+            return false;
+    }
+    return true;
+}
+
+/* Repetitions of a window, 0: there is none. */
+static uint32_t window_of(const struct reduce *reduce, const struct psnap_run *run)
+{
+    const uint64_t line = reduce->line_bytes, step = (uint64_t)llabs(run->strides[0]);
+    uint64_t window;
+
+    if (run->width > REDUCE_WIDTH_MAX || run->columns || step == 0 || 2 * step > line)
+        return 0;
+    for (size_t k = 1; k < run->width; k++)
+        if (run->strides[k] != run->strides[0])
+            return 0;
+    window = line / psnap_common_divisor(line, step);
+    if (window * run->width > REDUCE_TOUCHES_MAX || run->count < window || !is_within(run))
+        return 0;
+    while (window * step < WINDOW_LINES * line && 2 * window * run->width <= REDUCE_TOUCHES_MAX &&
+           run->count >= 4 * window)
+        window *= 2;
+    return (uint32_t)window;
+}
+
+uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run)
+{
+    const uint32_t window = window_of(reduce, run);
+    const uint64_t place = run->first[0].address & (reduce->line_bytes - 1);
+    const uint64_t base = run->first[0].address - place;
+    struct schedule *schedule =
+        &reduce->schedules[(run->first[0].ref * 37 + place / 8 + window) % REDUCE_SCHEDULES];
+
+    if (!window)
+        return 0;
+    if (!is_of(schedule, run, window, base)) {
+        schedule->stride = run->strides[0];
+        schedule->width = (uint32_t)run->width;
+        schedule->window = window;
+        schedule->is_made = false;
+        schedule->left = 0;
+        for (size_t k = 0; k < run->width; k++) {
+            schedule->first[k] = run->first[k];
+            schedule->first[k].address -= base;
+        }
+        if (run->count / window < WORTH_WINDOWS)
+            return 0; /* it may never come again */
+    }
+    if (!schedule->is_made)
+        make(reduce, schedule);
+    if (!schedule->left)
+        return 0;
+    reduce->schedule = schedule;
+    reduce->base = base;
+    reduce->windows = run->count / window;
+    reduce->at = 0;
+    return reduce->windows * window;
 }
 
 size_t reduce_next(struct reduce *reduce, struct psnap_access *block, size_t capacity)
 {
-    const struct psnap_run *run = reduce->run;
+    const struct schedule *schedule = reduce->schedule;
     size_t n = 0;
 
-    while (reduce->repetition < run->count) {
-        for (; reduce->at < run->width; reduce->at++) {
-            const size_t k = reduce->at;
-            if (!reduce->is_due[k])
-                continue;
-            if (n == capacity)
-                return n;
-            block[n] = run->first[k];
-            block[n++].address = address_at(reduce, k, reduce->repetition);
-            reduce->left++;
-            if (reduce->change[k] <= reduce->repetition)
-                reduce->change[k] = next_change(reduce, k);
+    while (reduce->windows && n < capacity) {
+        const size_t there = schedule->left - reduce->at, room = capacity - n;
+        const size_t end = n + (there < room ? there : room);
+
+        for (; n < end; n++) {
+            block[n] = schedule->due[reduce->at++];
+            block[n].address += reduce->base;
         }
-        advance(reduce);
+        if (reduce->at < schedule->left)
+            break;
+        reduce->at = 0;
+        reduce->base += schedule->window * (uint64_t)schedule->stride;
+        reduce->windows--;
     }
     return n;
 }

@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A run without accesses that are sure to hit level 1 and to change nothing: by the line instead of
- * by the access.
+ * A run without accesses that are sure to hit level 1: by the line instead of by the access.
  *
- * Sets of an LRU cache are independent. A repetition that touches the same lines of a set in the
- * same order as the one before, no more than there are ways, hits them all and leaves their order
- * as it is; stores have made them dirty then. So what maps to a set is simulated in repetitions in
- * which some access is in another line than before, and left out up to the next such; an access
- * that is alone in its set, in this repetition and in the one before, only where it changes its own
- * line. Accesses that lie in two lines are never left out.
+ * Take a window of a run's repetitions, in which no set of level 1 is touched in more lines than
+ * it has ways. Sets of an LRU cache are independent, and a line that was touched in the window is
+ * younger than all that were not: it is not evicted before the window ends. So of a line only
+ * its first touch can miss, and in which order lines were touched matters at the window's end
+ * alone. What is left of the window are the first touch of each line and the first store to it,
+ * and, where lines of a set are then in another order than they should be, their last touches at
+ * the end.
+ *
+ * Where all accesses advance by the same stride, and a window's is a multiple of the line, the next
+ * window is the same one some lines further on: which lines share a set is as before. So a window's
+ * schedule is made once for all runs of the same accesses, as far from each other, at the same
+ * place within a line, as those of a loop in a loop are.
  */
 #ifndef PSNAP_SIMCORE_REDUCE_H
 #define PSNAP_SIMCORE_REDUCE_H
 
 #include "formats/base/stream.h"
 
-enum { REDUCE_WIDTH_MAX = 64, REDUCE_SHAPES_MAX = 16, REDUCE_BUCKETS = 512, REDUCE_LINES_MAX = 7 };
+enum {
+    REDUCE_WIDTH_MAX = 64,
+    REDUCE_SHAPES_MAX = 16,
+    REDUCE_TOUCHES_MAX = 512, /* accesses of a window */
+    REDUCE_SCHEDULES = 64     /* that are kept */
+};
 
 /* A first level. */
 struct reduce_shape {
@@ -24,31 +34,32 @@ struct reduce_shape {
     uint64_t ways;
 };
 
-struct reduce {
-    const struct psnap_run *run;
-    const struct reduce_shape *shapes;
-    size_t shape_count;
-    uint64_t line_bytes; /* the shortest lines of all */
-    uint64_t repetition;
-    size_t at;                         /* access of it that comes next */
-    uint64_t left;                     /* accesses that were not left out */
-    uint64_t change[REDUCE_WIDTH_MAX]; /* repetition in which it is in another line, or in two */
-    bool shares[REDUCE_WIDTH_MAX];     /* its set with another line of the run */
-    bool crowds[REDUCE_WIDTH_MAX];     /* it with more lines than there are ways */
-    bool is_due[REDUCE_WIDTH_MAX];     /* in this repetition */
-    uint32_t stamp;
-    struct {
-        uint32_t stamp, count;
-        uint64_t lines[REDUCE_LINES_MAX];
-    } buckets[REDUCE_BUCKETS]; /* of sets: the lines that the run is in; beyond room they are
-                                  counted each time */
+/* Of all runs whose accesses are `first` but for one number that is added to all addresses, which
+ * is a multiple of the longest line. */
+struct schedule {
+    struct psnap_access first[REDUCE_WIDTH_MAX]; /* the address of the first is within a line */
+    int64_t stride;
+    uint32_t width;  /* 0: none */
+    uint32_t window; /* repetitions */
+    bool is_made;    /* else the run was seen once */
+    uint32_t left;   /* accesses of a window; 0: nothing is left out */
+    struct psnap_access due[2 * REDUCE_TOUCHES_MAX];
 };
 
-/* Whether a run can be taken so, and it is worth it: strides alone, most of them within a line. */
-bool reduce_suits(const struct psnap_run *run, uint64_t line_bytes);
+struct reduce {
+    struct reduce_shape shapes[REDUCE_SHAPES_MAX];
+    size_t shape_count;
+    uint64_t line_bytes; /* the longest lines of all */
+    struct schedule schedules[REDUCE_SCHEDULES];
+    const struct schedule *schedule; /* of the run in hand */
+    uint64_t base;    /* addresses of the window are those of the schedule and this */
+    uint64_t windows; /* that come, with the one in hand */
+    uint32_t at;      /* in `due` */
+};
 
-void reduce_begin(struct reduce *reduce, const struct psnap_run *run,
-                  const struct reduce_shape *shapes, size_t shape_count, uint64_t line_bytes);
+/* Takes a run up, which stays the caller's. Returns how many of its repetitions, from the first one
+ * on, reduce_next() delivers; 0: it is not worth it. */
+uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run);
 
 /* The next accesses that are not left out, in order; 0 at the end. */
 size_t reduce_next(struct reduce *reduce, struct psnap_access *block, size_t capacity);

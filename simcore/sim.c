@@ -24,7 +24,6 @@
 #include "simcore/machine.h"
 #include "simcore/reduce.h"
 
-#define POOR_RUNS 255
 #define REFS_DIRECT 4096u /* enough for most programs, which then pay nothing for the rest */
 
 struct counts {
@@ -42,29 +41,40 @@ struct run {
     struct counts views[PSNAP_VIEW_COUNT];
 };
 
+/* The row of an access i is that at i * step. */
+struct rows {
+    const uint32_t *at;
+    size_t step;
+};
+
+static inline uint32_t row_at(struct rows rows, size_t i)
+{
+    return rows.at[i * rows.step];
+}
+
 struct sim {
     struct psnap_sink base;
     const struct psnap_program *program;
     struct psnap_sim_options options;
     bool counted[PSNAP_VIEW_COUNT];
     uint32_t rows[PSNAP_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
-    bool has_seen;                                    /* the references of it are counted */
+    struct rows by[PSNAP_VIEW_COUNT];                 /* of it, there or elsewhere */
     struct counts seen[PSNAP_VIEW_COUNT];             /* accesses by row */
     struct hierarchy *hierarchy;
-    struct reduce *reduce;     /* runs are simulated by the line; NULL: they are not */
-    uint8_t poor[REFS_DIRECT]; /* so many runs that begin with a reference are not, for one of them
-                                  that was had too little to leave out */
-    struct reduce_shape shapes[REDUCE_SHAPES_MAX]; /* of first levels */
-    size_t shape_count;
-    uint64_t shortest_line;
-    uint32_t *far_rows; /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
+    struct reduce *reduce; /* runs are simulated by the line; NULL: they are not */
+    uint32_t *far_rows;    /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
     uint32_t far_room, far_count;
-    uint32_t ref_end; /* one more than the highest reference so far */
     uint64_t accesses;
     uint64_t threads[(UINT16_MAX + 1) / 64]; /* bit t: there were accesses of thread t */
     size_t run_count;
     struct run runs[];
 };
+
+/* Those of references below REFS_DIRECT, which lie in the accesses. */
+static struct rows refs_of(const struct psnap_access *block)
+{
+    return (struct rows){&block->ref, sizeof *block / sizeof block->ref};
+}
 
 static bool counts_grow(struct counts *counts, size_t width, uint32_t rows)
 {
@@ -117,9 +127,18 @@ static uint32_t row_of_ref(const struct sim *sim, uint32_t ref)
     return ref < REFS_DIRECT ? ref : sim->far_rows[ref - REFS_DIRECT];
 }
 
-/* Turns the references of a block, some beyond REFS_DIRECT, into their rows. */
-static bool give_rows(struct sim *sim, uint32_t *refs, size_t n)
+static bool refers_beyond(const struct sim *sim, const struct psnap_access *block, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if (block[i].ref >= sim->program->ref_count)
+            return true;
+    return false;
+}
+
+/* The rows of a block's references, some of which are beyond REFS_DIRECT. */
+static bool give_rows(struct sim *sim, const struct psnap_access *block, size_t n)
+{
+    uint32_t *rows_of_block = sim->rows[PSNAP_VIEW_REF];
     const uint32_t far = sim->program->ref_count - REFS_DIRECT;
 
     if (far > sim->far_room) {
@@ -134,9 +153,10 @@ static bool give_rows(struct sim *sim, uint32_t *refs, size_t n)
         sim->far_room = room;
     }
     for (size_t i = 0; i < n; i++) {
-        if (refs[i] >= REFS_DIRECT && row_of_ref(sim, refs[i]) == PSNAP_NONE)
-            sim->far_rows[refs[i] - REFS_DIRECT] = REFS_DIRECT + sim->far_count++;
-        refs[i] = row_of_ref(sim, refs[i]);
+        const uint32_t ref = block[i].ref;
+        if (ref >= REFS_DIRECT && row_of_ref(sim, ref) == PSNAP_NONE)
+            sim->far_rows[ref - REFS_DIRECT] = REFS_DIRECT + sim->far_count++;
+        rows_of_block[i] = row_of_ref(sim, ref);
     }
     return true;
 }
@@ -148,51 +168,46 @@ static uint32_t direct_refs(const struct sim *sim)
     return refs < REFS_DIRECT ? refs : REFS_DIRECT;
 }
 
-/*
- * Copies a block's references and counts their accesses in one go, as long as all of them have rows
- * by their numbers: else it takes the counts back, and says so. *highest is the highest of them,
- * *threads the bits of all threads' numbers, *bad not 0 where a size or kind makes no sense.
- */
-static bool see_refs(struct sim *sim, const struct psnap_access *block, size_t n, uint32_t *highest,
-                     uint64_t *threads, uint64_t *bad)
+/* What all accesses of a block have, by or. */
+struct survey {
+    uint64_t words;    /* from low to high: 32 bits of the reference, 8 of size and kind, 16 */
+    uint64_t sizes;    /* less 1 */
+    uint64_t kinds;    /* and 1 */
+    uint64_t distance; /* from its reference to the limit */
+};
+
+/* Reads a block once; every reference that is not below `limit` makes `distance` negative. */
+static struct survey survey_of(const struct psnap_access *block, size_t n, uint64_t limit)
 {
-    const uint32_t limit = direct_refs(sim); /* what is beyond is counted there, until it is not */
-    uint64_t *seen = sim->seen[PSNAP_VIEW_REF].numbers, any = 0, odd = 0;
-    uint32_t *refs = sim->rows[PSNAP_VIEW_REF], most = 0;
+    struct survey all = {0};
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t word; /* from low to high: 32 bits of the reference, 8 of size and kind, 16 */
+        uint64_t word;
         memcpy(&word, &block[i].ref, sizeof word);
-        const uint32_t ref = (uint32_t)word;
-        refs[i] = ref;
-        most = ref > most ? ref : most;
-        any |= word >> 48;
-        odd |= (((word >> 40 & 0xff) + 1) >> 2) | ((((word >> 32) - 1) & 0xff) >> 6);
-        seen[ref < limit ? ref : limit]++;
+        all.words |= word;
+        all.sizes |= word - (UINT64_C(1) << 32);
+        all.kinds |= word + (UINT64_C(1) << 40);
+        all.distance |= limit - 1 - (uint32_t)word;
     }
-    *highest = most;
-    *threads = any;
-    *bad = odd;
-    if (!odd && most < limit)
-        return true;
-    for (size_t i = 0; i < n; i++)
-        seen[refs[i] < limit ? refs[i] : limit]--;
-    return false;
+    return all;
+}
+
+/* Whether some size is 0 or above 64 (less 1 it needs more than six bits) or some kind above 2 (and
+ * 1 it needs more than two). */
+static bool is_odd(const struct survey *all)
+{
+    return all->sizes >> 38 & 3 || (all->kinds | all->words) >> 42 & 0x3f;
 }
 
 /* Checks what the hot loop and the counters rely on, and fills the rows of the views. */
 static enum psnap_status survey(struct sim *sim, const struct psnap_access *block, size_t n,
                                 uint32_t highest[PSNAP_VIEW_COUNT], struct psnap_error *error)
 {
-    uint32_t *refs = sim->rows[PSNAP_VIEW_REF], *tags = sim->rows[PSNAP_VIEW_TAG];
-    uint32_t thread = 0, ref = 0;
-    uint64_t threads = 0, bad = 0; /* a kind above 2, a size of 0 or above 64 */
+    uint32_t *tags = sim->rows[PSNAP_VIEW_TAG], thread = 0;
+    const struct survey all = survey_of(block, n, direct_refs(sim));
+    const bool is_far = all.distance >> 63;
 
-    if (!counts_grow(&sim->seen[PSNAP_VIEW_REF], 1, direct_refs(sim) + 1))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for counts");
-
-    sim->has_seen = see_refs(sim, block, n, &ref, &threads, &bad);
-    for (size_t i = 0; i < n && threads; i++)
+    for (size_t i = 0; i < n && all.words >> 48; i++)
         thread = block[i].thread > thread ? block[i].thread : thread;
     if (sim->options.cores && thread >= sim->options.cores)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
@@ -200,12 +215,16 @@ static enum psnap_status survey(struct sim *sim, const struct psnap_access *bloc
                                ", but there are only %" PRIu32 " cores",
                                thread, sim->options.cores);
     highest[PSNAP_VIEW_THREAD] = thread;
-    if (bad || ref >= sim->program->ref_count)
+    if (is_odd(&all) || (is_far && refers_beyond(sim, block, n)))
         return nonsense(sim, block, error);
-    if (ref >= REFS_DIRECT && !give_rows(sim, refs, n))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for references");
-    sim->ref_end = ref >= sim->ref_end ? ref + 1 : sim->ref_end;
-    highest[PSNAP_VIEW_REF] = ref < REFS_DIRECT ? ref : REFS_DIRECT + sim->far_count - 1;
+    sim->by[PSNAP_VIEW_REF] = refs_of(block);
+    highest[PSNAP_VIEW_REF] = direct_refs(sim) - 1;
+    if (is_far) {
+        if (!give_rows(sim, block, n))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for references");
+        sim->by[PSNAP_VIEW_REF] = (struct rows){sim->rows[PSNAP_VIEW_REF], 1};
+        highest[PSNAP_VIEW_REF] = REFS_DIRECT + sim->far_count - 1;
+    }
     sim->threads[0] |= thread == 0;
     for (size_t i = 0; i < n && thread > 0; i++)
         sim->threads[block[i].thread / 64] |= UINT64_C(1) << block[i].thread % 64;
@@ -238,37 +257,36 @@ static enum psnap_status make_room(struct sim *sim, int view, uint32_t highest,
     return PSNAP_OK;
 }
 
-static void count_accesses(uint64_t *numbers, const uint32_t *rows, size_t n)
+static void count_accesses(uint64_t *numbers, struct rows rows, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        numbers[rows[i]]++;
+        numbers[row_at(rows, i)]++;
 }
 
 /* Adds accesses that went on from the levels of a path; `numbers` are those of row 0. */
-static void count_misses(uint64_t *numbers, size_t width, const uint32_t *rows,
-                         const struct path *path)
+static void count_misses(uint64_t *numbers, size_t width, struct rows rows, const struct path *path)
 {
     for (uint32_t l = 0; l < path->level_count; l++)
         for (uint32_t i = 0; i < path->levels[l]->miss_count; i++)
-            numbers[rows[path->levels[l]->misses[i]] * width + l]++;
+            numbers[row_at(rows, path->levels[l]->misses[i]) * width + l]++;
 }
 
-static void count_lines(uint64_t *numbers, size_t width, const uint32_t *rows,
-                        const uint16_t *lines, size_t n)
+static void count_lines(uint64_t *numbers, size_t width, struct rows rows, const uint16_t *lines,
+                        size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (lines[i])
-            numbers[rows[i] * width] += lines[i];
+            numbers[row_at(rows, i) * width] += lines[i];
 }
 
 /* Adds all counts of a machine in detail to a view's numbers. */
-static void count_detail(const struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
+static void count_detail(const struct run *run, struct rows rows, uint64_t *numbers, size_t n)
 {
     const struct detail_outcome *outcome = detail_outcome(run->detail);
 
     for (size_t i = 0; i < n; i++)
         for (uint32_t l = 0; l < outcome->reached[i]; l++)
-            numbers[rows[i] * run->width + l]++;
+            numbers[row_at(rows, i) * run->width + l]++;
     for (int count = 0; count < DETAIL_COUNTS; count++)
         for (uint32_t i = 0; i < run->levels; i++)
             count_lines(numbers + run->ahead + (size_t)count * run->levels + i, run->width, rows,
@@ -276,7 +294,7 @@ static void count_detail(const struct run *run, const uint32_t *rows, uint64_t *
 }
 
 /* Adds the lines that came and went with the block in hand to a view's numbers. */
-static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
+static void count_traffic(const struct run *run, struct rows rows, uint64_t *numbers, size_t n)
 {
     const struct path *path = &run->paths->caches;
     const uint32_t levels = path->level_count;
@@ -290,7 +308,7 @@ static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t 
         uint64_t *of_prefetches = numbers + run->ahead + i;
 
         for (uint32_t k = 0; k < level->evicting_count; k++)
-            numbers[rows[level->evicting[k]] * run->width + levels + i] +=
+            numbers[row_at(rows, level->evicting[k]) * run->width + levels + i] +=
                 level->evictions[level->evicting[k]];
         if (!level->ahead)
             continue;
@@ -303,7 +321,7 @@ static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t 
 /* Adds what became of the block in hand, beside its accesses, to a view of all machines. */
 static void count_outcome(struct sim *sim, int view, size_t n)
 {
-    const uint32_t *rows = sim->rows[view];
+    const struct rows rows = sim->by[view];
 
     for (size_t i = 0; i < sim->run_count; i++) {
         const struct run *run = &sim->runs[i];
@@ -327,15 +345,15 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
             status = make_room(sim, view, highest[view], error);
     if (status != PSNAP_OK)
         return status;
-    hierarchy_run(sim->hierarchy, block, n);
+    if (!hierarchy_run(sim->hierarchy, block, n))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
     for (size_t i = 0; i < sim->run_count; i++)
         if (sim->runs[i].detail && !detail_run(sim->runs[i].detail, block, n))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
     for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
         if (!sim->counted[view])
             continue;
-        if (view != PSNAP_VIEW_REF || !sim->has_seen)
-            count_accesses(sim->seen[view].numbers, sim->rows[view], n);
+        count_accesses(sim->seen[view].numbers, sim->by[view], n);
         count_outcome(sim, view, n);
     }
     sim->accesses += n;
@@ -361,7 +379,7 @@ static enum psnap_status sim_put(struct psnap_sink *self, const struct psnap_acc
 /* Whether a run is one that can be simulated by the line: all its rows are known beforehand. */
 static bool suits(const struct sim *sim, const struct psnap_run *run)
 {
-    if (!sim->reduce || !reduce_suits(run, sim->shortest_line))
+    if (!sim->reduce || run->width > HIERARCHY_BLOCK)
         return false;
     for (size_t k = 0; k < run->width; k++)
         if (!makes_sense(&run->first[k], direct_refs(sim)) ||
@@ -371,24 +389,34 @@ static bool suits(const struct sim *sim, const struct psnap_run *run)
 }
 
 /* Simulates accesses that are counted already, by their references. */
-static void run_counted(struct sim *sim, const struct psnap_access *block, size_t n)
+static enum psnap_status run_counted(struct sim *sim, const struct psnap_access *block, size_t n,
+                                     struct psnap_error *error)
 {
-    for (size_t i = 0; i < n; i++) {
-        sim->rows[PSNAP_VIEW_REF][i] = block[i].ref;
+    sim->by[PSNAP_VIEW_REF] = refs_of(block);
+    for (size_t i = 0; i < n && sim->counted[PSNAP_VIEW_THREAD]; i++)
         sim->rows[PSNAP_VIEW_THREAD][i] = block[i].thread;
-    }
-    hierarchy_run(sim->hierarchy, block, n);
+    if (!hierarchy_run(sim->hierarchy, block, n))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
     for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
         if (sim->counted[view])
             count_outcome(sim, view, n);
+    return PSNAP_OK;
 }
 
-static bool is_poor(struct sim *sim, uint32_t ref)
+/* The accesses of a run from repetition *at on, as many as there is room for. */
+static size_t repetitions(const struct psnap_run *run, uint64_t *at, struct psnap_access *block,
+                          size_t capacity)
 {
-    if (!sim->poor[ref])
-        return false;
-    sim->poor[ref]--;
-    return true;
+    const uint64_t room = capacity / run->width, left = run->count - *at;
+    const uint64_t end = *at + (left < room ? left : room);
+    struct psnap_access *to = block;
+
+    for (; *at < end; ++*at)
+        for (size_t k = 0; k < run->width; k++, to++) {
+            *to = run->first[k];
+            to->address = psnap_run_address(run, *at, k);
+        }
+    return (size_t)(to - block);
 }
 
 static enum psnap_status sim_put_run(struct psnap_sink *self, const struct psnap_run *run,
@@ -398,29 +426,29 @@ static enum psnap_status sim_put_run(struct psnap_sink *self, const struct psnap
     const uint16_t thread = run->first[0].thread;
     struct psnap_access block[HIERARCHY_BLOCK];
     enum psnap_status status;
+    uint64_t at;
     size_t n;
 
-    if (!suits(sim, run) || is_poor(sim, run->first[0].ref))
+    if (!suits(sim, run))
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
     status = make_room(sim, PSNAP_VIEW_REF, direct_refs(sim), error);
     if (!status && sim->counted[PSNAP_VIEW_THREAD])
         status = make_room(sim, PSNAP_VIEW_THREAD, thread, error);
     if (status)
         return status;
-    for (size_t k = 0; k < run->width; k++) {
-        const uint32_t ref = run->first[k].ref;
-        sim->seen[PSNAP_VIEW_REF].numbers[ref] += run->count;
-        sim->ref_end = ref >= sim->ref_end ? ref + 1 : sim->ref_end;
-    }
+    for (size_t k = 0; k < run->width; k++)
+        sim->seen[PSNAP_VIEW_REF].numbers[run->first[k].ref] += run->count;
     if (sim->counted[PSNAP_VIEW_THREAD])
         sim->seen[PSNAP_VIEW_THREAD].numbers[thread] += run->count * run->width;
     sim->threads[thread / 64] |= UINT64_C(1) << thread % 64;
     sim->accesses += run->count * run->width;
-    reduce_begin(sim->reduce, run, sim->shapes, sim->shape_count, sim->shortest_line);
-    while ((n = reduce_next(sim->reduce, block, HIERARCHY_BLOCK)))
-        run_counted(sim, block, n);
-    sim->poor[run->first[0].ref] = 2 * sim->reduce->left > run->count * run->width ? POOR_RUNS : 0;
-    return PSNAP_OK;
+    hierarchy_foresee(sim->hierarchy, !run->columns);
+    at = reduce_begin(sim->reduce, run);
+    while (!status && at && (n = reduce_next(sim->reduce, block, HIERARCHY_BLOCK)))
+        status = run_counted(sim, block, n, error);
+    while (!status && (n = repetitions(run, &at, block, HIERARCHY_BLOCK)))
+        status = run_counted(sim, block, n, error);
+    return status;
 }
 
 static void sim_free(struct psnap_sink *self)
@@ -480,7 +508,7 @@ static bool make_levels(struct sim *sim, const struct psnap_machine *machines, s
         fits = sim->runs[i].detail != NULL;
     }
     if (fits)
-        sim->hierarchy = hierarchy_new(plain, n, CACHE_FLAT, sim->options.cores);
+        sim->hierarchy = hierarchy_new(plain, n, CACHE_PACKED, sim->options.cores);
     free(plain);
     return fits && sim->hierarchy;
 }
@@ -492,8 +520,11 @@ static bool make_levels(struct sim *sim, const struct psnap_machine *machines, s
 static bool plan_runs(struct sim *sim)
 {
     const struct hierarchy *hierarchy = sim->hierarchy;
+    struct reduce *reduce = calloc(1, sizeof *reduce);
     bool plain = !sim->options.cores && !sim->options.tagger;
 
+    if (!reduce)
+        return false;
     for (size_t i = 0; i < sim->run_count; i++)
         plain &= !sim->runs[i].detail && !hierarchy->paths[i].tlb.level_count;
     for (size_t i = 0; i < hierarchy->level_count; i++)
@@ -501,19 +532,20 @@ static bool plan_runs(struct sim *sim)
     for (const struct level *root = hierarchy->roots; root && plain; root = root->sibling) {
         const struct cache *cache = root->cache;
         plain = cache->replacement == PSNAP_REPLACE_LRU && cache->index == PSNAP_INDEX_MODULO &&
-                sim->shape_count < REDUCE_SHAPES_MAX;
+                reduce->shape_count < REDUCE_SHAPES_MAX;
         if (!plain)
             break;
-        sim->shapes[sim->shape_count++] =
+        reduce->shapes[reduce->shape_count++] =
             (struct reduce_shape){cache->line_shift, cache->sets,
                                   cache->sets & cache->set_mask ? 0 : cache->set_mask, cache->ways};
-        if (!sim->shortest_line || cache->line_bytes < sim->shortest_line)
-            sim->shortest_line = cache->line_bytes;
+        if (cache->line_bytes > reduce->line_bytes)
+            reduce->line_bytes = cache->line_bytes;
     }
-    if (!plain)
-        return true;
-    sim->reduce = calloc(1, sizeof *sim->reduce);
-    return sim->reduce != NULL;
+    if (plain && reduce->shape_count)
+        sim->reduce = reduce;
+    else
+        free(reduce);
+    return true;
 }
 
 struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
@@ -531,6 +563,8 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->run_count = n;
     if (options)
         sim->options = *options;
+    for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
+        sim->by[view] = (struct rows){sim->rows[view], 1};
     sim->counted[PSNAP_VIEW_REF] = true;
     sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
@@ -559,12 +593,27 @@ uint32_t psnap_sim_threads(const struct psnap_sink *sim)
     return count;
 }
 
+/* One more than the highest reference of an access. */
+static uint32_t ref_end(const struct sim *sim)
+{
+    uint32_t end = sim->far_room;
+
+    while (end && sim->far_rows[end - 1] == PSNAP_NONE)
+        end--;
+    if (end)
+        return REFS_DIRECT + end;
+    end = sim->seen[PSNAP_VIEW_REF].rows;
+    while (end && !sim->seen[PSNAP_VIEW_REF].numbers[end - 1])
+        end--;
+    return end;
+}
+
 uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_view view)
 {
     const struct sim *self = (const struct sim *)sim;
 
     if (view == PSNAP_VIEW_REF)
-        return self->ref_end;
+        return ref_end(self);
     return self->run_count ? self->runs[0].views[view].rows : 0;
 }
 
@@ -600,7 +649,7 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view
     uint64_t seen;
 
     if (view == PSNAP_VIEW_REF)
-        row = row < self->ref_end ? row_of_ref(self, row) : PSNAP_NONE;
+        row = row < REFS_DIRECT + self->far_room ? row_of_ref(self, row) : PSNAP_NONE;
     if (row >= run->views[view].rows)
         return;
     seen = self->seen[view].numbers[row];

@@ -6,6 +6,7 @@
  */
 #include "tests/unit/test_random_machines.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "simcore/reduce.h"
@@ -21,14 +22,14 @@ struct made {
 static void random_run(struct psnap_rng *rng, struct made *made)
 {
     static const int64_t strides[] = {0, 1, 4, 8, 8, 8, 16, -8, -4, 24, 64, -200};
-    const bool alike = pick(rng, 0, 1);
+    const bool alike = pick(rng, 0, 3);
     const int64_t common = strides[pick(rng, 0, 11)];
 
     memset(made, 0, sizeof *made);
     made->run = (struct psnap_run){.first = made->first,
                                    .strides = made->strides,
                                    .width = pick(rng, 1, WIDTH),
-                                   .count = pick(rng, 1, 60)};
+                                   .count = pick(rng, 1, pick(rng, 0, 3) ? 100 : 1000)};
     for (size_t k = 0; k < made->run.width; k++) {
         made->strides[k] = alike ? common : strides[pick(rng, 0, 11)];
         made->first[k] =
@@ -82,10 +83,14 @@ static void runs_are_as_their_accesses(void **state)
         for (int r = 0; r < RUNS; r++) {
             struct made made;
             random_run(&rng, &made);
-            assert_int_equal(psnap_sink_put_run(by_line, &made.run, NULL), PSNAP_OK);
-            assert_int_equal(
-                psnap_sink_put_repetitions(by_access, &made.run, 0, made.run.count, NULL),
-                PSNAP_OK);
+            for (int again = 0; again < 3; again++) { /* the second one has a schedule */
+                assert_int_equal(psnap_sink_put_run(by_line, &made.run, NULL), PSNAP_OK);
+                assert_int_equal(
+                    psnap_sink_put_repetitions(by_access, &made.run, 0, made.run.count, NULL),
+                    PSNAP_OK);
+                for (size_t k = 0; k < made.run.width; k++)
+                    made.first[k].address += 64 * 7;
+            }
             random_run(&rng, &made);
             assert_int_equal(psnap_sink_put(by_line, made.first, made.run.width, NULL), PSNAP_OK);
             assert_int_equal(psnap_sink_put(by_access, made.first, made.run.width, NULL), PSNAP_OK);
@@ -109,18 +114,24 @@ static void runs_are_as_their_accesses(void **state)
     psnap_program_free(program);
 }
 
-/* How many accesses of a run are left, on a cache of 64 sets of lines of 64 bytes. */
-static size_t left_of(const struct psnap_run *run)
+/* How many accesses of a run are left, on a cache of 64 sets of lines of 64 bytes; UINT64_MAX: it
+ * is not taken by the line. */
+static uint64_t left_of(const struct psnap_run *run, uint64_t ways)
 {
-    static const struct reduce_shape shape = {6, 64, 63, 2};
-    static struct reduce reduce;
+    struct reduce *reduce = calloc(1, sizeof *reduce);
     struct psnap_access block[100];
-    size_t all = 0, n;
+    uint64_t all, n;
 
-    assert_true(reduce_suits(run, 64));
-    reduce_begin(&reduce, run, &shape, 1, 64);
-    while ((n = reduce_next(&reduce, block, 100)))
-        all += n;
+    reduce->shapes[0] = (struct reduce_shape){6, 64, 63, ways};
+    reduce->shape_count = 1;
+    reduce->line_bytes = 64;
+    all = (run->count - reduce_begin(reduce, run)) * run->width;
+    if (all == run->count * run->width)
+        all = UINT64_MAX;
+    else
+        while ((n = reduce_next(reduce, block, 100)))
+            all += n;
+    free(reduce);
     return all;
 }
 
@@ -129,21 +140,27 @@ static void what_is_left(void **state)
     struct psnap_access first[2] = {{0x10000, 0, 8, PSNAP_LOAD, 0},
                                     {0x20040, 1, 8, PSNAP_STORE, 0}};
     int64_t strides[2] = {8, 8};
-    struct psnap_run run = {.first = first, .strides = strides, .width = 2, .count = 800};
+    /* 100 windows of four lines, eight accesses to each */
+    struct psnap_run run = {.first = first, .strides = strides, .width = 2, .count = 3200};
 
     (void)state;
-    assert_int_equal(left_of(&run), 200); /* one of eight */
-    first[1].address = 0x20020; /* another phase, and the same set half of the time: both then */
-    assert_in_range(left_of(&run), 390, 400);
-    first[1].address = 0x20000; /* always the same set, which has room for two */
-    assert_int_equal(left_of(&run), 200);
-    strides[1] = 0;
-    first[1].address = 0x2fff8; /* a place by itself, but for the last set */
-    assert_in_range(left_of(&run), 100 + 1, 100 + 60);
-    first[0].address = 0x1003c; /* each eighth lies in two lines, and the next is in another */
-    first[0].size = 8;
-    strides[0] = 8;
-    assert_in_range(left_of(&run), 200, 300);
+    assert_int_equal(left_of(&run, 2), 800); /* each line of each once */
+    first[1].address = 0x20020;              /* five lines of a window, and sets that both are in */
+    assert_in_range(left_of(&run, 3), 900, 1800);
+    first[1].address = 0x20000; /* always the same set, which has room for two, */
+    assert_int_equal(left_of(&run, 2), 800);
+    assert_int_equal(left_of(&run, 1), UINT64_MAX); /* or not */
+    first[1].address = 0x10008;                     /* what another access touches first */
+    assert_int_equal(left_of(&run, 2), 600);        /* but the first store */
+    first[0].address = 0x1003c;                     /* each eighth lies in two lines */
+    first[1].address = 0x20100;
+    assert_int_equal(left_of(&run, 2), 800);
+    run.count = 3210; /* and what is no whole window */
+    assert_int_equal(left_of(&run, 2), 800 + 20);
+    strides[1] = 0; /* out of step */
+    assert_int_equal(left_of(&run, 2), UINT64_MAX);
+    strides[0] = strides[1] = 64; /* each in a line of its own */
+    assert_int_equal(left_of(&run, 2), UINT64_MAX);
 }
 
 int main(void)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Segments are searched one by one, from that of the access before: programs have few. */
+#include "simcore/rename.h"
+
+#include "formats/base/divisor.h"
+
+void rename_init(struct rename *rename)
+{
+    rename->segment_bytes = UINT64_C(1) << 32;
+    rename->first = RENAME_END;
+    rename->room = RENAME_SEGMENTS_MAX;
+    rename->used = 0;
+}
+
+void rename_add_level(struct rename *rename, uint64_t way_bytes)
+{
+    const uint64_t old = rename->segment_bytes;
+
+    if (!old ||
+        __builtin_mul_overflow(old / psnap_common_divisor(old, way_bytes), way_bytes,
+                               &rename->segment_bytes) ||
+        rename->segment_bytes > RENAME_END / 4) {
+        rename->segment_bytes = 0;
+        return;
+    }
+    rename->first =
+        (RENAME_END - 1) / rename->segment_bytes * rename->segment_bytes + rename->segment_bytes;
+    rename->room = (uint32_t)((2 * RENAME_END - rename->first) / rename->segment_bytes);
+    rename->room -= rename->room > RENAME_SEGMENTS_MAX; /* no address is the last one */
+}
+
+/* The number of a segment; `used` when it is new and there is no room. */
+static uint32_t find(struct rename *rename, uint64_t segment)
+{
+    for (uint32_t i = 0; i < rename->used; i++)
+        if (rename->segments[i] == segment)
+            return i;
+    if (rename->used < rename->room) {
+        rename->segments[rename->used] = segment;
+        return rename->used++;
+    }
+    return rename->used;
+}
+
+bool rename_block(struct rename *rename, const struct psnap_access *block, size_t n,
+                  struct psnap_access *to)
+{
+    const uint64_t bytes = rename->segment_bytes;
+    uint64_t begin = 0, shift = 0; /* of the last segment: its address, and what is added to it */
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t address = block[i].address, size = block[i].size;
+
+        to[i] = block[i];
+        if (address <= RENAME_END - size)
+            continue;
+        if (!begin || address - begin >= bytes) {
+            const uint64_t segment = address / bytes;
+            const uint32_t number = find(rename, segment);
+            if (number == rename->room || address < RENAME_END)
+                return false;
+            begin = segment * bytes;
+            shift = rename->first + number * bytes - begin;
+        }
+        if (size > bytes - (address - begin) || address > UINT64_MAX - size)
+            return false;
+        to[i].address = address + shift;
+    }
+    return true;
+}
+
+uint64_t rename_back(const struct rename *rename, uint64_t address)
+{
+    const uint64_t offset = address - rename->first;
+
+    if (address < rename->first)
+        return address;
+    return rename->segments[offset / rename->segment_bytes] * rename->segment_bytes +
+           offset % rename->segment_bytes;
+}

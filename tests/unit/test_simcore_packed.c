@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packed caches (simcore/cache_packed.h), and addresses renamed for them (simcore/rename.h),
+ * against listed caches that have none of it: random machines of sets that are large enough to be
+ * packed, and streams that keep to a few sets, all over an address space of 64 bits.
+ */
+#include "simcore/hierarchy.h"
+#include "tests/unit/test_random_machines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void random_large(struct psnap_rng *rng, struct psnap_machine *machine)
+{
+    *machine = (struct psnap_machine){.level_count = (uint32_t)pick(rng, 1, 3)};
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        const uint64_t line = UINT64_C(32) << pick(rng, 0, 2);
+        const uint64_t sets = pick(rng, 0, 9) ? UINT64_C(64) << pick(rng, 1, 3) : 192;
+        const uint64_t ways = pick(rng, 1, 18);
+        machine->levels[l] = (struct psnap_cache_level){
+            .size_bytes = line * sets * ways, .line_bytes = line, .ways = ways};
+        if (pick(rng, 0, 9) == 0)
+            machine->levels[l].replacement = PSNAP_REPLACE_FIFO;
+    }
+    if (pick(rng, 0, 9) == 0) {
+        machine->tlb_level_count = 1;
+        machine->tlb[0] = (struct psnap_tlb_level){.entries = 16, .page_bytes = 4096, .ways = 4};
+    }
+    assert_int_equal(psnap_machine_check(machine, NULL), PSNAP_OK);
+}
+
+/* `segments` of 64 GiB and more, of any of which an access may be. */
+static void stream_of(struct psnap_rng *rng, struct psnap_access *stream, size_t n,
+                      uint64_t segments)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t segment = pick(rng, 0, segments);
+        const uint64_t line = pick(rng, 0, 40) * 512 + pick(rng, 0, 3);
+        stream[i] = (struct psnap_access){.address = (segment << 58 >> pick(rng, 0, 1) * 12) +
+                                                     line * 64 + pick(rng, 0, 63),
+                                          .size = (uint8_t)pick(rng, 1, 64),
+                                          .kind = (uint8_t)pick(rng, 0, 2)};
+        if (segments > 9 && pick(rng, 0, 200) == 0) /* in two segments, and at the very end */
+            stream[i].address = pick(rng, 0, 1) ? RENAME_END - pick(rng, 0, 64) : UINT64_MAX - 63;
+    }
+}
+
+static void assert_alike(const struct hierarchy *one, const struct hierarchy *other)
+{
+    for (size_t i = 0; i < one->level_count; i++) {
+        const struct level *a = one->levels[i], *b = other->levels[i];
+        assert_int_equal(a->miss_count, b->miss_count);
+        assert_memory_equal(a->misses, b->misses, a->miss_count * sizeof a->misses[0]);
+        assert_memory_equal(a->evictions, b->evictions, sizeof a->evictions);
+    }
+}
+
+static void packed_caches_are_as_listed_ones(void **state)
+{
+    static struct psnap_access stream[HIERARCHY_BLOCK];
+    struct psnap_rng rng;
+    size_t packed = 0, given_up = 0;
+
+    (void)state;
+    psnap_rng_init(&rng, 12);
+    for (int round = 0; round < 500; round++) {
+        const uint64_t segments = pick(&rng, 0, 2) ? pick(&rng, 0, 9) : 60;
+        struct psnap_machine machine;
+        struct hierarchy *one, *other;
+
+        random_large(&rng, &machine);
+        one = hierarchy_new(&machine, 1, CACHE_PACKED, 0);
+        other = hierarchy_new(&machine, 1, CACHE_LISTED, 0);
+        packed += one->packs;
+        for (int block = 0; block < 12; block++) {
+            const size_t n = pick(&rng, 1, HIERARCHY_BLOCK);
+            stream_of(&rng, stream, n, segments);
+            hierarchy_foresee(one, pick(&rng, 0, 1));
+            assert_true(hierarchy_run(one, stream, n));
+            assert_true(hierarchy_run(other, stream, n));
+            assert_alike(one, other);
+        }
+        given_up += machine.level_count && !one->packs;
+        hierarchy_free(one);
+        hierarchy_free(other);
+    }
+    assert_true(packed > 400);
+    assert_in_range(given_up, 50, 450);
+}
+
+static void segments_get_their_addresses_back(void **state)
+{
+    struct rename *rename = calloc(1, sizeof *rename);
+    struct psnap_access block[3] = {{.address = 100, .size = 8},
+                                    {.address = UINT64_C(0x400812345678), .size = 8},
+                                    {.address = UINT64_C(0xffffffff12345678), .size = 64}};
+    struct psnap_access to[3];
+
+    (void)state;
+    rename_init(rename);
+    rename_add_level(rename, 3 << 12); /* so that a segment is three times 4 GiB */
+    assert_int_equal(rename->segment_bytes, UINT64_C(3) << 32);
+    assert_true(rename_block(rename, block, 3, to));
+    assert_int_equal(to[0].address, 100);
+    for (int i = 0; i < 3; i++) {
+        assert_true(to[i].address < 2 * RENAME_END);
+        assert_int_equal(rename_back(rename, to[i].address), block[i].address);
+        assert_int_equal(to[i].address % (3 << 12), block[i].address % (3 << 12));
+    }
+    block[0].address = RENAME_END - 4; /* in two segments */
+    assert_false(rename_block(rename, block, 1, to));
+    rename_add_level(rename, (UINT64_C(1) << 20) + 7); /* no length for both */
+    assert_int_equal(rename->segment_bytes, 0);
+    free(rename);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_caches_are_as_listed_ones),
+        cmocka_unit_test(segments_get_their_addresses_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
