@@ -30,9 +30,9 @@ static void release_scopes(struct sim_report *report)
         scope_rows_release(&report->scopes[i]);
 }
 
-static enum psnap_status run(void *context, struct psnap_source *source, struct psnap_error *error)
+static enum psnap_status run_all(struct sim_report *report, struct psnap_source *source,
+                                 struct psnap_error *error)
 {
-    struct sim_report *report = context;
     struct psnap_touched *touched =
         report->wanted[PSNAP_SCOPE_REGION] ? psnap_touched_new(source->program) : NULL;
     const struct psnap_sim_options options = {.by_thread = report->wanted[PSNAP_SCOPE_THREAD],
@@ -59,6 +59,17 @@ static enum psnap_status run(void *context, struct psnap_source *source, struct 
                                      report->machine_count, source->program, touched, error);
     psnap_sink_free(sim);
     psnap_touched_free(touched);
+    return status;
+}
+
+/* With a processor to spare the stream is read ahead by a thread of its own. */
+static enum psnap_status run(void *context, struct psnap_source *source, struct psnap_error *error)
+{
+    struct psnap_source *ahead =
+        psnap_processors() > 1 ? psnap_relay_source_new(source, NULL) : NULL;
+    const enum psnap_status status = run_all(context, ahead ? ahead : source, error);
+
+    psnap_source_free(ahead);
     return status;
 }
 

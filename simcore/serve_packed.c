@@ -20,8 +20,8 @@ struct missed {
     uint32_t left[HIERARCHY_QUEUE + 1];
 };
 
-static void hand_down_one(struct level *level, uint64_t address, uint64_t bytes, uint32_t access,
-                          uint32_t size, uint32_t left)
+HOT void hand_down_one(struct level *level, uint64_t address, uint64_t bytes, uint32_t access,
+                       uint32_t size, uint32_t left)
 {
     if (left & 1)
         evict(level, packed_address(level->cache, address >> level->cache->line_shift, left),

@@ -4,8 +4,8 @@
  * array with the line used last in front, which is searched from the front and moved there; over
  * raw addresses, without write-backs, and without saying which loop an access is of. psnap has
  * both. Rounds alternate between the two, and .pst files are also simulated as they are read,
- * whole: what is in memory is at most ACCESSES_MAX of them. Prints CSV: trace, accesses, M
- * accesses/s of each (medians), the ratio, level 1's hits.
+ * whole, by one thread and by two: what is in memory is at most ACCESSES_MAX of them. Prints CSV:
+ * trace, accesses, M accesses/s of each (medians), the ratio, level 1's hits.
  *
  * usage: bench_textbook ROUNDS ACCESSES_MAX TRACE.pst...
  */
@@ -119,15 +119,19 @@ static double run_memory(const struct psnap_machine *machines, size_t count,
     return seconds;
 }
 
-/* Reads and simulates a whole file, as psnap sim does: seconds for each access. */
-static double run_file(const struct psnap_machine *machine, const char *path)
+/* Reads and simulates a whole file, as psnap sim does, by one thread or one for each of the two:
+ * seconds for each access. */
+static double run_file(const struct psnap_machine *machine, const char *path, bool ahead)
 {
     struct psnap_error error;
     const double start = now();
-    struct psnap_source *source = psnap_trace_open(path, "pst", &error);
+    struct psnap_source *file = psnap_trace_open(path, "pst", &error), *source;
     struct psnap_sink *sim;
     uint64_t count;
 
+    if (!file)
+        fail(path, &error);
+    source = ahead ? psnap_relay_source_new(file, &error) : file;
     if (!source)
         fail(path, &error);
     sim = new_sim(machine, 1, source->program);
@@ -135,6 +139,8 @@ static double run_file(const struct psnap_machine *machine, const char *path)
         fail(path, &error);
     psnap_sink_free(sim);
     psnap_source_free(source);
+    if (ahead)
+        psnap_source_free(file);
     return (now() - start) / (double)count;
 }
 
@@ -145,7 +151,8 @@ static void bench(const char *path, size_t rounds, size_t most)
     struct psnap_source *source = psnap_trace_open(path, "pst", &error);
     struct psnap_access *stream = malloc((most + PSNAP_BLOCK_ACCESSES) * sizeof *stream);
     uint64_t *addresses = malloc(most * sizeof *addresses), hits[LEVELS + 1];
-    double textbook[ROUNDS_MAX], memory[ROUNDS_MAX], file[ROUNDS_MAX], ten[ROUNDS_MAX];
+    double textbook[ROUNDS_MAX], memory[ROUNDS_MAX], file[ROUNDS_MAX];
+    double two[ROUNDS_MAX], ten[ROUNDS_MAX];
     struct psnap_tally tally = {0};
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     size_t length = 0;
@@ -175,15 +182,16 @@ static void bench(const char *path, size_t rounds, size_t most)
         textbook[i] = run_textbook(addresses, length, hits);
         memset(&tally, 0, sizeof tally);
         memory[i] = run_memory(&machine, 1, source->program, stream, length, &tally);
-        file[i] = run_file(&machine, path);
+        file[i] = run_file(&machine, path, false);
+        two[i] = run_file(&machine, path, true);
         struct psnap_tally unused = {0};
         ten[i] = run_memory(machines, MACHINES, source->program, stream, length, &unused);
     }
     const double rate = 1e-6 * (double)length, book = rate / median(textbook, rounds);
     const double mine = rate / median(memory, rounds);
-    const double each = median(file, rounds);
-    printf("%s,%zu,%.0f,%.0f,%.2f,%.0f,%.2f,%.1f,%.2f,%.2f\n", name, length, book, mine,
-           mine / book, 1e-6 / each, 1e-6 / each / book,
+    const double each = median(file, rounds), of_two = median(two, rounds);
+    printf("%s,%zu,%.0f,%.0f,%.2f,%.0f,%.2f,%.0f,%.2f,%.1f,%.2f,%.2f\n", name, length, book, mine,
+           mine / book, 1e-6 / each, 1e-6 / each / book, 1e-6 / of_two, 1e-6 / of_two / book,
            median(ten, rounds) / median(memory, rounds), 100 * (double)hits[0] / (double)length,
            100 * psnap_tally_hit_rate(&tally, 0));
     fflush(stdout);
@@ -206,7 +214,8 @@ int main(int argc, char **argv)
         if (!tags[level])
             return 1;
     }
-    printf("trace,accesses,textbook_m_s,memory_m_s,memory_x,pst_m_s,pst_x,ten_machines_x,"
+    printf("trace,accesses,textbook_m_s,memory_m_s,memory_x,pst_m_s,pst_x,two_threads_m_s,two_"
+           "threads_x,ten_machines_x,"
            "textbook_l1,l1\n");
     for (int i = 3; i < argc; i++)
         bench(argv[i], rounds, most);
