@@ -39,7 +39,8 @@ static enum psnap_status run_all(struct sim_report *report, struct psnap_source 
                                               .tagger = touched ? psnap_touched_tag : NULL,
                                               .tagger_context = touched,
                                               .cores = (uint32_t)report->cores,
-                                              .classify = report->classify};
+                                              .classify = report->classify,
+                                              .threads = psnap_processors()};
     struct psnap_sink *sim =
         psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
     const double start = now();

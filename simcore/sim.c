@@ -16,15 +16,17 @@
 #include "simcore/simcore.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "simcore/detail.h"
 #include "simcore/machine.h"
 #include "simcore/reduce.h"
+#include "simcore/worker.h"
 
 #define REFS_DIRECT 4096u /* enough for most programs, which then pay nothing for the rest */
+
+enum { GROUPS = 2 };
 
 struct counts {
     uint64_t *numbers; /* rows * width */
@@ -32,6 +34,7 @@ struct counts {
 };
 
 struct run {
+    int group;
     const struct paths *paths; /* without caches where there is `detail` */
     struct detail *detail;
     uint32_t levels;
@@ -60,7 +63,16 @@ struct sim {
     uint32_t rows[PSNAP_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
     struct rows by[PSNAP_VIEW_COUNT];                 /* of it, there or elsewhere */
     struct counts seen[PSNAP_VIEW_COUNT];             /* accesses by row */
-    struct hierarchy *hierarchy;
+    struct group {
+        struct sim *sim;
+        struct hierarchy *hierarchy;
+        bool is_out_of_memory;
+    } groups[GROUPS];      /* of machines: the second is simulated by the worker */
+    struct worker *worker; /* NULL: there is one group */
+    struct {
+        const struct psnap_access *block;
+        size_t n;
+    } hand;                /* what is simulated */
     struct reduce *reduce; /* runs are simulated by the line; NULL: they are not */
     uint32_t *far_rows;    /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
     uint32_t far_room, far_count;
@@ -318,8 +330,8 @@ static void count_traffic(const struct run *run, struct rows rows, uint64_t *num
     }
 }
 
-/* Adds what became of the block in hand, beside its accesses, to a view of all machines. */
-static void count_outcome(struct sim *sim, int view, size_t n)
+/* Adds what became of the block in hand, beside its accesses, to a view of a group's machines. */
+static void count_outcome(struct sim *sim, int group, int view, size_t n)
 {
     const struct rows rows = sim->by[view];
 
@@ -327,10 +339,46 @@ static void count_outcome(struct sim *sim, int view, size_t n)
         const struct run *run = &sim->runs[i];
         uint64_t *numbers = run->views[view].numbers;
 
+        if (run->group != group)
+            continue;
         count_misses(numbers, run->width, rows, &run->paths->caches);
         count_traffic(run, rows, numbers, n);
         count_misses(numbers + run->tlb, run->width, rows, &run->paths->tlb);
     }
+}
+
+/* Simulates what is in hand on the machines of a group. */
+static void run_group(void *context)
+{
+    struct group *group = context;
+    struct sim *sim = group->sim;
+    const int number = (int)(group - sim->groups);
+
+    group->is_out_of_memory = !hierarchy_run(group->hierarchy, sim->hand.block, sim->hand.n);
+    for (size_t i = 0; i < sim->run_count; i++)
+        if (sim->runs[i].detail && sim->runs[i].group == number &&
+            !detail_run(sim->runs[i].detail, sim->hand.block, sim->hand.n))
+            group->is_out_of_memory = true;
+    for (int view = 0; view < PSNAP_VIEW_COUNT && !group->is_out_of_memory; view++)
+        if (sim->counted[view])
+            count_outcome(sim, number, view, sim->hand.n);
+}
+
+/* Simulates accesses whose rows are known, and counts what became of them. */
+static enum psnap_status run_groups(struct sim *sim, const struct psnap_access *block, size_t n,
+                                    struct psnap_error *error)
+{
+    sim->hand.block = block;
+    sim->hand.n = n;
+    if (sim->worker)
+        worker_begin(sim->worker);
+    run_group(&sim->groups[0]);
+    if (sim->worker)
+        worker_end(sim->worker);
+    for (int i = 0; i < GROUPS; i++)
+        if (sim->groups[i].is_out_of_memory)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
+    return PSNAP_OK;
 }
 
 /* At most HIERARCHY_BLOCK accesses. */
@@ -345,19 +393,12 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
             status = make_room(sim, view, highest[view], error);
     if (status != PSNAP_OK)
         return status;
-    if (!hierarchy_run(sim->hierarchy, block, n))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
-    for (size_t i = 0; i < sim->run_count; i++)
-        if (sim->runs[i].detail && !detail_run(sim->runs[i].detail, block, n))
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
-    for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
-        if (!sim->counted[view])
-            continue;
-        count_accesses(sim->seen[view].numbers, sim->by[view], n);
-        count_outcome(sim, view, n);
-    }
+    for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
+        if (sim->counted[view])
+            count_accesses(sim->seen[view].numbers, sim->by[view], n);
+    status = run_groups(sim, block, n, error);
     sim->accesses += n;
-    return PSNAP_OK;
+    return status;
 }
 
 static enum psnap_status sim_put(struct psnap_sink *self, const struct psnap_access *block,
@@ -395,12 +436,7 @@ static enum psnap_status run_counted(struct sim *sim, const struct psnap_access 
     sim->by[PSNAP_VIEW_REF] = refs_of(block);
     for (size_t i = 0; i < n && sim->counted[PSNAP_VIEW_THREAD]; i++)
         sim->rows[PSNAP_VIEW_THREAD][i] = block[i].thread;
-    if (!hierarchy_run(sim->hierarchy, block, n))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
-    for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
-        if (sim->counted[view])
-            count_outcome(sim, view, n);
-    return PSNAP_OK;
+    return run_groups(sim, block, n, error);
 }
 
 /* The accesses of a run from repetition *at on, as many as there is room for. */
@@ -442,7 +478,8 @@ static enum psnap_status sim_put_run(struct psnap_sink *self, const struct psnap
         sim->seen[PSNAP_VIEW_THREAD].numbers[thread] += run->count * run->width;
     sim->threads[thread / 64] |= UINT64_C(1) << thread % 64;
     sim->accesses += run->count * run->width;
-    hierarchy_foresee(sim->hierarchy, !run->columns);
+    for (int i = 0; i < GROUPS && sim->groups[i].hierarchy; i++)
+        hierarchy_foresee(sim->groups[i].hierarchy, !run->columns);
     at = reduce_begin(sim->reduce, run);
     while (!status && at && (n = reduce_next(sim->reduce, block, HIERARCHY_BLOCK)))
         status = run_counted(sim, block, n, error);
@@ -455,6 +492,7 @@ static void sim_free(struct psnap_sink *self)
 {
     struct sim *sim = (struct sim *)self;
 
+    worker_free(sim->worker);
     for (size_t i = 0; i < sim->run_count; i++) {
         detail_free(sim->runs[i].detail);
         for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
@@ -462,7 +500,8 @@ static void sim_free(struct psnap_sink *self)
     }
     for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
         free(sim->seen[view].numbers);
-    hierarchy_free(sim->hierarchy);
+    for (int i = 0; i < GROUPS; i++)
+        hierarchy_free(sim->groups[i].hierarchy);
     free(sim->reduce);
     free(sim->far_rows);
     free(sim);
@@ -493,24 +532,93 @@ static void run_init(struct run *run, const struct paths *paths, uint32_t levels
     }
 }
 
-/* The machines that are simulated in detail get that; the others, and all TLBs, one hierarchy. */
-static bool make_levels(struct sim *sim, const struct psnap_machine *machines, size_t n)
+static bool same_first_level(const struct psnap_machine *a, const struct psnap_machine *b)
+{
+    const struct psnap_cache_level *one = &a->levels[0], *other = &b->levels[0];
+
+    return one->size_bytes == other->size_bytes && one->line_bytes == other->line_bytes &&
+           one->ways == other->ways;
+}
+
+/* Puts machines into groups of about as many levels; those that share a first level stay together.
+ */
+static void form_groups(struct sim *sim, const struct psnap_machine *machines, size_t n)
+{
+    size_t weights[GROUPS] = {0};
+
+    for (size_t i = 0; i < n; i++)
+        sim->runs[i].group = -1;
+    for (size_t i = 0; i < n; i++) {
+        const int lighter = weights[1] < weights[0];
+        for (size_t k = i; k < n; k++)
+            if (sim->runs[k].group < 0 && same_first_level(&machines[k], &machines[i])) {
+                sim->runs[k].group = lighter;
+                weights[lighter] += machines[k].level_count;
+            }
+    }
+}
+
+/* The machines that are simulated in detail get that; the others of a group, and all of its TLBs,
+ * one hierarchy. */
+static bool make_levels(struct sim *sim, const struct psnap_machine *machines, size_t n, int group)
 {
     struct psnap_machine *plain = malloc((n + !n) * sizeof *plain);
     bool fits = plain != NULL;
 
     for (size_t i = 0; i < n && fits; i++) {
+        struct run *run = &sim->runs[i];
         plain[i] = machines[i];
-        if (!sim->options.classify && !machine_is_detailed(&machines[i]))
+        if (run->group != group)
+            plain[i].level_count = plain[i].tlb_level_count = 0;
+        if (run->group != group || (!sim->options.classify && !machine_is_detailed(&machines[i])))
             continue;
         plain[i].level_count = 0;
-        sim->runs[i].detail = detail_new(&machines[i], sim->options.cores, sim->options.classify);
-        fits = sim->runs[i].detail != NULL;
+        run->detail = detail_new(&machines[i], sim->options.cores, sim->options.classify);
+        fits = run->detail != NULL;
     }
     if (fits)
-        sim->hierarchy = hierarchy_new(plain, n, CACHE_PACKED, sim->options.cores);
+        sim->groups[group].hierarchy = hierarchy_new(plain, n, CACHE_PACKED, sim->options.cores);
+    sim->groups[group].sim = sim;
     free(plain);
-    return fits && sim->hierarchy;
+    return fits && sim->groups[group].hierarchy;
+}
+
+static bool make_groups(struct sim *sim, const struct psnap_machine *machines, size_t n)
+{
+    bool has_second = false;
+
+    if (sim->options.threads > 1)
+        form_groups(sim, machines, n);
+    for (size_t i = 0; i < n; i++)
+        has_second |= sim->runs[i].group == 1;
+    if (!make_levels(sim, machines, n, 0) || (has_second && !make_levels(sim, machines, n, 1)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        run_init(&sim->runs[i], &sim->groups[sim->runs[i].group].hierarchy->paths[i],
+                 machines[i].level_count);
+    if (has_second)
+        sim->worker = worker_new(run_group, &sim->groups[1]);
+    return !has_second || sim->worker;
+}
+
+/* The first levels of a hierarchy; false: some level does not suit. */
+static bool add_shapes(struct reduce *reduce, const struct hierarchy *hierarchy)
+{
+    for (size_t i = 0; i < hierarchy->level_count; i++)
+        if (hierarchy->levels[i]->ahead)
+            return false;
+    for (const struct level *root = hierarchy->roots; root; root = root->sibling) {
+        const struct cache *cache = root->cache;
+        if (cache->replacement != PSNAP_REPLACE_LRU || cache->index != PSNAP_INDEX_MODULO ||
+            reduce->shape_count == REDUCE_SHAPES_MAX)
+            return false;
+        reduce->shapes[reduce->shape_count++] =
+            (struct reduce_shape){cache->line_shift, cache->sets,
+                                  cache->sets & cache->set_mask ? 0 : cache->set_mask, cache->ways};
+        if (cache->line_bytes > reduce->line_bytes)
+            reduce->line_bytes = cache->line_bytes;
+    }
+    return true;
 }
 
 /*
@@ -519,28 +627,15 @@ static bool make_levels(struct sim *sim, const struct psnap_machine *machines, s
  */
 static bool plan_runs(struct sim *sim)
 {
-    const struct hierarchy *hierarchy = sim->hierarchy;
     struct reduce *reduce = calloc(1, sizeof *reduce);
     bool plain = !sim->options.cores && !sim->options.tagger;
 
     if (!reduce)
         return false;
     for (size_t i = 0; i < sim->run_count; i++)
-        plain &= !sim->runs[i].detail && !hierarchy->paths[i].tlb.level_count;
-    for (size_t i = 0; i < hierarchy->level_count; i++)
-        plain &= !hierarchy->levels[i]->ahead;
-    for (const struct level *root = hierarchy->roots; root && plain; root = root->sibling) {
-        const struct cache *cache = root->cache;
-        plain = cache->replacement == PSNAP_REPLACE_LRU && cache->index == PSNAP_INDEX_MODULO &&
-                reduce->shape_count < REDUCE_SHAPES_MAX;
-        if (!plain)
-            break;
-        reduce->shapes[reduce->shape_count++] =
-            (struct reduce_shape){cache->line_shift, cache->sets,
-                                  cache->sets & cache->set_mask ? 0 : cache->set_mask, cache->ways};
-        if (cache->line_bytes > reduce->line_bytes)
-            reduce->line_bytes = cache->line_bytes;
-    }
+        plain &= !sim->runs[i].detail && !sim->runs[i].paths->tlb.level_count;
+    for (int i = 0; i < GROUPS && sim->groups[i].hierarchy; i++)
+        plain = plain && add_shapes(reduce, sim->groups[i].hierarchy);
     if (plain && reduce->shape_count)
         sim->reduce = reduce;
     else
@@ -568,13 +663,11 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->counted[PSNAP_VIEW_REF] = true;
     sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
-    if (!make_levels(sim, machines, n) || !plan_runs(sim)) {
+    if (!make_groups(sim, machines, n) || !plan_runs(sim)) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
         sim_free(&sim->base);
         return NULL;
     }
-    for (size_t i = 0; i < n; i++)
-        run_init(&sim->runs[i], &sim->hierarchy->paths[i], machines[i].level_count);
     return &sim->base;
 }
 
@@ -677,61 +770,4 @@ void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine, struct ps
 
     for (uint32_t row = 0; row < rows; row++)
         psnap_sim_add(sim, machine, PSNAP_VIEW_REF, row, tally);
-}
-
-/* ------------------------------------------------------- the levels of a tally */
-
-/* `hits` are those of the levels of the caches or of the TLB. */
-static uint64_t satisfied(const uint64_t *hits, size_t level)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i <= level; i++)
-        sum += hits[i];
-    return sum;
-}
-
-static uint64_t reached(uint64_t accesses, const uint64_t *hits, size_t level)
-{
-    return level ? accesses - satisfied(hits, level - 1) : accesses;
-}
-
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : NAN;
-}
-
-uint64_t psnap_tally_satisfied(const struct psnap_tally *tally, size_t level)
-{
-    return satisfied(tally->hits, level);
-}
-
-uint64_t psnap_tally_reached(const struct psnap_tally *tally, size_t level)
-{
-    return reached(tally->accesses, tally->hits, level);
-}
-
-double psnap_tally_hit_rate(const struct psnap_tally *tally, size_t level)
-{
-    return share(tally->hits[level], psnap_tally_reached(tally, level));
-}
-
-double psnap_tally_cumulative(const struct psnap_tally *tally, size_t level)
-{
-    return share(psnap_tally_satisfied(tally, level), tally->accesses);
-}
-
-uint64_t psnap_tally_tlb_reached(const struct psnap_tally *tally, size_t level)
-{
-    return reached(tally->accesses, tally->tlb_hits, level);
-}
-
-double psnap_tally_tlb_hit_rate(const struct psnap_tally *tally, size_t level)
-{
-    return share(tally->tlb_hits[level], psnap_tally_tlb_reached(tally, level));
-}
-
-double psnap_tally_tlb_cumulative(const struct psnap_tally *tally, size_t level)
-{
-    return share(satisfied(tally->tlb_hits, level), tally->accesses);
 }

@@ -247,6 +247,9 @@ struct psnap_sim_options {
      * for each line of the stream.
      */
     bool classify;
+    /* 2 and more: machines that share no first level may be simulated by a second thread, with the
+     * same results. Only that of psnap_sink_put then calls back. */
+    uint32_t threads;
 };
 
 /* Counts of any group of accesses; sums of tallies are tallies. [0] is level 1. */

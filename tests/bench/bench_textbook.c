@@ -93,7 +93,8 @@ static struct psnap_sink *new_sim(const struct psnap_machine *machines, size_t n
                                   const struct psnap_program *program)
 {
     struct psnap_error error;
-    struct psnap_sink *sim = psnap_sim_new(machines, n, program, NULL, &error);
+    const struct psnap_sim_options options = {.threads = psnap_processors()};
+    struct psnap_sink *sim = psnap_sim_new(machines, n, program, &options, &error);
 
     if (!sim)
         fail("machine", &error);

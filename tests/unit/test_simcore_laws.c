@@ -111,7 +111,10 @@ static void machines_are_independent_and_views_add_up(void **state)
         struct psnap_access stream[3 * HIERARCHY_BLOCK];
         const size_t n = sizeof stream / sizeof stream[0];
         struct numbering numbering = {0};
-        const struct psnap_sim_options options = {true, number_accesses, &numbering};
+        const struct psnap_sim_options options = {.by_thread = true,
+                                                  .tagger = number_accesses,
+                                                  .tagger_context = &numbering,
+                                                  .threads = 1 + round % 2};
         struct psnap_machine machines[3];
         struct psnap_sink *together;
 
