@@ -120,6 +120,8 @@ void machines_describe(const struct psnap_machine *machine)
     printf("%s\n", machine->name);
     if (machine->description[0])
         printf("  %s\n", machine->description);
+    if (machine->source[0])
+        printf("  source: %s\n", machine->source);
     if (machine->clock_hz > 0)
         printf("  clock %g GHz\n", machine->clock_hz / 1e9);
     if (machine->coherent)
@@ -130,9 +132,10 @@ void machines_describe(const struct psnap_machine *machine)
         const struct psnap_cache_level *level = &machine->levels[i];
         char digits[32];
 
-        printf("  level %" PRIu32 ": %s bytes, lines of %" PRIu64 " bytes, %" PRIu64
+        printf("  level %" PRIu32 "%s%s: %s bytes, lines of %" PRIu64 " bytes, %" PRIu64
                " way%s, %" PRIu64 " set%s",
-               i + 1, psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
+               i + 1, level->name[0] ? ", " : "", level->name,
+               psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
                level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
         print_policy(level);
         print_times(level->latency_cycles, level->throughput_cycles);
@@ -249,6 +252,8 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
     psnap_json_begin_object(json, key);
     psnap_json_text(json, "name", machine->name);
     psnap_json_text(json, "description", machine->description);
+    if (machine->source[0])
+        psnap_json_text(json, "source", machine->source);
     json_known(json, "clock_hz", machine->clock_hz);
     if (machine->cores)
         psnap_json_u64(json, "cores", machine->cores);
@@ -260,6 +265,8 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
 
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", i + UINT64_C(1));
+        if (level->name[0])
+            psnap_json_text(json, "name", level->name);
         psnap_json_u64(json, "size_bytes", level->size_bytes);
         psnap_json_u64(json, "line_bytes", level->line_bytes);
         psnap_json_u64(json, "ways", level->ways);

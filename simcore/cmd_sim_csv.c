@@ -24,6 +24,7 @@ static void cache_level(struct psnap_csv *csv, const struct sim_report *report,
                         uint32_t l)
 {
     psnap_csv_u64(csv, l + UINT64_C(1));
+    psnap_csv_text(csv, machine->levels[l].name);
     psnap_csv_u64(csv, psnap_tally_reached(tally, l));
     psnap_csv_u64(csv, tally->hits[l]);
     psnap_csv_real(csv, psnap_tally_hit_rate(tally, l));
@@ -47,6 +48,7 @@ static void cache_level(struct psnap_csv *csv, const struct sim_report *report,
 static void tlb_level(struct psnap_csv *csv, const struct psnap_tally *tally, uint32_t l)
 {
     psnap_csv_text(csv, scope_tlb_name(l));
+    psnap_csv_none(csv);
     psnap_csv_u64(csv, psnap_tally_tlb_reached(tally, l));
     psnap_csv_u64(csv, tally->tlb_hits[l]);
     psnap_csv_real(csv, psnap_tally_tlb_hit_rate(tally, l));
@@ -82,6 +84,7 @@ void sim_report_csv(const struct sim_report *report)
         "name",
         "row_accesses", /* all of the row; `accesses` are those that reached the level */
         "level",
+        "level_name",
         "accesses",
         "hits",
         "hit_rate",

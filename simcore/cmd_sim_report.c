@@ -120,7 +120,7 @@ enum {
 };
 
 struct columns {
-    char headings[COLUMNS_MAX][32];
+    char headings[COLUMNS_MAX][64];
     size_t count;
 };
 
@@ -142,11 +142,11 @@ static struct psnap_table *machine_table(const struct sim_report *report,
     const char *headings[COLUMNS_MAX];
     struct columns columns = {.count = 0};
     struct psnap_table *table;
-    char level[16];
+    char level[LEVEL_NAME_ROOM];
 
     add_columns(&columns, "", fixed, FIXED);
     for (uint32_t i = 0; i < machine->level_count; i++) {
-        snprintf(level, sizeof level, "L%" PRIu32, i + 1);
+        scope_level_name(machine, i, level);
         add_columns(&columns, level, per_level, PER_LEVEL);
         if (sim_foresees(&machine->levels[i]))
             add_columns(&columns, level, per_prefetcher, PER_PREFETCHER);
@@ -190,7 +190,7 @@ static struct psnap_table *side_by_side(const struct sim_report *report)
     size_t columns = FIXED;
     struct psnap_table *table;
     const char **headings;
-    char(*names)[64];
+    char(*names)[96], level_name[LEVEL_NAME_ROOM];
 
     for (size_t i = 0; i < report->machine_count; i++)
         columns += report->machines[i].level_count;
@@ -200,8 +200,8 @@ static struct psnap_table *side_by_side(const struct sim_report *report)
         headings[i] = fixed[i];
     for (size_t i = 0, at = FIXED; headings && names && i < report->machine_count; i++)
         for (uint32_t level = 0; level < report->machines[i].level_count; level++, at++) {
-            snprintf(names[at], sizeof names[at], "%.48s L%" PRIu32 " %%", report->machines[i].name,
-                     level + 1);
+            snprintf(names[at], sizeof names[at], "%.48s %s %%", report->machines[i].name,
+                     scope_level_name(&report->machines[i], level, level_name));
             headings[at] = names[at];
         }
     table = headings && names ? psnap_table_new(columns, headings) : NULL;
@@ -303,6 +303,8 @@ static void json_row(struct psnap_json *json, const struct sim_report *report, s
     for (size_t i = 0; i < report->machines[machine].level_count; i++) {
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", i + 1);
+        if (report->machines[machine].levels[i].name[0])
+            psnap_json_text(json, "name", report->machines[machine].levels[i].name);
         psnap_json_u64(json, "accesses", psnap_tally_reached(tally, i));
         psnap_json_u64(json, "hits", tally->hits[i]);
         psnap_json_real(json, "hit_rate", psnap_tally_hit_rate(tally, i));

@@ -48,7 +48,6 @@ enum psnap_replacement {
     PSNAP_REPLACE_COUNT
 };
 
-/* A stride prefetcher: a reference prediction table. */
 /* Which set of a cache a line goes to. */
 enum psnap_set_index {
     PSNAP_INDEX_MODULO = 0, /* the line's number modulo the sets */
@@ -66,6 +65,7 @@ enum psnap_inclusion {
     PSNAP_INCLUSION_COUNT
 };
 
+/* A stride prefetcher (a reference prediction table), and one of next lines. */
 struct psnap_prefetch {
     uint32_t entries;    /* references it keeps in mind; 0: no stride prefetcher */
     uint32_t degree;     /* accesses fetched ahead at a time */
@@ -76,7 +76,11 @@ struct psnap_prefetch {
 #define PSNAP_VICTIM_LINES_MAX 1024
 #define PSNAP_NEXT_LINES_MAX 16
 
+#define PSNAP_LEVEL_NAME_MAX 31 /* bytes, without the NUL */
+
 struct psnap_cache_level {
+    char name[PSNAP_LEVEL_NAME_MAX +
+              1];                 /* "L1d", "LLC"; unique in the machine; "" when it has none */
     uint64_t size_bytes;          /* line_bytes * ways * sets, exactly */
     uint64_t line_bytes;          /* a power of two */
     uint64_t ways;                /* 1: direct mapped; size_bytes / line_bytes: fully associative */
@@ -157,6 +161,7 @@ struct psnap_parallel_cost {
 struct psnap_machine {
     char name[256];                      /* unique in a command; an inline form is its own name */
     char description[256];               /* one line, "" when there is none */
+    char source[1024];                   /* where its figures are from; as the description */
     double clock_hz;                     /* 0 when unknown */
     uint32_t cores;                      /* 0 when unknown */
     double memory_latency_cycles;        /* behind the last level; 0 when unknown */

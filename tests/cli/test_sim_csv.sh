@@ -43,6 +43,8 @@ else:
     expected = []
     for row in document["rows"]:
         levels, tlb = row.pop("levels"), row.pop("tlb", [])
+        for level in levels + tlb:
+            level["level_name"] = level.pop("name", "")
         row["row_accesses"] = row.pop("accesses")
         expected += [{**row, **level} for level in levels + tlb]
 assert len(records) == len(expected) > 0, (len(records), len(expected))
@@ -69,3 +71,30 @@ head -n 1 out.csv | grep -qx "line_bytes,sets,ways,size_bytes,scope,id,name,acce
 expect 2 "$PSNAP" sim trace.csv -m 1K:64:2 --csv --json
 has err "one of them"
 expect 2 "$PSNAP" sim trace.csv --sweep 16 --csv --json
+
+# levels have names: in the table's headings, the JSON, the CSV, and the description
+cat > named.yaml << 'END'
+source: a manual, table 2
+levels:
+  - {name: L1d, size_bytes: 1K, line_bytes: 64, ways: 2}
+  - {size_bytes: 4K, line_bytes: 64, ways: 4}
+  - {name: 'LLC, all', size_bytes: 16K, line_bytes: 64, ways: 4}
+END
+both -m named.yaml -m tlb-64 --by total
+has out.csv ',3,"LLC, all",'
+"$PSNAP" sim trace.csv -m named.yaml --by total > out 2> err
+has out "L1d hit %"
+has out "L2 hit %"
+has out "LLC, all cum. %"
+"$PSNAP" sim trace.csv -m named.yaml -m 1K:64:2 --by total > out 2> err
+has out "named L1d %"
+"$PSNAP" machines named.yaml > out
+has out "level 1, L1d: 1,024 bytes"
+has out "source: a manual, table 2"
+"$PSNAP" machines named.yaml --json > out
+has out '"name": "LLC, all"'
+"$PSNAP" compare trace.csv trace.csv -m named.yaml --json > out
+has out '"name": "L1d"'
+sed 's/LLC, all/L1d/' named.yaml > twice.yaml
+expect 1 "$PSNAP" sim trace.csv -m twice.yaml
+has err "twice.yaml:5:12: name 'L1d' is that of level 1, too"

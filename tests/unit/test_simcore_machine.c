@@ -312,6 +312,33 @@ static void levels_alone_are_a_machine(void **state)
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
 }
 
+static void names_of_levels_are_checked(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t src_line, column;
+        const char *message;
+    } cases[] = {
+        {"levels:\n- {name: '', " SHAPE "}\n", 2, 10, "name must be one line of 1 to 31 bytes"},
+        {"levels:\n- {name: [], " SHAPE "}\n", 2, 10, "one value"},
+        {"levels:\n- {name: L1 of more than thirty-one bytes, " SHAPE "}\n", 2, 10, "31 bytes"},
+        {"levels:\n- {name: L, " SHAPE "}\n- {name: L, " SHAPE "}\n", 3, 10,
+         "name 'L' is that of level 1, too"},
+        {"source: ''\nlevels: [" LEVEL "]\n", 1, 9, "source must be one line"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct psnap_machine machine;
+        struct psnap_error error;
+
+        assert_int_not_equal(read_text(cases[i].text, &machine, &error), PSNAP_OK);
+        if (!strstr(error.message, cases[i].message) || error.src_line != cases[i].src_line ||
+            error.column != cases[i].column)
+            fail_msg("%s: %u:%u: %s", cases[i].text, error.src_line, error.column, error.message);
+    }
+}
+
 static void files_say_where_the_mistake_is(void **state)
 {
     static const struct {
@@ -509,6 +536,7 @@ int main(void)
         cmocka_unit_test(bundled_machines_have_other_policies),
         cmocka_unit_test(files_read_every_key),
         cmocka_unit_test(levels_alone_are_a_machine),
+        cmocka_unit_test(names_of_levels_are_checked),
         cmocka_unit_test(files_say_where_the_mistake_is),
         cmocka_unit_test(files_of_the_samples_are_machines),
         cmocka_unit_test(find_suggests_and_explains),
