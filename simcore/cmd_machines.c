@@ -333,15 +333,18 @@ static void print_json(const struct psnap_machine *one)
 
 int psnap_cmd_machines(int argc, char **argv)
 {
-    bool json = false;
+    bool json = false, yaml = false, schema = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
+        {PSNAP_OPTION_FLAG, 0, "yaml", &yaml, NULL, "print the MACHINE as a machine file"},
+        {PSNAP_OPTION_FLAG, 0, "schema", &schema, NULL, "print the JSON schema of machine files"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {
-        "psnap machines [MACHINE] [--json]",
+        "psnap machines [MACHINE] [--json|--yaml] | --schema",
         "Lists the machines that are built in. With a MACHINE (a name of the list, a\n"
-        "machine file, or a form like 32K:64:8,1M:64:16) it describes that one.",
+        "machine file, or a form like 32K:64:8,1M:64:16) it describes that one; with\n"
+        "--yaml as a file to change and use.",
         options};
     struct psnap_machine machine;
     struct psnap_error error;
@@ -352,9 +355,19 @@ int psnap_cmd_machines(int argc, char **argv)
         return status;
     if (operands > 1)
         return psnap_cmd_usage("machines", "one machine at most, not %d", operands);
+    if (json + yaml + schema > 1 || (schema && operands))
+        return psnap_cmd_usage("machines", "one of --json, --yaml and, alone, --schema");
+    if (yaml && !operands)
+        return psnap_cmd_usage("machines", "--yaml is of one machine");
     if (operands == 1 && psnap_machine_find(argv[1], &machine, &error) != PSNAP_OK)
         return psnap_cmd_fail("machines", &error);
-    if (json)
+    if (yaml && psnap_machine_write(&machine, stdout, &error) != PSNAP_OK)
+        return psnap_cmd_fail("machines", &error);
+    if (yaml)
+        return psnap_cmd_close_stdout("machines", PSNAP_EXIT_DONE);
+    if (schema)
+        fputs((const char *)machines_schema, stdout);
+    else if (json)
         print_json(operands ? &machine : NULL);
     else if (operands)
         machines_describe(&machine);
