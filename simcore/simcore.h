@@ -8,8 +8,18 @@
  * for every reference of the program, at which level its accesses were
  * satisfied. MACHINES.md states the model; cache.h and hierarchy.c implement it.
  *
+ * In use: a machine by psnap_machine_parse_inline, _read or _find; a program that has the
+ * instructions of the stream (psnap_program_add_anonymous is enough where they do not matter); then
+ * psnap_sim_new, psnap_sink_put of as many blocks as there are, psnap_sim_add_total or _add at any
+ * time, and psnap_sink_free. samples/embed/simulate.c is such a program.
+ *
+ * Sizes are bytes, times cycles of the core, bandwidths bytes per second; levels count from 0 where
+ * they are indices. Functions that can fail return 0 (PSNAP_OK) or a negative enum psnap_status, or
+ * NULL, and fill `error`, which may be NULL; nothing here prints or ends the program.
+ *
  * Nothing here is shared between objects: different simulators may be used by
- * different threads at once, one simulator by one thread at a time.
+ * different threads at once, one simulator by one thread at a time. Two of them may have the same
+ * program as long as nobody adds to it.
  */
 #ifndef PSNAP_SIMCORE_H
 #define PSNAP_SIMCORE_H
@@ -202,7 +212,8 @@ PSNAP_API enum psnap_status psnap_machine_parse_inline(const char *text,
                                                        struct psnap_machine *machine,
                                                        struct psnap_error *error);
 
-/* A machine file (YAML, see MACHINES.md); `name` is used in errors. */
+/* A machine file (YAML, see MACHINES.md), from where `file` is to its end; it stays open. `name` is
+ * used in errors, which say line and column. */
 PSNAP_API enum psnap_status psnap_machine_read(FILE *file, const char *name,
                                                struct psnap_machine *machine,
                                                struct psnap_error *error);
@@ -223,7 +234,7 @@ PSNAP_API enum psnap_status psnap_machine_host(const char *root, struct psnap_ma
 /* The machines that are built in, in a fixed order; NULL past the end. Static storage. */
 PSNAP_API const struct psnap_machine *psnap_machine_bundled(size_t index);
 
-/* What a user may write for a machine: a bundled name, "host", a file or the inline form. */
+/* What a user may write for a machine: a bundled name, "host", a file's path or the inline form. */
 PSNAP_API enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *machine,
                                                struct psnap_error *error);
 
@@ -279,8 +290,12 @@ struct psnap_tally {
 /*
  * A simulator of `n` machines (copied), all cold. `program` is the stream's,
  * must outlive the simulator, and may grow; an access whose ref it does not
- * have is an error of the stream. NULL when a simulator does not fit in memory.
- * `options` may be NULL.
+ * have is an error of the stream, as is a size of 0 or of more than PSNAP_ACCESS_SIZE_MAX.
+ * The caller owns the simulator: psnap_sink_free. NULL when a simulator does not fit in memory.
+ * `options` may be NULL, and is copied; its tagger_context is not.
+ *
+ * Counts may be asked for between puts, and need no psnap_sink_finish. After a put that failed they
+ * are of no use.
  */
 PSNAP_API struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
                                            const struct psnap_program *program,
@@ -294,7 +309,8 @@ PSNAP_API uint32_t psnap_sim_threads(const struct psnap_sink *sim);
 /* Rows of a view so far: those at and above it are zero. */
 PSNAP_API uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_view view);
 
-/* Adds one row's counts on one machine to `tally`; rows beyond the last add nothing. */
+/* Adds one row's counts on one machine (its index in those of psnap_sim_new) to `tally`, which the
+ * caller has set to zero or wants a sum with; rows beyond the last add nothing. */
 PSNAP_API void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view view,
                              uint32_t row, struct psnap_tally *tally);
 
