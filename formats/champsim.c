@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "formats/pc_refs.h"
+#include "formats/record_sink.h"
 #include "formats/record_trace.h"
-#include "formats/text_trace.h"
 
 enum { RECORD = 64, STORES = 2, LOADS = 4, STORES_AT = 16, LOADS_AT = 32 };
 #define FIRST_PC UINT64_C(0x400000) /* of reference 0; four bytes for each */
@@ -97,22 +97,31 @@ static struct psnap_trace *champsim_open(struct psnap_reader *reader, struct psn
     return psnap_record_trace_open(trace ? &trace->records : NULL, reader, "champsim", error);
 }
 
-static char *champsim_write(char *to, const struct psnap_access *access)
+static enum psnap_status champsim_access(struct psnap_record_sink *sink,
+                                         const struct psnap_access *access, unsigned char **to,
+                                         struct psnap_error *error)
 {
-    unsigned char record[RECORD] = {0};
+    unsigned char *record = *to;
 
+    (void)sink;
+    (void)error;
+    memset(record, 0, RECORD);
     psnap_record_put_u64(record, FIRST_PC + UINT64_C(4) * access->ref);
     psnap_record_put_u64(record + (access->kind == PSNAP_LOAD ? LOADS_AT : STORES_AT),
                          access->address);
-    memcpy(to, record, sizeof record);
-    return to + sizeof record;
+    *to += RECORD;
+    return PSNAP_OK;
 }
 
 static struct psnap_sink *champsim_create(FILE *file, struct psnap_program *program,
                                           struct psnap_error *error)
 {
+    struct psnap_record_sink *sink = calloc(1, sizeof *sink);
+
     (void)program;
-    return psnap_text_sink_new(file, "", champsim_write, error);
+    if (sink)
+        sink->access = champsim_access;
+    return psnap_record_sink_new(sink, file, NULL, 0, error);
 }
 
 static const struct psnap_format_ops champsim_ops = {champsim_bid, champsim_open, NULL,

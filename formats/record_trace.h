@@ -7,6 +7,7 @@
 #define PSNAP_FORMATS_RECORD_TRACE_H
 
 #include "formats/base/access.h"
+#include "formats/record_numbers.h"
 #include "formats/trace.h"
 
 #define PSNAP_RECORD_ACCESSES 16u /* that a record turns into, at most */
@@ -31,21 +32,5 @@ struct psnap_record_trace {
 struct psnap_trace *psnap_record_trace_open(struct psnap_record_trace *trace,
                                             struct psnap_reader *reader, const char *loop_id,
                                             struct psnap_error *error);
-
-/* Numbers of a record, of which the lowest byte comes first. */
-static inline uint64_t psnap_record_u64(const unsigned char *at)
-{
-    uint64_t value = 0;
-
-    for (int i = 7; i >= 0; i--)
-        value = value << 8 | at[i];
-    return value;
-}
-
-static inline void psnap_record_put_u64(unsigned char *at, uint64_t value)
-{
-    for (int i = 0; i < 8; i++, value >>= 8)
-        at[i] = (unsigned char)value;
-}
 
 #endif
