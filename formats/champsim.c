@@ -129,7 +129,7 @@ static const struct psnap_format_ops champsim_ops = {champsim_bid, champsim_open
 
 const struct psnap_format psnap_format_champsim = {
     .name = "champsim",
-    .summary = "ChampSim's instructions (input_instr), not compressed",
+    .summary = "ChampSim's instructions (input_instr)",
     .description =
         "64 bytes for each instruction: program counter, branch, registers, up to two\n"
         "addresses that are stored to and four that are loaded from. There are no sizes:\n"
@@ -138,7 +138,8 @@ const struct psnap_format psnap_format_champsim = {
         "without registers: ChampSim takes all loads for independent. An access to\n"
         "address 0 is none for it. It is not recognised by its first bytes: say\n"
         "--from champsim. ChampSim wants such files compressed: psnap run or a pipe into\n"
-        "xz does that. An atomic is written as a store.\n\n"
+        "xz does that. Compressed ones are read as they are. An atomic is written as a\n"
+        "store.\n\n"
         "    bytes  0 program counter   8 is branch, taken   10 destination registers\n"
         "          12 source registers 16 stores, 2 u64      32 loads, 4 u64\n",
     .loses = "size, atomic, thread, program, an access to address 0",

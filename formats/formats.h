@@ -44,12 +44,13 @@ PSNAP_API const struct psnap_format *psnap_format_recognise(const void *start, s
                                                             bool whole);
 
 /*
- * Opens a trace; "-" is stdin, through the FILE of that name (a byte looked at
- * may be put back with ungetc before). `format` NULL recognises it. The source owns
- * the file and a program, which holds at least one loop once an access has been
- * read, and grows while the stream is read. NULL on failure, with `error` filled: an empty input
- * and an unknown format are errors. Errors of the source name the file and the line and column, or
- * the offset.
+ * Opens a trace, which may be compressed (gzip, xz, zstd: by its first bytes); "-" is stdin,
+ * through the FILE of that name (a byte looked at may be put back with ungetc before). `format`
+ * NULL recognises it. The source owns the file and a program, which holds at least one loop once an
+ * access has been read, and grows while the stream is read. NULL on failure, with `error` filled:
+ * an empty input and an unknown format are errors. Errors of the source name the file and the line
+ * and column, or the offset: of what is decompressed, but for damage to the compressed data
+ * themselves.
  *
  * A .pst that ends too early delivers every access of its whole chunks, then
  * fails with PSNAP_ERROR_TRUNCATED.
@@ -66,7 +67,8 @@ PSNAP_API uint64_t psnap_pst_count(int fd);
 PSNAP_API struct psnap_source *psnap_trace_open_file(FILE *file, const char *name,
                                                      const char *format, struct psnap_error *error);
 
-/* Of a source that psnap_trace_open made: its format, and the bytes of input read so far. */
+/* Of a source that psnap_trace_open made: its format, and the bytes of input read so far,
+ * compressed as they are. */
 PSNAP_API const struct psnap_format *psnap_trace_format(const struct psnap_source *source);
 PSNAP_API uint64_t psnap_trace_bytes(const struct psnap_source *source);
 /* Whether the trace, read to its end, says that it was ended by a limit of its size. */

@@ -131,7 +131,7 @@ static enum psnap_status next_line(struct psnap_text_trace *trace, struct psnap_
         start = reader->data + reader->at;
         end = memchr(start, '\n', have);
         *scan = (struct psnap_scan){0};
-        if (reader->failure)
+        if (!end && reader->failure) /* whole lines before it count */
             return psnap_reader_failed(reader, error);
         if (!end && reader->ended) {
             if (have == 0)

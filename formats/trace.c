@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/base/text.h"
+#include "formats/compressed.h"
 
 static const struct psnap_format *const formats[] = {
     &psnap_format_pst,       &psnap_format_din, &psnap_format_xdin,     &psnap_format_lackey,
@@ -61,21 +62,6 @@ static const struct psnap_format *named_format(const char *name, bool writable,
     return NULL;
 }
 
-/* What a compressed input is compressed with, or NULL. */
-static const char *compression(const unsigned char *start, size_t n)
-{
-    if (n >= 2 && !memcmp(start, "\x1f\x8b", 2))
-        return "gzip";
-    if (n >= 4 && !memcmp(start, "\x28\xb5\x2f\xfd", 4))
-        return "zstd";
-    if (n >= 6 && !memcmp(start,
-                          "\xfd"
-                          "7zXZ",
-                          6))
-        return "xz";
-    return NULL;
-}
-
 const struct psnap_format *psnap_format_recognise(const void *start, size_t n, bool whole)
 {
     const struct psnap_format *best = NULL;
@@ -110,19 +96,13 @@ static const struct psnap_format *recognise(struct psnap_reader *reader, struct 
     const size_t have = psnap_reader_ahead(reader, PSNAP_BID_BYTES);
     const unsigned char *start = reader->data + reader->at;
     const struct psnap_format *best;
-    const char *packed;
 
     if (psnap_reader_failed(reader, error) != PSNAP_OK)
         return NULL;
     best = psnap_format_recognise(start, have, reader->ended);
     if (best)
         return best;
-    packed = compression(start, have);
-    if (packed)
-        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                        "input is compressed with %s; decompress it into a pipe and read '-'",
-                        packed);
-    else if (have == 0)
+    if (have == 0)
         psnap_error_set(error, PSNAP_ERROR_VALUE,
                         "empty input: no format to recognise, no access to read");
     else
@@ -138,10 +118,13 @@ static const struct psnap_format *recognise(struct psnap_reader *reader, struct 
 struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const char *name,
                                              struct psnap_error *error)
 {
-    const struct psnap_format *format =
-        name ? named_format(name, false, error) : recognise(reader, error);
+    const struct psnap_format *format;
     struct psnap_trace *trace;
 
+    reader = psnap_decompress(reader, error);
+    if (!reader)
+        return NULL;
+    format = name ? named_format(name, false, error) : recognise(reader, error);
     if (!format) {
         psnap_reader_free(reader);
         return NULL;
@@ -179,9 +162,7 @@ const struct psnap_format *psnap_trace_format(const struct psnap_source *source)
 
 uint64_t psnap_trace_bytes(const struct psnap_source *source)
 {
-    const struct psnap_reader *reader = ((const struct psnap_trace *)source)->reader;
-
-    return reader->offset + reader->end;
+    return psnap_reader_bytes(((const struct psnap_trace *)source)->reader);
 }
 
 bool psnap_trace_is_limited(const struct psnap_source *source)

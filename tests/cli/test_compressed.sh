@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Compressed traces in any format: by their first bytes, from files and pipes, of several members,
+# cut off, damaged, and with something behind them.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+fail() {
+    echo "test_compressed: $*" >&2
+    exit 1
+}
+
+awk 'BEGIN {
+    print "address,size,kind,thread,ref"
+    for (i = x = 0; i < 200000; i++) {
+        x = (x * 69069 + 12345) % 2147483648
+        printf "0x7fff%08x,%d,%s,%d,%d\n", x, i % 64 + 1, i % 3 ? "load" : "store", i % 4, i % 7
+    }
+}' > trace.csv
+for format in pst xdin lackey pinatrace champsim csv; do
+    "$PSNAP" convert trace.csv -f $format --force -o trace.$format 2> err
+    "$PSNAP" convert trace.$format --from $format -f csv -o $format.wanted 2> err
+done
+
+tried=0
+for tool in gzip xz zstd; do
+    command -v $tool > /dev/null || continue
+    printf '' | $tool -c > empty
+    status=0
+    "$PSNAP" info empty 2> err || status=$?
+    if grep -q "was built without" err; then
+        grep -q "empty: input is compressed with .*decompress it into a pipe" err || fail "$(cat err)"
+        continue
+    fi
+    [ $status = 1 ] && grep -q "empty: empty input" err || fail "$tool: $(cat err)"
+    tried=$((tried + 1))
+
+    # every format, whatever the name says, and parts
+    for format in pst xdin lackey pinatrace champsim csv; do
+        $tool -c < trace.$format > packed
+        from=
+        [ $format != champsim ] || from="--from champsim"
+        "$PSNAP" convert packed $from -f csv -o - 2> err | cmp - $format.wanted || fail "$tool, $format"
+        "$PSNAP" convert - $from -f csv -o - < packed 2> err | cmp - $format.wanted || fail "$tool, $format: from a pipe"
+        "$PSNAP" convert packed $from --skip 150000 --count 9 -f csv -o - 2> err | tail -n +2 |
+            cmp - <(sed -n '150002,150010p' $format.wanted) || fail "$tool, $format: a part"
+    done
+    [ "$("$PSNAP" info packed | awk '$1 == "bytes" && NF == 2 { gsub(",", ""); print $2 }')" = "$(wc -c < packed)" ] ||
+        fail "$tool: info counts other bytes than those of the file"
+
+    # members one after the other, an empty one among them
+    head -n 100000 trace.csv | $tool -c > packed
+    $tool -c < /dev/null >> packed
+    tail -n +100001 trace.csv | $tool -c >> packed
+    "$PSNAP" convert packed -f csv -o - 2> err | cmp - trace.csv || fail "$tool: several members"
+
+    # cut off: what came before is the trace, with a warning; in the middle and by the last byte
+    $tool -c < trace.csv > packed
+    size=$(wc -c < packed)
+    for keep in $((size / 2)) $((size - 1)); do
+        head -c $keep packed > cut
+        "$PSNAP" convert cut -f csv -o - > out 2> err
+        grep -q "warning: cut: offset $keep: the $tool data end too early: the file was cut off" err ||
+            fail "$tool, cut: $(cat err)"
+        cmp -n "$(wc -c < out)" out trace.csv || fail "$tool: other accesses of what was cut off"
+        [ "$(wc -l < out)" -gt $((keep > size / 2 ? 180000 : 40000)) ] || fail "$tool: only $(wc -l < out) lines"
+    done
+
+    # damaged in the middle: an error with the place, and no file
+    head -c $((size / 2)) packed > damaged
+    printf '\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0' >> damaged
+    tail -c +$((size / 2 + 23)) packed >> damaged
+    status=0
+    "$PSNAP" convert damaged -f csv -o none.csv 2> err || status=$?
+    [ $status = 1 ] && [ ! -e none.csv ] || fail "$tool: damage is taken"
+    grep -qE "damaged: offset [0-9]+: damaged $tool data|damaged:[0-9]+:[0-9]+: " err || fail "$tool, damaged: $(cat err)"
+
+    # something behind
+    { cat packed; echo "no compressed data at all"; } > behind
+    status=0
+    "$PSNAP" convert behind -f csv -o none.csv 2> err || status=$?
+    [ $status = 1 ] && [ ! -e none.csv ] || fail "$tool: something behind is taken"
+    grep -qE "behind: offset [0-9]+: (damaged $tool data|something that is no $tool data)" err || fail "$tool, behind: $(cat err)"
+done
+[ $tried -gt 0 ] || exit 77
+
+# Padding behind gzip data, as tapes leave it
+if gzip -c < trace.csv > packed && head -c 700000 /dev/zero >> packed; then
+    "$PSNAP" convert packed -f csv -o - 2> err | cmp - trace.csv || grep -q "built without" err || fail "padding"
+fi
