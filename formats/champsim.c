@@ -28,9 +28,9 @@ struct champsim {
     struct pc_refs refs;
 };
 
-static enum psnap_status add(struct champsim *trace, uint64_t pc, uint64_t address,
-                             enum psnap_access_kind kind, struct psnap_access *out, size_t *n,
-                             struct psnap_error *error)
+static inline enum psnap_status add(struct champsim *trace, uint64_t pc, uint64_t address,
+                                    enum psnap_access_kind kind, struct psnap_access *out,
+                                    size_t *n, struct psnap_error *error)
 {
     const uint32_t ref = pc_refs_find(&trace->refs, trace->records.trace.base.program, pc, kind, 1);
 
@@ -41,13 +41,15 @@ static enum psnap_status add(struct champsim *trace, uint64_t pc, uint64_t addre
     return PSNAP_OK;
 }
 
-static enum psnap_status champsim_record(struct psnap_record_trace *records,
-                                         const unsigned char *record, struct psnap_access *out,
-                                         size_t *n, struct psnap_error *error)
+/* On failure nothing is added. */
+static inline enum psnap_status champsim_one(struct psnap_record_trace *records,
+                                             const unsigned char *record, struct psnap_access *out,
+                                             size_t *n, struct psnap_error *error)
 {
     struct champsim *trace = (struct champsim *)records;
     const uint64_t pc = psnap_record_u64(record);
     enum psnap_status status = PSNAP_OK;
+    size_t made = *n;
 
     if (record[8] > 1 || record[9] > 1)
         return psnap_error_set(
@@ -58,14 +60,24 @@ static enum psnap_status champsim_record(struct psnap_record_trace *records,
     for (size_t i = 0; i < LOADS && !status; i++) {
         const uint64_t address = psnap_record_u64(record + LOADS_AT + 8 * i);
         if (address)
-            status = add(trace, pc, address, PSNAP_LOAD, out, n, error);
+            status = add(trace, pc, address, PSNAP_LOAD, out, &made, error);
     }
     for (size_t i = 0; i < STORES && !status; i++) {
         const uint64_t address = psnap_record_u64(record + STORES_AT + 8 * i);
         if (address)
-            status = add(trace, pc, address, PSNAP_STORE, out, n, error);
+            status = add(trace, pc, address, PSNAP_STORE, out, &made, error);
     }
+    if (!status)
+        *n = made;
     return status;
+}
+
+static size_t champsim_records(struct psnap_record_trace *trace, const unsigned char *records,
+                               size_t count, struct psnap_access *out, size_t room, size_t *n,
+                               enum psnap_status *status, struct psnap_error *error)
+{
+    return psnap_record_each(trace, records, count, out, room, n, status, error, RECORD,
+                             LOADS + STORES, champsim_one);
 }
 
 static int champsim_bid(const unsigned char *start, size_t n, bool whole)
@@ -87,7 +99,8 @@ static struct psnap_trace *champsim_open(struct psnap_reader *reader, struct psn
 
     if (trace) {
         trace->records.record_bytes = RECORD;
-        trace->records.record = champsim_record;
+        trace->records.accesses_max = LOADS + STORES;
+        trace->records.records = champsim_records;
         trace->records.release = champsim_release;
     }
     if (trace && !pc_refs_init(&trace->refs)) {
