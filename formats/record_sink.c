@@ -89,8 +89,9 @@ enum psnap_status psnap_record_sink_refuse(const struct psnap_record_sink *sink,
 {
     static const char *const kinds[] = {"a load", "a store", "an atomic"};
 
-    return psnap_error_set(
-        error, PSNAP_ERROR_VALUE,
-        "access %" PRIu64 ", %s of %u bytes at 0x%" PRIx64 ", cannot be written: %s",
-        sink->accesses + 1, kinds[access->kind], access->size, access->address, why);
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "access %" PRIu64 ", %s of %u byte%s at 0x%" PRIx64
+                           ", cannot be written: %s",
+                           sink->accesses + 1, kinds[access->kind], access->size,
+                           access->size == 1 ? "" : "s", access->address, why);
 }

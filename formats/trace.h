@@ -41,6 +41,7 @@ struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const 
 extern const struct psnap_format psnap_format_pst;
 extern const struct psnap_format psnap_format_din;
 extern const struct psnap_format psnap_format_xdin;
+extern const struct psnap_format psnap_format_dinbin;
 extern const struct psnap_format psnap_format_lackey;
 extern const struct psnap_format psnap_format_pinatrace;
 extern const struct psnap_format psnap_format_csv;
