@@ -46,5 +46,6 @@ extern const struct psnap_format psnap_format_lackey;
 extern const struct psnap_format psnap_format_pinatrace;
 extern const struct psnap_format psnap_format_csv;
 extern const struct psnap_format psnap_format_champsim;
+extern const struct psnap_format psnap_format_drmemtrace;
 
 #endif
