@@ -21,7 +21,6 @@
 #include "formats/record_trace.h"
 
 enum { RECORD = 64, STORES = 2, LOADS = 4, STORES_AT = 16, LOADS_AT = 32 };
-#define FIRST_PC UINT64_C(0x400000) /* of reference 0; four bytes for each */
 
 struct champsim {
     struct psnap_record_trace records;
@@ -119,7 +118,7 @@ static enum psnap_status champsim_access(struct psnap_record_sink *sink,
     (void)sink;
     (void)error;
     memset(record, 0, RECORD);
-    psnap_record_put_u64(record, FIRST_PC + UINT64_C(4) * access->ref);
+    psnap_record_put_u64(record, pc_refs_counter(access->ref));
     psnap_record_put_u64(record + (access->kind == PSNAP_LOAD ? LOADS_AT : STORES_AT),
                          access->address);
     *to += RECORD;

@@ -211,7 +211,6 @@ static struct psnap_trace *drmemtrace_open(struct psnap_reader *reader, struct p
 
 /* ---- written ---- */
 
-#define FIRST_PC UINT64_C(0x400000) /* of reference 0; four bytes for each */
 enum { PC_BYTES = 4, NUMBER = 1, NUMBER_BYTES = 4 };
 
 static unsigned char *put_entry(unsigned char *to, unsigned type, unsigned size, uint64_t address)
@@ -228,7 +227,7 @@ static enum psnap_status drmemtrace_access(struct psnap_record_sink *sink,
 {
     (void)sink;
     (void)error;
-    *to = put_entry(*to, INSTRUCTION, PC_BYTES, FIRST_PC + UINT64_C(4) * access->ref);
+    *to = put_entry(*to, INSTRUCTION, PC_BYTES, pc_refs_counter(access->ref));
     *to = put_entry(*to, access->kind == PSNAP_LOAD ? READ : WRITE, access->size, access->address);
     return PSNAP_OK;
 }

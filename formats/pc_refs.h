@@ -29,6 +29,12 @@ struct pc_refs {
 bool pc_refs_init(struct pc_refs *refs);
 void pc_refs_release(struct pc_refs *refs);
 
+/* Written, a reference has the counter of an instruction of four bytes, from 0x400000 on. */
+static inline uint64_t pc_refs_counter(uint32_t ref)
+{
+    return UINT64_C(0x400000) + UINT64_C(4) * ref;
+}
+
 /* Where the search for a reference begins. */
 static inline uint32_t pc_refs_bucket(const struct pc_refs *refs, uint64_t pc,
                                       enum psnap_access_kind kind, uint64_t size)

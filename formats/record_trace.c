@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Nothing but less than a record is left. */
-static enum psnap_status end_of_input(struct psnap_record_trace *trace, size_t there,
+static enum psnap_status end_of_input(struct psnap_record_trace *trace, size_t there, size_t wanted,
                                       struct psnap_error *error)
 {
     enum psnap_status status = psnap_reader_failed(trace->trace.reader, error);
@@ -18,7 +18,7 @@ static enum psnap_status end_of_input(struct psnap_record_trace *trace, size_t t
     if (there)
         status = psnap_error_set(error, PSNAP_ERROR_TRUNCATED,
                                  "the last record has %zu of %zu bytes: the trace was cut off",
-                                 there, trace->record_bytes);
+                                 there, wanted);
     else if (trace->ended)
         status = trace->ended(trace, error);
     if (status)
@@ -33,22 +33,23 @@ static enum psnap_status read_records(struct psnap_record_trace *trace, struct p
                                       struct psnap_error *error)
 {
     struct psnap_reader *reader = trace->trace.reader;
-    const size_t there = psnap_reader_ahead(reader, trace->record_bytes);
+    const size_t wanted = trace->wanted > trace->record_bytes ? trace->wanted : trace->record_bytes;
+    const size_t there = psnap_reader_ahead(reader, wanted);
     const unsigned char *records = reader->data + reader->at;
     const bool direct = room >= trace->accesses_max;
     enum psnap_status status = PSNAP_OK;
     size_t used;
 
     *n = 0;
-    *has_ended = there < trace->record_bytes;
+    *has_ended = there < wanted;
     if (*has_ended)
-        return end_of_input(trace, there, error);
+        return end_of_input(trace, there, wanted, error);
     if (direct)
         used = trace->records(trace, records, there / trace->record_bytes, out, room, n, &status,
                               error);
     else
-        used = trace->records(trace, records, 1, trace->pending, PSNAP_RECORD_ACCESSES,
-                              &trace->pending_end, &status, error);
+        used = trace->records(trace, records, wanted / trace->record_bytes, trace->pending,
+                              PSNAP_RECORD_ACCESSES, &trace->pending_end, &status, error);
     reader->at += used * trace->record_bytes;
     if (status)
         psnap_error_at_offset(error, reader->name, psnap_reader_offset(reader));

@@ -14,7 +14,8 @@
 
 struct psnap_record_trace {
     struct psnap_trace trace;
-    size_t record_bytes;
+    size_t record_bytes; /* 1 where they have no fixed size: `records` then gets bytes */
+    size_t wanted;       /* bytes that `records` needs to come further, if more than record_bytes */
     size_t accesses_max; /* of a record, at most PSNAP_RECORD_ACCESSES */
     /*
      * Turns up to `count` records into *n accesses at `out`, as long as `room` has place for

@@ -13,9 +13,9 @@
 #include "formats/compressed.h"
 
 static const struct psnap_format *const formats[] = {
-    &psnap_format_pst,    &psnap_format_din,      &psnap_format_xdin,
-    &psnap_format_dinbin, &psnap_format_lackey,   &psnap_format_pinatrace,
-    &psnap_format_csv,    &psnap_format_champsim, &psnap_format_drmemtrace,
+    &psnap_format_pst,        &psnap_format_din,       &psnap_format_xdin, &psnap_format_dinbin,
+    &psnap_format_lackey,     &psnap_format_pinatrace, &psnap_format_csv,  &psnap_format_champsim,
+    &psnap_format_drmemtrace, &psnap_format_gem5,
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };

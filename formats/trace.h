@@ -47,5 +47,6 @@ extern const struct psnap_format psnap_format_pinatrace;
 extern const struct psnap_format psnap_format_csv;
 extern const struct psnap_format psnap_format_champsim;
 extern const struct psnap_format psnap_format_drmemtrace;
+extern const struct psnap_format psnap_format_gem5;
 
 #endif

@@ -10,7 +10,7 @@ fail() {
     exit 1
 }
 
-for name in pst din xdin dinbin lackey pinatrace csv champsim drmemtrace; do
+for name in pst din xdin dinbin lackey pinatrace csv champsim drmemtrace gem5; do
     "$PSNAP" formats | grep -q "^$name  *read, write  *[a-zA-Z]" || fail "$name is not listed"
     "$PSNAP" formats "$name" | grep -q "^$name: " || fail "$name has no description"
     "$PSNAP" formats "$name" --json | tr -d ' \n' |
