@@ -98,7 +98,7 @@ static enum psnap_status csv_line(struct psnap_text_trace *trace, struct psnap_s
         return psnap_scan_expected("the end of the line", error);
     status = need_ref(trace->trace.base.program, (uint32_t)ref, kind, error);
     if (status == PSNAP_OK)
-        status = psnap_text_access(address, size, kind, (uint32_t)ref, out, n, error);
+        status = psnap_access_add(address, size, kind, (uint32_t)ref, out, n, error);
     for (size_t i = 0; i < *n; i++)
         out[i].thread = (uint16_t)thread;
     return status;

@@ -71,9 +71,9 @@ static enum psnap_status xdin_line(struct psnap_text_trace *trace, struct psnap_
     if (!psnap_scan_done(scan))
         return psnap_scan_expected("the end of the line", error);
     if (type == 'w')
-        return psnap_text_access(address, size, PSNAP_STORE, STORE_REF, out, n, error);
+        return psnap_access_add(address, size, PSNAP_STORE, STORE_REF, out, n, error);
     if (type == 'r' || type == 'm')
-        return psnap_text_access(address, size, PSNAP_LOAD, LOAD_REF, out, n, error);
+        return psnap_access_add(address, size, PSNAP_LOAD, LOAD_REF, out, n, error);
     return PSNAP_OK;
 }
 

@@ -32,10 +32,7 @@ static inline enum psnap_status dinbin_one(struct psnap_record_trace *trace,
                                "this is no record of Dinero: its type is 0 to 5, not %u", type);
     if (type == FETCH || type == COPY_BACK || type == INVALIDATE)
         return PSNAP_OK;
-    if (size - 1 >= PSNAP_ACCESS_SIZE_MAX) /* none, or one that is split */
-        return psnap_text_access(address, size, kind, kind, out, n, error);
-    out[(*n)++] = (struct psnap_access){address, kind, (uint8_t)size, (uint8_t)kind, 0};
-    return PSNAP_OK;
+    return psnap_access_add(address, size, kind, kind, out, n, error);
 }
 
 static size_t dinbin_records(struct psnap_record_trace *trace, const unsigned char *records,

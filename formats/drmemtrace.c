@@ -148,7 +148,7 @@ static inline enum psnap_status drmemtrace_one(struct psnap_record_trace *record
         ref = pc_refs_find(&trace->refs, records->trace.base.program, trace->pc, kind, size);
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    status = psnap_text_access(address, size, kind, ref, out, n, error);
+    status = psnap_access_add(address, size, kind, ref, out, n, error);
     for (; from < *n; from++)
         out[from].thread = trace->thread;
     return status;

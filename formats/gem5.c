@@ -90,7 +90,7 @@ static enum psnap_status read_packet(struct gem5 *trace, const unsigned char *me
                            packet.size);
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_text_access(packet.address, packet.size, kind, ref, out, made, error);
+    return psnap_access_add(packet.address, packet.size, kind, ref, out, made, error);
 }
 
 /* As many packets as are whole; what the one after them needs goes to trace->wanted. */

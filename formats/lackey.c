@@ -58,7 +58,7 @@ static enum psnap_status add_access(struct lackey_trace *lackey, uint64_t addres
 
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_text_access(address, size, kind, ref, out, n, error);
+    return psnap_access_add(address, size, kind, ref, out, n, error);
 }
 
 static enum psnap_status lackey_line(struct psnap_text_trace *trace, struct psnap_scan *scan,

@@ -54,7 +54,7 @@ static enum psnap_status pinatrace_line(struct psnap_text_trace *trace, struct p
     ref = pc_refs_find(&pin->refs, pin->text.trace.base.program, pc, kind, 1);
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_text_access(address, 1, kind, ref, out, n, error);
+    return psnap_access_add(address, 1, kind, ref, out, n, error);
 }
 
 /* Sure when the first line that is no remark is good. */

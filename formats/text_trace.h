@@ -83,6 +83,18 @@ enum psnap_status psnap_text_access(uint64_t address, uint64_t size, enum psnap_
                                     uint32_t ref, struct psnap_access *out, size_t *n,
                                     struct psnap_error *error);
 
+/* The same, in line for one that is not split. */
+static inline enum psnap_status psnap_access_add(uint64_t address, uint64_t size,
+                                                 enum psnap_access_kind kind, uint32_t ref,
+                                                 struct psnap_access *out, size_t *n,
+                                                 struct psnap_error *error)
+{
+    if (size - 1 >= PSNAP_ACCESS_SIZE_MAX || address + (size - 1) < address)
+        return psnap_text_access(address, size, kind, ref, out, n, error);
+    out[(*n)++] = (struct psnap_access){address, ref, (uint8_t)size, (uint8_t)kind, 0};
+    return PSNAP_OK;
+}
+
 /*
  * For `bid`: the next whole line of an input's start that is not blank, from
  * *at on; false when there is none. A last line without an end counts when
