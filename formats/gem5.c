@@ -78,10 +78,10 @@ static enum psnap_status read_packet(struct gem5 *trace, const unsigned char *me
     struct psnap_gem5_packet packet;
     enum psnap_access_kind kind;
     uint32_t ref;
+    const enum psnap_status status = psnap_gem5_unpack(trace->room, message, n, &packet, error);
 
-    if (!psnap_gem5_unpack(trace->room, message, n, &packet))
-        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
-                               "this is no packet of gem5: it cannot be parsed, or lacks a field");
+    if (status)
+        return status;
     if ((packet.command != READ_REQUEST && packet.command != WRITE_REQUEST) || packet.flags & FETCH)
         return PSNAP_OK;
     ref = kind = packet.command == READ_REQUEST ? PSNAP_LOAD : PSNAP_STORE;
@@ -130,29 +130,28 @@ static int gem5_bid(const unsigned char *start, size_t n, bool whole)
 static enum psnap_status read_header(struct gem5 *trace, struct psnap_reader *reader,
                                      struct psnap_error *error)
 {
-    size_t there = psnap_reader_ahead(reader, MAGIC_BYTES + LENGTH_MAX), behind;
+    size_t there = psnap_reader_ahead(reader, MAGIC_BYTES + LENGTH_MAX), behind = MAGIC_BYTES;
+    enum psnap_status status = psnap_reader_failed(reader, error);
     uint64_t ticks_per_s;
     uint32_t length;
 
-    if (psnap_reader_failed(reader, error))
-        return error->code;
+    if (status)
+        return status;
     if (there < MAGIC_BYTES || memcmp(reader->data + reader->at, MAGIC, MAGIC_BYTES) != 0)
         return psnap_error_set(error, PSNAP_ERROR_SYNTAX, "gem5's trace begins with '" MAGIC "'");
-    behind = MAGIC_BYTES;
     behind += get_length(reader->data + reader->at + behind, there - behind, &length);
     if (length > HEADER_MAX)
         return too_long(HEADER_MAX, error);
     there = psnap_reader_ahead(reader, behind + length);
-    if (psnap_reader_failed(reader, error))
-        return error->code;
-    if (behind == MAGIC_BYTES || there < behind + length)
-        return psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the input ends in the header");
-    if (!psnap_gem5_unpack_header(trace->room, reader->data + reader->at + behind, length,
-                                  &ticks_per_s))
-        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
-                               "this is no header of gem5: it cannot be parsed, or lacks a field");
-    reader->at += behind + length;
-    return PSNAP_OK;
+    status = psnap_reader_failed(reader, error);
+    if (!status && (behind == MAGIC_BYTES || there < behind + length))
+        status = psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the input ends in the header");
+    if (!status)
+        status = psnap_gem5_unpack_header(trace->room, reader->data + reader->at + behind, length,
+                                          &ticks_per_s, error);
+    if (!status)
+        reader->at += behind + length;
+    return status;
 }
 
 static void gem5_release(struct psnap_record_trace *records)

@@ -17,6 +17,7 @@
 struct psnap_gem5_room {
     ProtobufCAllocator allocator;
     size_t used;
+    bool is_out; /* of memory */
     max_align_t bytes[ROOM_BYTES / sizeof(max_align_t)];
 };
 
@@ -26,8 +27,11 @@ static void *room_alloc(void *data, size_t size)
     const size_t rounded = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
     unsigned char *at = (unsigned char *)room->bytes + room->used;
 
-    if (rounded < size || rounded > sizeof room->bytes - room->used)
-        return malloc(size);
+    if (rounded < size || rounded > sizeof room->bytes - room->used) {
+        void *other = malloc(size);
+        room->is_out = room->is_out || !other;
+        return other;
+    }
     room->used += rounded;
     return at;
 }
@@ -50,7 +54,7 @@ struct psnap_gem5_room *psnap_gem5_room_new(struct psnap_error *error)
         return NULL;
     }
     room->allocator = (ProtobufCAllocator){room_alloc, room_free, room};
-    room->used = 0;
+    room->is_out = false;
     return room;
 }
 
@@ -59,15 +63,25 @@ void psnap_gem5_room_free(struct psnap_gem5_room *room)
     free(room);
 }
 
-bool psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *message, size_t n,
-                       struct psnap_gem5_packet *packet)
+static enum psnap_status no_message(const struct psnap_gem5_room *room, const char *wanted,
+                                    struct psnap_error *error)
+{
+    if (room->is_out)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                           "this is no %s of gem5: it cannot be parsed, or lacks a field", wanted);
+}
+
+enum psnap_status psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *message,
+                                    size_t n, struct psnap_gem5_packet *packet,
+                                    struct psnap_error *error)
 {
     Psnap__Gem5__Packet *it;
 
     room->used = 0;
     it = psnap__gem5__packet__unpack(&room->allocator, n, message);
     if (!it)
-        return false;
+        return no_message(room, "packet", error);
     *packet = (struct psnap_gem5_packet){.tick = it->tick,
                                          .address = it->addr,
                                          .pc = it->pc,
@@ -77,21 +91,22 @@ bool psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *messag
                                          .has_pc = it->has_pc};
     if (it->base.n_unknown_fields) /* else all of it is in the room */
         psnap__gem5__packet__free_unpacked(it, &room->allocator);
-    return true;
+    return PSNAP_OK;
 }
 
-bool psnap_gem5_unpack_header(struct psnap_gem5_room *room, const unsigned char *message, size_t n,
-                              uint64_t *ticks_per_s)
+enum psnap_status psnap_gem5_unpack_header(struct psnap_gem5_room *room,
+                                           const unsigned char *message, size_t n,
+                                           uint64_t *ticks_per_s, struct psnap_error *error)
 {
     Psnap__Gem5__Header *it;
 
     room->used = 0;
     it = psnap__gem5__header__unpack(&room->allocator, n, message);
     if (!it)
-        return false;
+        return no_message(room, "header", error);
     *ticks_per_s = it->tick_freq;
     psnap__gem5__header__free_unpacked(it, &room->allocator);
-    return true;
+    return PSNAP_OK;
 }
 
 size_t psnap_gem5_pack(const struct psnap_gem5_packet *packet, unsigned char *to)
@@ -134,24 +149,28 @@ void psnap_gem5_room_free(struct psnap_gem5_room *room)
     (void)room;
 }
 
-bool psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *message, size_t n,
-                       struct psnap_gem5_packet *packet)
+enum psnap_status psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *message,
+                                    size_t n, struct psnap_gem5_packet *packet,
+                                    struct psnap_error *error)
 {
     (void)room;
     (void)message;
     (void)n;
     (void)packet;
-    return false;
+    (void)error;
+    return PSNAP_ERROR_UNSUPPORTED;
 }
 
-bool psnap_gem5_unpack_header(struct psnap_gem5_room *room, const unsigned char *message, size_t n,
-                              uint64_t *ticks_per_s)
+enum psnap_status psnap_gem5_unpack_header(struct psnap_gem5_room *room,
+                                           const unsigned char *message, size_t n,
+                                           uint64_t *ticks_per_s, struct psnap_error *error)
 {
     (void)room;
     (void)message;
     (void)n;
     (void)ticks_per_s;
-    return false;
+    (void)error;
+    return PSNAP_ERROR_UNSUPPORTED;
 }
 
 size_t psnap_gem5_pack(const struct psnap_gem5_packet *packet, unsigned char *to)

@@ -27,11 +27,13 @@ struct psnap_gem5_room;
 struct psnap_gem5_room *psnap_gem5_room_new(struct psnap_error *error);
 void psnap_gem5_room_free(struct psnap_gem5_room *room);
 
-/* A message of n bytes. False: it is none. */
-bool psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *message, size_t n,
-                       struct psnap_gem5_packet *packet);
-bool psnap_gem5_unpack_header(struct psnap_gem5_room *room, const unsigned char *message, size_t n,
-                              uint64_t *ticks_per_s);
+/* A message of n bytes. CORRUPT: it is none. */
+enum psnap_status psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *message,
+                                    size_t n, struct psnap_gem5_packet *packet,
+                                    struct psnap_error *error);
+enum psnap_status psnap_gem5_unpack_header(struct psnap_gem5_room *room,
+                                           const unsigned char *message, size_t n,
+                                           uint64_t *ticks_per_s, struct psnap_error *error);
 
 /* Write the message to `to`, which has room for PSNAP_GEM5_PACKET_BYTES; return its bytes. */
 size_t psnap_gem5_pack(const struct psnap_gem5_packet *packet, unsigned char *to);
