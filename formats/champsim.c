@@ -149,9 +149,9 @@ const struct psnap_format psnap_format_champsim = {
         "loads and stores become references. Written, each access is an instruction\n"
         "without registers: ChampSim takes all loads for independent. An access to\n"
         "address 0 is none for it. It is not recognised by its first bytes: say\n"
-        "--from champsim; records of 96 bytes (CloudSuite) are not read. ChampSim wants such files compressed: psnap run or a pipe into\n"
-        "xz does that. Compressed ones are read as they are. An atomic is written as a\n"
-        "store.\n\n"
+        "--from champsim; CloudSuite's records of 96 bytes are not read. ChampSim wants\n"
+        "such files compressed: -o NAME.champsim.xz does that, and .xz, .gz and .zst are\n"
+        "read. An atomic is written as a store.\n\n"
         "    bytes  0 program counter   8 is branch, taken   10 destination registers\n"
         "          12 source registers 16 stores, 2 u64      32 loads, 4 u64\n",
     .loses = "size, atomic, thread, program, an access to address 0",

@@ -50,8 +50,9 @@ static int convert(const struct conversion *conversion)
     if (source)
         output = psnap_output_open(conversion->output, conversion->force, &error);
     if (output)
-        sink = psnap_trace_writer_new(conversion->format, psnap_output_file(output),
-                                      source->program, &error);
+        sink = psnap_trace_writer_new_compressed(
+            conversion->format, psnap_compression_of_path(conversion->output),
+            psnap_output_file(output), source->program, &error);
     if (sink)
         status = psnap_pump(source, sink, &count, &error);
     if (sink && status != PSNAP_OK && !error.file[0]) /* not the input's */
@@ -90,7 +91,8 @@ int psnap_cmd_convert(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap convert IN -o OUT [-f FORMAT] [--from FORMAT] [--skip N] [--count N]",
         "Writes the accesses of IN, a trace, a profile (which is replayed) or '-', to\n"
-        "OUT in another format. 'psnap formats' lists the formats.",
+        "OUT in another format, compressed when its name ends in .gz, .xz or .zst.\n"
+        "'psnap formats' lists the formats. Compressed inputs are read.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

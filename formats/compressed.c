@@ -15,7 +15,7 @@
 #define BEGIN_BYTES 16u /* that recognition looks at */
 
 struct decompression {
-    const struct psnap_decompressor *with;
+    const struct psnap_compression *with;
     void *state;
     struct psnap_reader *inner;
     bool may_end;
@@ -30,7 +30,7 @@ static ssize_t fail(struct decompression *it, uint64_t offset)
 }
 
 /* One step, of at least a byte of input unless there is no more; true: it came further. */
-static bool advance(struct decompression *it, struct psnap_decompress_step *step)
+static bool advance(struct decompression *it, struct psnap_compress_step *step)
 {
     struct psnap_reader *inner = it->inner;
 
@@ -43,7 +43,7 @@ static bool advance(struct decompression *it, struct psnap_decompress_step *step
         return false;
     if (!step->in_size && it->may_end)
         return false;
-    if (it->with->step(it->state, step, &it->error))
+    if (it->with->read(it->state, step, &it->error))
         return false;
     inner->at += step->in_used;
     it->may_end = step->may_end;
@@ -53,7 +53,7 @@ static bool advance(struct decompression *it, struct psnap_decompress_step *step
 static ssize_t read_decompressed(void *context, void *buffer, size_t n)
 {
     struct decompression *it = context;
-    struct psnap_decompress_step step = {.out = buffer, .out_size = n};
+    struct psnap_compress_step step = {.out = buffer, .out_size = n};
     bool moves = it->error.code == PSNAP_OK;
 
     while (moves) {
@@ -97,24 +97,31 @@ static void close_decompression(void *context)
     struct decompression *it = context;
 
     if (it->state)
-        it->with->end(it->state);
+        it->with->end_read(it->state);
     psnap_reader_free(it->inner);
     free(it);
 }
 
-static const struct psnap_decompressor *find(const unsigned char *start, size_t n)
+const struct psnap_compression *psnap_compression_at(size_t i)
 {
-    static const struct psnap_decompressor *const all[] = {
-        &psnap_decompress_gzip, &psnap_decompress_xz, &psnap_decompress_zstd};
+    static const struct psnap_compression *const all[] = {
+        &psnap_compression_gzip, &psnap_compression_xz, &psnap_compression_zstd};
 
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i]->is_mine(start, n))
-            return all[i];
-    return NULL;
+    return i < sizeof all / sizeof all[0] ? all[i] : NULL;
+}
+
+static const struct psnap_compression *find(const unsigned char *start, size_t n)
+{
+    const struct psnap_compression *with;
+    size_t i = 0;
+
+    while ((with = psnap_compression_at(i)) && !with->is_mine(start, n))
+        i++;
+    return with;
 }
 
 /* Owns `inner`. */
-static struct psnap_reader *begin(const struct psnap_decompressor *with, struct psnap_reader *inner,
+static struct psnap_reader *begin(const struct psnap_compression *with, struct psnap_reader *inner,
                                   struct psnap_error *error)
 {
     struct decompression *it = calloc(1, sizeof *it);
@@ -125,7 +132,7 @@ static struct psnap_reader *begin(const struct psnap_decompressor *with, struct 
         psnap_reader_free(inner);
         return NULL;
     }
-    *it = (struct decompression){.with = with, .state = with->begin(), .inner = inner};
+    *it = (struct decompression){.with = with, .state = with->begin_read(), .inner = inner};
     it->error.offset = UINT64_MAX;
     if (!it->state) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -143,11 +150,11 @@ static struct psnap_reader *begin(const struct psnap_decompressor *with, struct 
 struct psnap_reader *psnap_decompress(struct psnap_reader *inner, struct psnap_error *error)
 {
     const size_t n = psnap_reader_ahead(inner, BEGIN_BYTES);
-    const struct psnap_decompressor *with = find(inner->data + inner->at, n);
+    const struct psnap_compression *with = find(inner->data + inner->at, n);
 
     if (!with)
         return inner;
-    if (with->begin)
+    if (with->begin_read)
         return begin(with, inner, error);
     psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
                     "input is compressed with %s, which this psnap was built without; decompress "

@@ -25,7 +25,7 @@ struct gzip {
     bool is_padding; /* behind the last member */
 };
 
-static void *gzip_begin(void)
+static void *gzip_begin_read(void)
 {
     struct gzip *gzip = calloc(1, sizeof *gzip);
 
@@ -35,7 +35,7 @@ static void *gzip_begin(void)
     return NULL;
 }
 
-static void gzip_end(void *state)
+static void gzip_end_read(void *state)
 {
     inflateEnd(&((struct gzip *)state)->stream);
     free(state);
@@ -47,7 +47,7 @@ static uInt at_most(size_t n)
 }
 
 /* Between members: zeros are the end, else another one begins. */
-static enum psnap_status begin_member(struct gzip *gzip, struct psnap_decompress_step *step,
+static enum psnap_status begin_member(struct gzip *gzip, struct psnap_compress_step *step,
                                       struct psnap_error *error)
 {
     while (step->in_used < step->in_size && !step->in[step->in_used])
@@ -64,7 +64,7 @@ static enum psnap_status begin_member(struct gzip *gzip, struct psnap_decompress
                : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
-static enum psnap_status gzip_step(void *state, struct psnap_decompress_step *step,
+static enum psnap_status gzip_read(void *state, struct psnap_compress_step *step,
                                    struct psnap_error *error)
 {
     struct gzip *gzip = state;
@@ -92,11 +92,58 @@ static enum psnap_status gzip_step(void *state, struct psnap_decompress_step *st
                            stream->msg ? stream->msg : "cannot be decompressed");
 }
 
-const struct psnap_decompressor psnap_decompress_gzip = {"gzip", is_gzip, gzip_begin, gzip_step,
-                                                         gzip_end};
+#    define LEVEL 6 /* gzip's own */
+
+static void *gzip_begin_write(void)
+{
+    z_stream *stream = calloc(1, sizeof *stream);
+
+    if (stream && deflateInit2(stream, LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK)
+        return stream;
+    free(stream);
+    return NULL;
+}
+
+static void gzip_end_write(void *state)
+{
+    deflateEnd(state);
+    free(state);
+}
+
+static enum psnap_status gzip_write(void *state, struct psnap_compress_step *step,
+                                    struct psnap_error *error)
+{
+    z_stream *stream = state;
+    int result;
+
+    stream->next_in = step->in;
+    stream->avail_in = at_most(step->in_size);
+    stream->next_out = step->out;
+    stream->avail_out = at_most(step->out_size);
+    result = deflate(stream, step->is_last ? Z_FINISH : Z_NO_FLUSH);
+    step->in_used = (size_t)(stream->next_in - step->in);
+    step->out_made = (size_t)(stream->next_out - step->out);
+    step->may_end = result == Z_STREAM_END;
+    if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+        return PSNAP_OK;
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
+const struct psnap_compression psnap_compression_gzip = {
+    .name = "gzip",
+    .suffix = ".gz",
+    .is_mine = is_gzip,
+    .begin_read = gzip_begin_read,
+    .begin_write = gzip_begin_write,
+    .read = gzip_read,
+    .write = gzip_write,
+    .end_read = gzip_end_read,
+    .end_write = gzip_end_write,
+};
 
 #else
 
-const struct psnap_decompressor psnap_decompress_gzip = {"gzip (zlib)", is_gzip, NULL, NULL, NULL};
+const struct psnap_compression psnap_compression_gzip = {
+    .name = "gzip (zlib)", .suffix = ".gz", .is_mine = is_gzip};
 
 #endif

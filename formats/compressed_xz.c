@@ -19,7 +19,7 @@ static bool is_xz(const unsigned char *start, size_t n)
 
 #    define MEMORY_BYTES ((uint64_t)272 << 20)
 
-static void *xz_begin(void)
+static void *xz_begin_read(void)
 {
     lzma_stream *stream = calloc(1, sizeof *stream);
 
@@ -29,7 +29,7 @@ static void *xz_begin(void)
     return NULL;
 }
 
-static void xz_end(void *state)
+static void xz_end_read(void *state)
 {
     lzma_end(state);
     free(state);
@@ -52,7 +52,7 @@ static enum psnap_status xz_failed(lzma_ret result, struct psnap_error *error)
 }
 
 /* Only the library knows whether data may end where they do, and only when it is told so. */
-static enum psnap_status xz_step(void *state, struct psnap_decompress_step *step,
+static enum psnap_status xz_read(void *state, struct psnap_compress_step *step,
                                  struct psnap_error *error)
 {
     lzma_stream *stream = state;
@@ -71,10 +71,43 @@ static enum psnap_status xz_step(void *state, struct psnap_decompress_step *step
     return xz_failed(result, error);
 }
 
-const struct psnap_decompressor psnap_decompress_xz = {"xz", is_xz, xz_begin, xz_step, xz_end};
+#    define PRESET 3 /* of 0 to 9; xz itself takes 6, and much longer */
+
+static void *xz_begin_write(void)
+{
+    lzma_stream *stream = calloc(1, sizeof *stream);
+
+    if (stream && lzma_easy_encoder(stream, PRESET, LZMA_CHECK_CRC64) == LZMA_OK)
+        return stream;
+    free(stream);
+    return NULL;
+}
+
+static enum psnap_status xz_write(void *state, struct psnap_compress_step *step,
+                                  struct psnap_error *error)
+{
+    const enum psnap_status status = xz_read(state, step, error);
+
+    return status == PSNAP_OK || status == PSNAP_ERROR_MEMORY
+               ? status
+               : psnap_error_set(error, PSNAP_ERROR_IO, "cannot compress with xz");
+}
+
+const struct psnap_compression psnap_compression_xz = {
+    .name = "xz",
+    .suffix = ".xz",
+    .is_mine = is_xz,
+    .begin_read = xz_begin_read,
+    .begin_write = xz_begin_write,
+    .read = xz_read,
+    .write = xz_write,
+    .end_read = xz_end_read,
+    .end_write = xz_end_read,
+};
 
 #else
 
-const struct psnap_decompressor psnap_decompress_xz = {"xz (liblzma)", is_xz, NULL, NULL, NULL};
+const struct psnap_compression psnap_compression_xz = {
+    .name = "xz (liblzma)", .suffix = ".xz", .is_mine = is_xz};
 
 #endif

@@ -33,7 +33,8 @@ struct psnap_format {
 PSNAP_API const struct psnap_format *psnap_format_find(const char *name);
 PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 
-/* The format whose name the file name ends in ("t.din": din); NULL when it ends in no such. */
+/* The format whose name the file name ends in ("t.din", "t.din.gz": din); NULL when it ends in no
+ * such. */
 PSNAP_API const struct psnap_format *psnap_format_of_path(const char *path);
 
 #define PSNAP_BID_BYTES 4096u /* how much of an input recognition is shown, if there is so much */
@@ -94,8 +95,18 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *fi
                                                     struct psnap_program *program,
                                                     struct psnap_error *error);
 
+/* How a file of this name is to be compressed: ".gz", ".xz", ".zst" or NULL, not at all. */
+PSNAP_API const char *psnap_compression_of_path(const char *path);
+
+/* psnap_trace_writer_new, with what is written compressed in such a way. A build without the
+ * library that it needs fails with UNSUPPORTED. */
+PSNAP_API struct psnap_sink *psnap_trace_writer_new_compressed(const char *format,
+                                                               const char *compression, FILE *file,
+                                                               struct psnap_program *program,
+                                                               struct psnap_error *error);
+
 /*
- * The same of a .pst that has at most limit->max_bytes (or the 59 of an empty
+ * A sink of a .pst that has at most limit->max_bytes (or the 59 of an empty
  * one, if that is more): what comes after the last chunk that fits is
  * swallowed. `limit` must outlive the sink, which says in it when that happened
  * and how many accesses the trace has then.

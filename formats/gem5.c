@@ -244,7 +244,7 @@ const struct psnap_format psnap_format_gem5 = {
         "references. Written, an access comes each nanosecond at 10^12 ticks per second,\n"
         "which must be gem5's frequency too (it is by default), its counter made of the\n"
         "reference's number. An atomic is written as a write. gem5 takes such files as\n"
-        "they are or compressed by gzip.\n\n"
+        "they are or compressed by gzip (-o NAME.gem5.gz).\n\n"
         "    header   1 obj_id    2 ver    3 tick_freq    4 id_strings\n"
         "    packet   1 tick      2 cmd    3 addr         4 size    5 flags    6 pkt_id    7 pc\n\n"
         "    67 65 6d 35                     gem5\n"

@@ -35,9 +35,15 @@ const struct psnap_format *psnap_format_find(const char *name)
 
 const struct psnap_format *psnap_format_of_path(const char *path)
 {
-    const char *dot = strrchr(path, '.');
+    const char *compression = psnap_compression_of_path(path);
+    const size_t length = strlen(path) - (compression ? strlen(compression) : 0);
+    const char *dot = memrchr(path, '.', length);
+    const size_t of_name = dot ? length - (size_t)(dot + 1 - path) : 0;
 
-    return dot ? psnap_format_find(dot + 1) : NULL;
+    for (size_t i = 0; dot && i < FORMAT_COUNT; i++)
+        if (strlen(formats[i]->name) == of_name && !memcmp(formats[i]->name, dot + 1, of_name))
+            return formats[i];
+    return NULL;
 }
 
 /* The format called `name`, which must be readable (or writable), or NULL with `error` filled. */

@@ -44,7 +44,9 @@ static int replay(const struct request *request, const char *format)
     if (source)
         output = psnap_output_open(request->output, request->force, &error);
     if (output)
-        sink = psnap_trace_writer_new(format, psnap_output_file(output), source->program, &error);
+        sink =
+            psnap_trace_writer_new_compressed(format, psnap_compression_of_path(request->output),
+                                              psnap_output_file(output), source->program, &error);
     if (sink)
         status = psnap_pump(source, sink, &count, &error);
     if (sink && status == PSNAP_ERROR_IO && !error.file[0])

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Compressed traces in any format: by their first bytes, from files and pipes, of several members,
-# cut off, damaged, and with something behind them.
+# Compressed traces in any format: written, and read by their first bytes, from files and pipes, of
+# several members, cut off, damaged, and with something behind them.
 set -eu
 
 dir=$(mktemp -d)
@@ -24,6 +24,38 @@ awk 'BEGIN {
 for format in pst xdin lackey pinatrace champsim csv; do
     "$PSNAP" convert trace.csv -f $format --force -o trace.$format 2> err
     "$PSNAP" convert trace.$format --from $format -f csv -o $format.wanted 2> err
+done
+
+head -n 1 trace.csv > empty.csv
+{ head -n 50000 trace.csv; echo 0x1,0,load,0,0; } > damaged.csv
+
+# Written: the end of a file's name says how, in every format; what psnap and the tools read is the same
+for end in gz xz zst; do
+    case $end in gz) tool=gzip ;; xz) tool=xz ;; zst) tool=zstd ;; esac
+    command -v $tool > /dev/null || continue
+    for format in pst xdin lackey pinatrace champsim csv; do
+        status=0
+        "$PSNAP" convert trace.csv -o out.$format.$end 2> err || status=$?
+        if grep -q "was built without" err; then
+            [ $status = 1 ] && [ ! -e out.$format.$end ] || fail "without $tool: $status"
+            continue 2
+        fi
+        grep -q "to 'out.$format.$end' as $format, $(wc -c < out.$format.$end | sed ':a; s/\B[0-9]\{3\}\>/,&/; ta') bytes" err ||
+            fail "$tool, $format: $(cat err)"
+        $tool -dc < out.$format.$end | cmp - trace.$format || fail "$tool, $format: other bytes"
+        "$PSNAP" convert out.$format.$end --from $format -f csv -o - 2> err | cmp - $format.wanted ||
+            fail "$tool, $format: other accesses"
+    done
+    "$PSNAP" convert empty.csv -o empty.din.$end 2> err
+    [ -s empty.din.$end ] && [ -z "$($tool -dc < empty.din.$end)" ] || fail "$tool: no access"
+    if [ -w /dev/full ]; then
+        ln -sf /dev/full full.csv.$end
+        ! "$PSNAP" convert trace.csv -o full.csv.$end 2> err || fail "$tool: a full disk"
+        grep -q "cannot write: no space left on device" err || fail "$tool, full: $(cat err)"
+    fi
+    # what goes wrong leaves nothing
+    ! "$PSNAP" convert damaged.csv -o wrong.csv.$end 2> err && [ ! -e wrong.csv.$end ] || fail "$tool: half a file"
+    ! "$PSNAP" convert damaged.csv -o - -f csv.$end > out 2> err && grep -q "no format" err || fail "$tool: -f"
 done
 
 tried=0

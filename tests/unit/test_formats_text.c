@@ -255,6 +255,10 @@ static void test_registry(void **state)
     assert_true(count >= 5);
     assert_null(psnap_format_find("nonesuch"));
     assert_ptr_equal(psnap_format_of_path("a.b/t.pst.din"), psnap_format_find("din"));
+    assert_ptr_equal(psnap_format_of_path("t.champsim.xz"), psnap_format_find("champsim"));
+    assert_ptr_equal(psnap_format_of_path("t.din.gz"), psnap_format_find("din"));
+    assert_null(psnap_format_of_path("t.gz"));
+    assert_null(psnap_format_of_path("t.din.bz2"));
     assert_null(psnap_format_of_path("din"));
     assert_null(psnap_format_of_path("a.din/t"));
     assert_null(psnap_format_of_path("t."));
