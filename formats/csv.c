@@ -159,7 +159,9 @@ const struct psnap_format psnap_format_csv = {
     .description =
         "A heading, '" HEADING "', then a row per access: address in\n"
         "hexadecimal, always with 0x, size in bytes, load, store or atomic, thread from\n"
-        "0, number of the reference. Read, references keep their numbers in one loop.\n",
+        "0, number of the reference. Read, references keep their numbers in one loop.\n\n"
+        "    " HEADING "\n"
+        "    0x7ffd1c0a3f08,8,load,0,2\n",
     .loses = "program (loops, blocks, objects, executions)",
     .readable = true,
     .writable = true,

@@ -273,14 +273,14 @@ const struct psnap_format psnap_format_drmemtrace = {
     .summary = "DynamoRIO's drmemtrace (trace entries of a thread)",
     .description =
         "12 bytes for each entry, lowest byte first: type, size and address. Read are\n"
-        "versions up to 7: types 0 (read) and 1 (write) are accesses, and instructions (10\n"
-        "and others) the program counters of those after them: every counter's loads and\n"
-        "stores become references. Prefetches, flushes, markers and encodings are passed\n"
-        "over, accesses of more than 64 bytes are split, threads counted in the order in\n"
-        "which they come. A file of one thread, as it is or compressed, is read; the zip\n"
-        "archives are not: unpack them. Written is version 7, one thread of an x86-64, an\n"
-        "instruction before each access, its counter made of the reference's number. An\n"
-        "atomic is written as a write.\n\n"
+        "versions up to 7: types 0 (read) and 1 (write) are accesses, and instructions\n"
+        "(10 and others) the program counters of those after them: every counter's\n"
+        "loads and stores become references. Prefetches, flushes, markers and encodings\n"
+        "are passed over, accesses of more than 64 bytes are split, threads counted in\n"
+        "the order in which they come. A file of one thread, as it is or compressed, is\n"
+        "read; the zip archives are not: unpack them. Written is version 7, one thread\n"
+        "of an x86-64, an instruction before each access, its counter made of the\n"
+        "reference's number. An atomic is written as a write.\n\n"
         "    bytes  0 type, u16    2 size, u16    4 address, u64\n\n"
         "    0a 00 04 00  00 00 40 00 00 00 00 00    an instruction at 0x400000,\n"
         "    01 00 08 00  40 10 60 00 00 00 00 00    which stores 8 bytes at 0x601040\n",

@@ -237,19 +237,19 @@ const struct psnap_format psnap_format_gem5 = {
     .name = "gem5",
     .summary = "gem5's packet trace (protobuf)",
     .description =
-        "'gem5', then protobuf messages, each behind its length as a varint: a header and\n"
-        "packets. Read, commands 1 (ReadReq) and 4 (WriteReq) are accesses, those that\n"
-        "fetch instructions (flag 0x100) and other commands are passed over, packets of\n"
-        "more than 64 bytes are split, and every program counter's loads and stores become\n"
-        "references. Written, an access comes each nanosecond at 10^12 ticks per second,\n"
-        "which must be gem5's frequency too (it is by default), its counter made of the\n"
-        "reference's number. An atomic is written as a write. gem5 takes such files as\n"
-        "they are or compressed by gzip (-o NAME.gem5.gz).\n\n"
+        "'gem5', then protobuf messages, each behind its length as a varint: a header\n"
+        "and packets. Read, commands 1 (ReadReq) and 4 (WriteReq) are accesses, those\n"
+        "that fetch instructions (flag 0x100) and other commands are passed over,\n"
+        "packets of more than 64 bytes are split, and every program counter's loads and\n"
+        "stores become references. Written, an access comes each nanosecond at 10^12\n"
+        "ticks per second, which must be gem5's frequency too (it is by default), its\n"
+        "counter made of the reference's number. An atomic is written as a write. gem5\n"
+        "takes such files as they are or compressed by gzip (-o NAME.gem5.gz).\n\n"
         "    header   1 obj_id    2 ver    3 tick_freq    4 id_strings\n"
-        "    packet   1 tick      2 cmd    3 addr         4 size    5 flags    6 pkt_id    7 pc\n\n"
+        "    packet   1 tick      2 cmd    3 addr    4 size    5 flags    7 pc\n\n"
         "    67 65 6d 35                     gem5\n"
-        "    10 0a 05 70 73 6e 61 70 ...     a header of 16 bytes, of an object called psnap\n"
-        "    12 08 e8 07 10 01 18 c0 a0 ...  a packet of 18 bytes: tick 1000, cmd 1, ...\n",
+        "    10 0a 05 70 73 6e 61 70 ...     a header of 16 bytes, of object psnap\n"
+        "    12 08 e8 07 10 01 18 c0 a0 ...  a packet of 18 bytes: tick 1000, cmd 1\n",
     .loses = "atomic, thread, program; the ticks are not times",
     .readable = true,
     .writable = true,

@@ -237,6 +237,16 @@ static void test_recognition(void **state)
     }
 }
 
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1)
+        if ((size_t)(end - text) > longest)
+            longest = (size_t)(end - text);
+    return longest;
+}
+
 static void test_registry(void **state)
 {
     const struct psnap_format *format;
@@ -251,8 +261,10 @@ static void test_registry(void **state)
         assert_int_equal(format->writable, format->ops->create != NULL);
         assert_true(format->summary[0] && format->description[0] && format->loses);
         assert_int_equal(format->description[strlen(format->description) - 1], '\n');
+        assert_true(longest_line(format->description) <= 78);
+        assert_non_null(strstr(format->description, "\n\n    ")); /* an example of its layout */
     }
-    assert_true(count >= 5);
+    assert_true(count >= 10);
     assert_null(psnap_format_find("nonesuch"));
     assert_ptr_equal(psnap_format_of_path("a.b/t.pst.din"), psnap_format_find("din"));
     assert_ptr_equal(psnap_format_of_path("t.champsim.xz"), psnap_format_find("champsim"));
