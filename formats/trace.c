@@ -104,10 +104,8 @@ static const struct psnap_format *recognise(struct psnap_reader *reader, struct 
     const unsigned char *start = reader->data + reader->at;
     const struct psnap_format *best;
 
-    if (psnap_reader_failed(reader, error) != PSNAP_OK)
-        return NULL;
     best = psnap_format_recognise(start, have, reader->ended);
-    if (best)
+    if (best || psnap_reader_failed(reader, error) != PSNAP_OK)
         return best;
     if (have == 0)
         psnap_error_set(error, PSNAP_ERROR_VALUE,

@@ -102,6 +102,10 @@ for tool in gzip xz zstd; do
         [ "$(wc -l < out)" -gt $((keep > size / 2 ? 50000 : 10000)) ] || fail "$tool: only $(wc -l < out) lines"
     done
 
+    head -n 9 trace.csv | $tool -1 -c | head -c -1 > cut # before anything is asked for
+    "$PSNAP" convert cut -f csv -o - 2> err | cmp - <(head -n 9 trace.csv) || fail "$tool: a short one, cut"
+    grep -q "warning: cut: offset .* data end too early" err || fail "$tool, cut: $(cat err)"
+
     # damaged in the middle: an error with the place, and no file
     head -c $((size / 2)) packed > damaged
     printf '\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0\377\0' >> damaged
