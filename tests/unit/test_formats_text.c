@@ -486,11 +486,15 @@ static void test_full_disk(void **state)
         assert_non_null(file);
         assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
         sink = psnap_trace_writer_new(format->name, file, program, &error);
-        status = psnap_sink_put(sink, &access, 1, &error);
-        if (status == PSNAP_OK)
-            status = psnap_sink_finish(sink, &error);
-        assert_int_equal(status, PSNAP_ERROR_IO);
-        assert_string_equal(error.message, "cannot write: no space left on device");
+        if (sink) {
+            status = psnap_sink_put(sink, &access, 1, &error);
+            if (status == PSNAP_OK)
+                status = psnap_sink_finish(sink, &error);
+            assert_int_equal(status, PSNAP_ERROR_IO);
+            assert_string_equal(error.message, "cannot write: no space left on device");
+        } else {
+            assert_int_equal(error.code, PSNAP_ERROR_UNSUPPORTED); /* in this build */
+        }
         psnap_sink_free(sink);
         psnap_program_free(program);
         fclose(file);
