@@ -124,6 +124,12 @@ for tool in gzip xz zstd; do
 done
 [ $tried -gt 0 ] || exit 77
 
+# A header that asks for more memory than it may have
+corpus=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_compressed
+! "$PSNAP" info "$corpus/zstd-window" 2> err && grep -q "need a window of more than 128 MiB" err || fail "$(cat err)"
+! "$PSNAP" info "$corpus/xz-dictionary" 2> err && grep -qE "need more memory than the 272 MiB|built without" err ||
+    fail "$(cat err)"
+
 # Padding behind gzip data, as tapes leave it
 if gzip -c < trace.csv > packed && head -c 700000 /dev/zero >> packed; then
     "$PSNAP" convert packed -f csv --force -o out 2> err && cmp out trace.csv || grep -q "built without" err || fail "padding"
