@@ -332,4 +332,29 @@ PSNAP_API uint64_t psnap_tally_tlb_reached(const struct psnap_tally *tally, size
 PSNAP_API double psnap_tally_tlb_hit_rate(const struct psnap_tally *tally, size_t level);
 PSNAP_API double psnap_tally_tlb_cumulative(const struct psnap_tally *tally, size_t level);
 
+/* --------------------------------------------------------------- memory's side */
+
+/* What was asked of memory so far. */
+struct psnap_memory_side {
+    uint64_t accesses; /* of the stream; while accesses are put into the sink behind: those before
+                          the one that they are asked for */
+    uint64_t reads, read_bytes;
+    uint64_t writes, write_bytes;
+};
+
+/*
+ * What a machine asks of its memory, as a stream: a sink that runs accesses through all levels of
+ * the machine, cold at first and one hierarchy for all threads, and puts into `to` a load for every
+ * line that the last level misses, and a store for what is written back or through; a line that
+ * makes room goes before the one that it makes room for. Loads are whole lines of the last level,
+ * in pieces of at most PSNAP_ACCESS_SIZE_MAX bytes; each has the ref and the thread of the access
+ * that caused it. What is dirty when the stream ends is not written back. Each access is simulated
+ * by itself. Owns neither `to` nor `side`, which outlive it; finishing it finishes `to`. NULL, with
+ * `error` filled, when the caches do not fit in memory.
+ */
+PSNAP_API struct psnap_sink *psnap_memory_side_new(const struct psnap_machine *machine,
+                                                   struct psnap_sink *to,
+                                                   struct psnap_memory_side *side,
+                                                   struct psnap_error *error);
+
 #endif
