@@ -9,6 +9,7 @@
 
 #include "formats/compressed.h"
 #include "formats/formats.h"
+#include "formats/trace.h"
 
 #define OUT_BYTES ((size_t)64 << 10)
 
@@ -162,7 +163,8 @@ const char *psnap_compression_of_path(const char *path)
 }
 
 struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const char *compression,
-                                                     FILE *file, struct psnap_program *program,
+                                                     const uint64_t *clock, FILE *file,
+                                                     struct psnap_program *program,
                                                      struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {
@@ -176,7 +178,7 @@ struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const c
     struct compressed_sink *sink;
 
     if (!compression)
-        return psnap_trace_writer_new(format, file, program, error);
+        return psnap_trace_writer_new_plain(format, clock, file, program, error);
     if (!with) {
         psnap_error_set(error, PSNAP_ERROR_USAGE, "no compression '%s'", compression);
         return NULL;
@@ -189,7 +191,7 @@ struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const c
     *sink = (struct compressed_sink){.base = {&ops}, .file = file};
     sink->compressed = psnap_compress(with, file, &sink->is_whole, error);
     if (sink->compressed)
-        sink->inner = psnap_trace_writer_new(format, sink->compressed, program, error);
+        sink->inner = psnap_trace_writer_new_plain(format, clock, sink->compressed, program, error);
     if (sink->inner)
         return &sink->base;
     compressed_free(&sink->base);

@@ -25,7 +25,9 @@ struct psnap_format {
     const char *loses;       /* what a written file does not keep: "thread, ref"; "" for nothing */
     bool readable;
     bool writable;
-    bool is_text; /* a terminal can show it */
+    bool is_text;        /* a terminal can show it */
+    bool is_memory_side; /* it feeds a simulator of memory, which wants what the caches before that
+                            miss and write back, not what a processor accesses */
     const struct psnap_format_ops *ops;
 };
 
@@ -98,10 +100,15 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *fi
 /* How a file of this name is to be compressed: ".gz", ".xz", ".zst" or NULL, not at all. */
 PSNAP_API const char *psnap_compression_of_path(const char *path);
 
-/* psnap_trace_writer_new, with what is written compressed in such a way. A build without the
- * library that it needs fails with UNSUPPORTED. */
+/*
+ * psnap_trace_writer_new, with the file compressed in such a way; a build without the library that
+ * it needs fails with UNSUPPORTED. A stream may be what is left of a program's: `clock` then says,
+ * whenever accesses are put, how many the program made before these, for the formats that have
+ * times. It outlives the sink; NULL: the stream is all of it, an access is a unit of time.
+ */
 PSNAP_API struct psnap_sink *psnap_trace_writer_new_compressed(const char *format,
-                                                               const char *compression, FILE *file,
+                                                               const char *compression,
+                                                               const uint64_t *clock, FILE *file,
                                                                struct psnap_program *program,
                                                                struct psnap_error *error);
 

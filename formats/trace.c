@@ -13,9 +13,12 @@
 #include "formats/compressed.h"
 
 static const struct psnap_format *const formats[] = {
-    &psnap_format_pst,        &psnap_format_din,       &psnap_format_xdin, &psnap_format_dinbin,
-    &psnap_format_lackey,     &psnap_format_pinatrace, &psnap_format_csv,  &psnap_format_champsim,
-    &psnap_format_drmemtrace, &psnap_format_gem5,
+    &psnap_format_pst,           &psnap_format_din,           &psnap_format_xdin,
+    &psnap_format_dinbin,        &psnap_format_lackey,        &psnap_format_pinatrace,
+    &psnap_format_csv,           &psnap_format_champsim,      &psnap_format_drmemtrace,
+    &psnap_format_gem5,          &psnap_format_ramulator1,    &psnap_format_ramulator2_ls,
+    &psnap_format_ramulator2_rw, &psnap_format_ramulator_cpu, &psnap_format_dramsim3,
+    &psnap_format_prospero,
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
@@ -215,7 +218,18 @@ enum psnap_status psnap_trace_skip(struct psnap_source *source, uint64_t count, 
 struct psnap_sink *psnap_trace_writer_new(const char *name, FILE *file,
                                           struct psnap_program *program, struct psnap_error *error)
 {
+    return psnap_trace_writer_new_plain(name, NULL, file, program, error);
+}
+
+struct psnap_sink *psnap_trace_writer_new_plain(const char *name, const uint64_t *clock, FILE *file,
+                                                struct psnap_program *program,
+                                                struct psnap_error *error)
+{
     const struct psnap_format *format = named_format(name, true, error);
 
-    return format ? format->ops->create(file, program, error) : NULL;
+    if (!format)
+        return NULL;
+    if (format->ops->create_timed)
+        return format->ops->create_timed(file, program, clock, error);
+    return format->ops->create(file, program, error);
 }

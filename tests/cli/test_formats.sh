@@ -17,6 +17,11 @@ for name in pst din xdin dinbin lackey pinatrace csv champsim drmemtrace gem5; d
         grep -q '^{"psnap":1,"command":"formats","formats":\[{"name":"'"$name"'",' ||
         fail "$name: no JSON"
 done
+for name in ramulator1 ramulator2-ls ramulator2-rw ramulator-cpu dramsim3 prospero; do
+    "$PSNAP" formats | grep -q "^$name  *write  *[a-zA-Z]" || fail "$name is not listed"
+    "$PSNAP" formats $name | grep -q "^For [A-Z]" || fail "$name: for which simulator"
+    "$PSNAP" formats $name | grep -q "^    [0-9LRW]" || fail "$name has no example"
+done
 "$PSNAP" formats pst | grep -q 'does not keep: nothing is lost' || fail "pst loses something"
 status=0
 message=$("$PSNAP" formats lackei 2>&1) || status=$?

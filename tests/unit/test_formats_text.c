@@ -259,6 +259,7 @@ static void test_registry(void **state)
         assert_int_equal(format->readable, format->ops->open != NULL);
         assert_int_equal(format->readable, format->ops->bid != NULL);
         assert_int_equal(format->writable, format->ops->create != NULL);
+        assert_true(format->writable || !format->is_memory_side);
         assert_true(format->summary[0] && format->description[0] && format->loses);
         assert_int_equal(format->description[strlen(format->description) - 1], '\n');
         assert_true(longest_line(format->description) <= 78);
