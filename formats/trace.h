@@ -65,5 +65,7 @@ extern const struct psnap_format psnap_format_ramulator2_rw;
 extern const struct psnap_format psnap_format_ramulator_cpu;
 extern const struct psnap_format psnap_format_dramsim3;
 extern const struct psnap_format psnap_format_prospero;
+extern const struct psnap_format psnap_format_prospero_bin;
+extern const struct psnap_format psnap_format_oracle;
 
 #endif

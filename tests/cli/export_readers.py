@@ -125,6 +125,39 @@ def prospero(path):
     return result
 
 
+def records(path, layout):
+    data = open(path, "rb").read()
+    assert len(data) % layout.size == 0, f"{len(data)} bytes are no whole records"
+    return layout.iter_unpack(data)
+
+
+def prospero_bin(path):
+    """ProsperoBinaryTraceReader: recordLength is 8 + 1 + 8 + 4."""
+    layout = struct.Struct("<QcQI")
+    assert layout.size == 21
+    result = [Request(kind.decode(), address, size, cycle)
+              for cycle, kind, address, size in records(path, layout)]
+    assert all(r.kind in "RW" for r in result)
+    assert all(a.time <= b.time for a, b in zip(result, result[1:]))
+    return result
+
+
+def oracle(path):
+    """oracleGeneralBin_read_one_req; next is checked: it is where the object comes next, counted
+    from 1, as Belady's and its like expect."""
+    layout = struct.Struct("<IQIq")
+    assert layout.size == 24
+    result = [(clock, object_id, size, following)
+              for clock, object_id, size, following in records(path, layout)]
+    coming = {}
+    for number, (clock, object_id, size, following) in reversed(list(enumerate(result, 1))):
+        assert size > 0, "a request of size 0 is passed over"
+        assert following == coming.get(object_id, -1), (number, following)
+        coming[object_id] = number
+    assert all(a[0] <= b[0] for a, b in zip(result, result[1:]))
+    return [Request(None, object_id * 64, size, clock) for clock, object_id, size, _ in result]
+
+
 def csv(path):
     """psnap's own csv, for what the others are to have."""
     result = []

@@ -27,11 +27,11 @@ write("low.csv", 30000, 63)
 write("high.csv", 3000, 64)
 END
 
-formats="ramulator1 ramulator2-ls ramulator2-rw ramulator-cpu dramsim3 prospero"
+formats="ramulator1 ramulator2-ls ramulator2-rw ramulator-cpu dramsim3 prospero prospero-bin"
 for format in $formats; do
     "$PSNAP" convert low.csv -f "$format" -m none -o "raw.$format" 2> err
     has err "$format does not keep: "
-    [ "$format" = prospero ] || has err "gets all accesses, as a processor makes them (-m none)"
+    [ "${format%-bin}" = prospero ] || has err "gets all accesses, as a processor makes them (-m none)"
     "$PSNAP" convert low.csv -f "$format" -m 8K:64:4 -o "side.$format" 2> err
     has err "$format gets what misses the last level of 8K:64:4, and its write-backs: "
     "$PSNAP" convert low.csv -f "$format" -m none --skip 1000 --count 777 -o "part.$format" 2> err
@@ -72,6 +72,7 @@ all_of("ramulator2-ls", readers.ramulator2_ls, ("kind", "address"))
 all_of("ramulator2-rw", readers.ramulator2_rw, ("kind", "address"), lambda a: a % (1 << 33) & ~63)
 all_of("dramsim3", readers.dramsim3, ("kind", "address", "time"))
 all_of("prospero", readers.prospero, ("kind", "address", "size", "time"))
+all_of("prospero-bin", readers.prospero_bin, ("kind", "address", "size", "time"))
 
 # Of a processor's trace: all loads in order, with their times, all stores, and few loads more
 for where, wanted in ("raw", accesses), ("side", side), ("part", accesses[1000:1777]):
@@ -102,12 +103,12 @@ for format in ramulator2-ls ramulator-cpu; do
     grep -q "access [0-9]*, a.* at 0x[89a-f][0-9a-f]\{15\}, cannot be written: Ramulator" err || fail "$(cat err)"
     [ ! -e high.$format ] || fail "something was written as $format"
 done
-for format in ramulator1 dramsim3 prospero; do
+for format in ramulator1 dramsim3 prospero prospero-bin; do
     "$PSNAP" convert high.csv -f $format -m none -o high.$format 2> err
     python3 - $format << 'END' || fail "high addresses as $format"
 import sys, export_readers as readers
 name = sys.argv[1]
-got = getattr(readers, name)(f"high.{name}")
+got = getattr(readers, name.replace("-", "_"))(f"high.{name}")
 wanted = readers.csv("high.csv")
 assert max(r.address for r in wanted) >> 63
 assert [r[:2] for r in got] == [r[:2] for r in wanted]
