@@ -19,6 +19,7 @@ static const struct psnap_format *const formats[] = {
     &psnap_format_gem5,          &psnap_format_ramulator1,    &psnap_format_ramulator2_ls,
     &psnap_format_ramulator2_rw, &psnap_format_ramulator_cpu, &psnap_format_dramsim3,
     &psnap_format_prospero,      &psnap_format_prospero_bin,  &psnap_format_oracle,
+    &psnap_format_spatter,       &psnap_format_trafficgen,
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };

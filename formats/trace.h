@@ -67,5 +67,7 @@ extern const struct psnap_format psnap_format_dramsim3;
 extern const struct psnap_format psnap_format_prospero;
 extern const struct psnap_format psnap_format_prospero_bin;
 extern const struct psnap_format psnap_format_oracle;
+extern const struct psnap_format psnap_format_spatter;
+extern const struct psnap_format psnap_format_trafficgen;
 
 #endif

@@ -4,6 +4,7 @@
 the layouts, with the rules of the programs that read them. Each gives a list of requests."""
 
 import collections
+import json
 import struct
 
 Request = collections.namedtuple("Request", "kind address size time")
@@ -156,6 +157,80 @@ def oracle(path):
         coming[object_id] = number
     assert all(a[0] <= b[0] for a, b in zip(result, result[1:]))
     return [Request(None, object_id * 64, size, clock) for clock, object_id, size, _ in result]
+
+
+State = collections.namedtuple("State", "mode reads start end block stride packets")
+
+
+def trafficgen(path):
+    """traffic_gen.cc, parseConfig: lines that getline delivers whole; the checks and assertions of
+    the generators. The packets of each state in their order, of which a random one has none."""
+    text = open(path).read()
+    assert text.endswith("\n") and "" not in text[:-1].split("\n"), "a blank line, or no last end"
+    states, transitions, first = {}, collections.defaultdict(dict), None
+    for line in text[:-1].split("\n"):
+        words = line.split()
+        assert all(word.replace(".", "").isdecimal() for word in words[1:] if not word.isalpha())
+        if words[0] == "STATE":
+            states[int(words[1])] = parse_state(words)
+        elif words[0] == "TRANSITION":
+            transitions[int(words[1])][int(words[2])] = float(words[3])
+        else:
+            assert words[0] == "INIT" and len(words) == 2, line
+            first = int(words[1])
+    assert sorted(states) == list(range(len(states))) and first in states
+    assert all(abs(sum(transitions[i].values()) - 1) < 0.001 for i in states), "probabilities"
+    assert all(to in states for row in transitions.values() for to in row)
+    result, at = [], first
+    while states[at].mode != "EXIT":
+        result.append(states[at])
+        at = max(transitions[at], key=transitions[at].get)
+        assert len(result) <= len(states), "it never ends"
+    return result
+
+
+def parse_state(words):
+    ticks, mode = int(words[2]), words[3]
+    if mode == "EXIT":
+        return State(mode, 0, 0, 0, 0, 0, [])
+    fields = [int(word) for word in words[4:]]
+    if mode == "STRIDED":
+        reads, start, end, offset, block, superblock, stride, low, high, limit = fields
+        assert superblock % block == 0 and offset % superblock == 0 and stride % superblock == 0
+    else:
+        assert mode in ("LINEAR", "RANDOM")
+        reads, start, end, block, low, high, limit = fields
+        offset, superblock, stride = 0, block, block
+    assert 0 <= reads <= 100 and 0 < block <= 64 and 0 < low <= high and not limit
+    assert start < end < 1 << 64 or start == end and mode == "LINEAR"
+    assert start % block == 0, "a packet may be in two lines"
+    packets, now, address = [], low, start + offset
+    while now < ticks and mode != "RANDOM":  # what is due at the transition is not sent
+        packets.append(address)
+        address += block
+        if (address - start - offset) % superblock == 0:
+            address += stride - superblock
+        if address > end:
+            address = start + offset
+        now += low
+    return State(mode, reads, start, end, block, stride, packets)
+
+
+Pattern = collections.namedtuple("Pattern", "name kernel elements")
+
+
+def spatter(path):
+    """JSONParser.cc: the kernel, and every element that it accesses, in order."""
+    result = []
+    for entry in json.load(open(path)):
+        assert set(entry) == {"name", "kernel", "pattern", "delta", "count"}, entry
+        kernel = entry["kernel"].lower()
+        assert kernel in ("gather", "scatter") and entry["pattern"] and entry["count"] > 0
+        assert all(isinstance(i, int) and i >= 0 for i in entry["pattern"] + [entry["delta"]])
+        assert max(entry["pattern"]) + entry["delta"] * (entry["count"] - 1) <= 1 << 32
+        elements = [j + entry["delta"] * i for i in range(entry["count"]) for j in entry["pattern"]]
+        result.append(Pattern(entry["name"], kernel, elements))
+    return result
 
 
 def csv(path):
