@@ -177,12 +177,47 @@ static void reading_compressed(void **state)
     }
 }
 
+static enum psnap_status write_as(const char *format, struct psnap_error *error)
+{
+    struct psnap_sink *sink = psnap_trace_writer_new(format, nowhere, program, error);
+    enum psnap_status status;
+
+    if (!sink)
+        return error->code;
+    status = psnap_sink_put(sink, accesses, COUNT, error);
+    if (status == PSNAP_OK)
+        status = psnap_sink_finish(sink, error);
+    psnap_sink_free(sink);
+    return status;
+}
+
+static enum psnap_status write_for_simulators(struct psnap_error *error)
+{
+    const struct psnap_format *format;
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; (format = psnap_format_at(i)) && !status; i++)
+        if (format->writable && !format->readable)
+            status = write_as(format->name, error);
+    return status;
+}
+
+static void writing_for_simulators(void **state)
+{
+    (void)state;
+    run_job(write_for_simulators);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writing_a_pst),   cmocka_unit_test(reading),
-        cmocka_unit_test(reading_parts),   cmocka_unit_test(reading_lackey),
-        cmocka_unit_test(reading_records), cmocka_unit_test(reading_compressed),
+        cmocka_unit_test(writing_for_simulators),
+        cmocka_unit_test(writing_a_pst),
+        cmocka_unit_test(reading),
+        cmocka_unit_test(reading_parts),
+        cmocka_unit_test(reading_lackey),
+        cmocka_unit_test(reading_records),
+        cmocka_unit_test(reading_compressed),
     };
     static char buffer[4096];
     struct psnap_rng rng;
