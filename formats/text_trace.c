@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/record_numbers.h"
+
 static inline unsigned hex_digit(unsigned c)
 {
     if (c - '0' < 10)
@@ -365,31 +367,63 @@ struct psnap_sink *psnap_text_sink_new(FILE *file, const char *heading,
     return &plain->text.base;
 }
 
+/* Eight hexadecimal digits at `to`: nibbles are spread to bytes, and all become digits at once. */
+static void put_hex_8(char *to, uint32_t value)
+{
+    uint64_t bytes = value, letters;
+
+    bytes = (bytes | bytes << 16) & UINT64_C(0x0000ffff0000ffff);
+    bytes = (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    bytes = (bytes | bytes << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    letters = (bytes + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    bytes += UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+    psnap_record_put_u64((unsigned char *)to, __builtin_bswap64(bytes));
+}
+
 char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits)
 {
     const unsigned needed = (67 - (unsigned)__builtin_clzll(value | 1)) / 4;
+    char all[16];
 
     if (digits < needed)
         digits = needed;
-    for (unsigned i = digits; i-- > 0; value >>= 4)
-        to[i] = "0123456789abcdef"[value & 15];
+    put_hex_8(all, (uint32_t)(value >> 32));
+    put_hex_8(all + 8, (uint32_t)value);
+    memcpy(to, all + sizeof all - digits, digits);
     return to + digits;
 }
 
-/* Two digits a division. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                            "34353637383940414243444546474849505152535455565758596061626364656667"
+                            "6869707172737475767778798081828384858687888990919293949596979899";
+
+/* Eight decimal digits, in pairs that do not wait for each other. */
+static char *put_decimal_8(char *to, uint32_t value)
+{
+    const uint32_t high = value / 10000, low = value % 10000;
+
+    memcpy(to, pairs + (size_t)2 * (high / 100), 2);
+    memcpy(to + 2, pairs + (size_t)2 * (high % 100), 2);
+    memcpy(to + 4, pairs + (size_t)2 * (low / 100), 2);
+    memcpy(to + 6, pairs + (size_t)2 * (low % 100), 2);
+    return to + 8;
+}
+
 char *psnap_text_put_decimal(char *to, uint64_t value)
 {
-    static const char pairs[] =
-        "00010203040506070809101112131415161718192021222324252627282930313233"
-        "34353637383940414243444546474849505152535455565758596061626364656667"
-        "6869707172737475767778798081828384858687888990919293949596979899";
-    char digits[20];
-    size_t at = sizeof digits;
+    char digits[8];
+    unsigned zeros = 0;
 
-    for (; value >= 10; value /= 100)
-        memcpy(digits + (at -= 2), pairs + 2 * (value % 100), 2);
-    if (value || at == sizeof digits)
-        digits[--at] = (char)('0' + value);
-    memcpy(to, digits + at, sizeof digits - at);
-    return to + (sizeof digits - at);
+    if (value < 10) {
+        *to++ = (char)('0' + value);
+        return to;
+    }
+    if (value >= 100000000)
+        return put_decimal_8(psnap_text_put_decimal(to, value / 100000000),
+                             (uint32_t)(value % 100000000));
+    put_decimal_8(digits, (uint32_t)value);
+    while (digits[zeros] == '0')
+        zeros++;
+    memcpy(to, digits + zeros, sizeof digits - zeros);
+    return to + (sizeof digits - zeros);
 }

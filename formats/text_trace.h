@@ -149,7 +149,7 @@ char *psnap_text_sink_refuse(const struct psnap_text_sink *sink, const struct ps
                              const char *why, struct psnap_error *error);
 
 /* Number to text without a terminator; return the place after it. Hexadecimal is lower case and
- * has at least `digits` digits. */
+ * has at least `digits` digits, of 16. */
 char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits);
 char *psnap_text_put_decimal(char *to, uint64_t value);
 

@@ -3,7 +3,8 @@
 #
 # How fast the samples' profiles are replayed into each format that can be written: through
 # psnap replay -f FORMAT > /dev/null, and through psnap run -f FORMAT -- cat, in millions of
-# accesses of the program a second (elapsed time of the whole command, the median of three runs).
+# accesses of the program for each second of processor time, the median of three runs. That of run
+# includes cat's, and the system's for the pipe between them.
 # Formats for simulators of memories are measured behind their machine, as they are by default, and
 # with -m none. Prints a table, and puts its rows into tests/bench/export.csv in place of those of
 # the same samples.
@@ -19,15 +20,13 @@ read_options "samples= formats= count= no-write" "$@"
 samples=${samples:-matmul,cg}
 build_release all
 
-# median COMMAND...: seconds
+# median COMMAND...: nanoseconds
 median()
 {
-    local begin i
+    local TIMEFORMAT="%U %S" i
     for i in 1 2 3; do
-        begin=$(date +%s%N)
-        "$@" 2> "$work/err" || { cat "$work/err" >&2; exit 1; }
-        echo $(($(date +%s%N) - begin))
-    done | sort -n | sed -n 2p
+        { time "$@" 2> "$work/err"; } 2>&1
+    done | awk '{ printf "%d\n", ($1 + $2) * 1e9 }' | sort -n | sed -n 2p
 }
 
 replay()

@@ -5,6 +5,10 @@
  */
 #include "tests/unit/test_formats_support.h"
 
+#include <inttypes.h>
+
+#include "formats/text_trace.h"
+
 #define GOLDEN "tests/golden/formats/"
 
 /* Reads `text` in pieces of `piece` bytes; the accesses are the caller's. */
@@ -234,6 +238,32 @@ static void test_recognition(void **state)
         else
             assert_null(source);
         psnap_source_free(source);
+    }
+}
+
+/* Numbers as printf has them: all lengths, and the ends of each. */
+static void test_numbers(void **state)
+{
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 11);
+    for (unsigned i = 0; i < 20000; i++) {
+        uint64_t value = psnap_rng_next(&rng) >> i % 64;
+        char got[64], wanted[64];
+
+        if (i % 3 == 0) {
+            value = 1;
+            for (unsigned power = i / 3 % 20; power; power--)
+                value *= i % 2 ? 10 : 16;
+            value -= i % 5 > 2;
+        }
+        *psnap_text_put_decimal(got, value) = '\0';
+        snprintf(wanted, sizeof wanted, "%" PRIu64, value);
+        assert_string_equal(got, wanted);
+        *psnap_text_put_hex(got, value, i % 17) = '\0';
+        snprintf(wanted, sizeof wanted, "%0*" PRIx64, (int)(i % 17), value);
+        assert_string_equal(got, wanted);
     }
 }
 
@@ -515,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_errors_have_places),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_recognition),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_registry),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_golden),
