@@ -11,11 +11,11 @@
 #
 #   tests/bench/export.sh [--samples a,b,c] [--formats a,b,c] [--count N] [--no-write]
 #
-# Samples are matmul and cg unless said, one affine and one irregular; N is 20,000,000.
+# Samples are matmul and cg unless said, one affine and one irregular; N is 3,000,000.
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-no_write=0 formats="" count=20000000
+no_write=0 formats="" count=3000000
 read_options "samples= formats= count= no-write" "$@"
 samples=${samples:-matmul,cg}
 build_release all
