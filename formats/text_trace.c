@@ -317,8 +317,9 @@ char *psnap_text_sink_refuse(const struct psnap_text_sink *sink, const struct ps
     static const char *const kinds[] = {"a load", "a store", "an atomic"};
 
     psnap_error_set(error, PSNAP_ERROR_VALUE,
-                    "access %" PRIu64 ", %s of %u bytes at 0x%" PRIx64 ", cannot be written: %s",
-                    sink->count + 1, kinds[access->kind], access->size, access->address, why);
+                    "access %" PRIu64 ", %s of %u byte%s at 0x%" PRIx64 ", cannot be written: %s",
+                    sink->count + 1, kinds[access->kind], access->size,
+                    access->size == 1 ? "" : "s", access->address, why);
     return NULL;
 }
 
