@@ -65,7 +65,7 @@ const struct psnap_format psnap_format_prospero_bin = {
     .summary = "SST's Prospero, binary",
     .description =
         "For SST 12 and later, prospero.prosperoCPU with\n"
-        "prospero.ProsperoBinaryTraceReader; through gzip, for\n"
+        "prospero.ProsperoBinaryTraceReader; with -o NAME.prospero-bin.gz for\n"
         "prospero.ProsperoCompressedBinaryTraceReader. 21 bytes for each access, lowest\n"
         "bytes first. Prospero stands for a processor, with SST's caches behind it: it\n"
         "gets all accesses (-m MACHINE: what misses that machine's caches). A cycle is\n"

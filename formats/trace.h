@@ -32,8 +32,7 @@ struct psnap_format_ops {
     /* As psnap_trace_writer_new; NULL when the format is not writable. */
     struct psnap_sink *(*create)(FILE *file, struct psnap_program *program,
                                  struct psnap_error *error);
-    /* The same with the clock of psnap_trace_writer_new_compressed; NULL: the format has no times.
-     */
+    /* The same, with psnap_trace_writer_new_compressed's clock; NULL: it has no times. */
     struct psnap_sink *(*create_timed)(FILE *file, struct psnap_program *program,
                                        const uint64_t *clock, struct psnap_error *error);
 };

@@ -31,8 +31,7 @@ enum psnap_status psnap_export_init(struct psnap_export *export, const char *com
                                     const char *format, const char *machine,
                                     struct psnap_error *error);
 
-/* Opens the sink; `program` is the stream's, `compression` as psnap_trace_writer_new_compressed has
- * it. */
+/* Opens the sink; `program` is the stream's, `compression` what psnap_compression_of_path says. */
 enum psnap_status psnap_export_open(struct psnap_export *export, const char *compression,
                                     FILE *file, struct psnap_program *program,
                                     struct psnap_error *error);

@@ -58,6 +58,29 @@ for end in gz xz zst; do
     ! "$PSNAP" convert damaged.csv -o - -f csv.$end > out 2> err && grep -q "no format" err || fail "$tool: -f"
 done
 
+# Every format that there is, behind a machine's caches, from a trace and from a profile
+awk 'BEGIN {
+    print "address,size,kind,thread,ref"
+    for (i = 0; i < 5000; i++)
+        printf "0x%x,8,%s,0,%d\n", 65536 + (int(i / 4) * 40503 % 8191) * 8, i % 3 ? "load" : "store", i % 3
+}' > small.csv
+"$PSNAP" profile small.csv -o small.yaml 2> err
+if command -v gzip > /dev/null && "$PSNAP" convert small.csv -o small.csv.gz 2> err; then
+    for format in $("$PSNAP" formats | awk 'NR > 1 { print $1 }'); do
+        if ! "$PSNAP" convert small.csv -m 4K:64:4 -o side.$format 2> err; then
+            grep -q "was built without" err || fail "$format, -m: $(cat err)"
+            continue
+        fi
+        "$PSNAP" convert small.csv -m 4K:64:4 -o side.$format.gz 2> err
+        gzip -dc < side.$format.gz | cmp - side.$format || fail "$format, -m: other bytes"
+        "$PSNAP" replay small.yaml -m 4K:64:4 -o again.$format 2> err
+        "$PSNAP" replay small.yaml -m 4K:64:4 -o again.$format.gz 2> err
+        gzip -dc < again.$format.gz | cmp - again.$format || fail "$format, replay -m: other bytes"
+    done
+    awk 'last && $3 > last + 1 { apart++ } { last = $3 } END { exit !(apart > 100) }' side.dramsim3 ||
+        fail "dramsim3, -m: no times of hits"
+fi
+
 tried=0
 for tool in gzip xz zstd; do
     command -v $tool > /dev/null || continue
