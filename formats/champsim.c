@@ -17,20 +17,19 @@
 #include <string.h>
 
 #include "formats/pc_refs.h"
+#include "formats/record_sink.h"
 #include "formats/record_trace.h"
-#include "formats/text_trace.h"
 
 enum { RECORD = 64, STORES = 2, LOADS = 4, STORES_AT = 16, LOADS_AT = 32 };
-#define FIRST_PC UINT64_C(0x400000) /* of reference 0; four bytes for each */
 
 struct champsim {
     struct psnap_record_trace records;
     struct pc_refs refs;
 };
 
-static enum psnap_status add(struct champsim *trace, uint64_t pc, uint64_t address,
-                             enum psnap_access_kind kind, struct psnap_access *out, size_t *n,
-                             struct psnap_error *error)
+static inline enum psnap_status add(struct champsim *trace, uint64_t pc, uint64_t address,
+                                    enum psnap_access_kind kind, struct psnap_access *out,
+                                    size_t *n, struct psnap_error *error)
 {
     const uint32_t ref = pc_refs_find(&trace->refs, trace->records.trace.base.program, pc, kind, 1);
 
@@ -41,13 +40,15 @@ static enum psnap_status add(struct champsim *trace, uint64_t pc, uint64_t addre
     return PSNAP_OK;
 }
 
-static enum psnap_status champsim_record(struct psnap_record_trace *records,
-                                         const unsigned char *record, struct psnap_access *out,
-                                         size_t *n, struct psnap_error *error)
+/* On failure nothing is added. */
+static inline enum psnap_status champsim_one(struct psnap_record_trace *records,
+                                             const unsigned char *record, struct psnap_access *out,
+                                             size_t *n, struct psnap_error *error)
 {
     struct champsim *trace = (struct champsim *)records;
     const uint64_t pc = psnap_record_u64(record);
     enum psnap_status status = PSNAP_OK;
+    size_t made = *n;
 
     if (record[8] > 1 || record[9] > 1)
         return psnap_error_set(
@@ -58,14 +59,24 @@ static enum psnap_status champsim_record(struct psnap_record_trace *records,
     for (size_t i = 0; i < LOADS && !status; i++) {
         const uint64_t address = psnap_record_u64(record + LOADS_AT + 8 * i);
         if (address)
-            status = add(trace, pc, address, PSNAP_LOAD, out, n, error);
+            status = add(trace, pc, address, PSNAP_LOAD, out, &made, error);
     }
     for (size_t i = 0; i < STORES && !status; i++) {
         const uint64_t address = psnap_record_u64(record + STORES_AT + 8 * i);
         if (address)
-            status = add(trace, pc, address, PSNAP_STORE, out, n, error);
+            status = add(trace, pc, address, PSNAP_STORE, out, &made, error);
     }
+    if (!status)
+        *n = made;
     return status;
+}
+
+static size_t champsim_records(struct psnap_record_trace *trace, const unsigned char *records,
+                               size_t count, struct psnap_access *out, size_t room, size_t *n,
+                               enum psnap_status *status, struct psnap_error *error)
+{
+    return psnap_record_each(trace, records, count, out, room, n, status, error, RECORD,
+                             LOADS + STORES, champsim_one);
 }
 
 static int champsim_bid(const unsigned char *start, size_t n, bool whole)
@@ -87,7 +98,8 @@ static struct psnap_trace *champsim_open(struct psnap_reader *reader, struct psn
 
     if (trace) {
         trace->records.record_bytes = RECORD;
-        trace->records.record = champsim_record;
+        trace->records.accesses_max = LOADS + STORES;
+        trace->records.records = champsim_records;
         trace->records.release = champsim_release;
     }
     if (trace && !pc_refs_init(&trace->refs)) {
@@ -97,22 +109,31 @@ static struct psnap_trace *champsim_open(struct psnap_reader *reader, struct psn
     return psnap_record_trace_open(trace ? &trace->records : NULL, reader, "champsim", error);
 }
 
-static char *champsim_write(char *to, const struct psnap_access *access)
+static enum psnap_status champsim_access(struct psnap_record_sink *sink,
+                                         const struct psnap_access *access, unsigned char **to,
+                                         struct psnap_error *error)
 {
-    unsigned char record[RECORD] = {0};
+    unsigned char *record = *to;
 
-    psnap_record_put_u64(record, FIRST_PC + UINT64_C(4) * access->ref);
+    (void)sink;
+    (void)error;
+    memset(record, 0, RECORD);
+    psnap_record_put_u64(record, pc_refs_counter(access->ref));
     psnap_record_put_u64(record + (access->kind == PSNAP_LOAD ? LOADS_AT : STORES_AT),
                          access->address);
-    memcpy(to, record, sizeof record);
-    return to + sizeof record;
+    *to += RECORD;
+    return PSNAP_OK;
 }
 
 static struct psnap_sink *champsim_create(FILE *file, struct psnap_program *program,
                                           struct psnap_error *error)
 {
+    struct psnap_record_sink *sink = calloc(1, sizeof *sink);
+
     (void)program;
-    return psnap_text_sink_new(file, "", champsim_write, error);
+    if (sink)
+        sink->access = champsim_access;
+    return psnap_record_sink_new(sink, file, NULL, 0, error);
 }
 
 static const struct psnap_format_ops champsim_ops = {champsim_bid, champsim_open, NULL,
@@ -120,18 +141,20 @@ static const struct psnap_format_ops champsim_ops = {champsim_bid, champsim_open
 
 const struct psnap_format psnap_format_champsim = {
     .name = "champsim",
-    .summary = "ChampSim's instructions (input_instr), not compressed",
-    .description =
-        "64 bytes for each instruction: program counter, branch, registers, up to two\n"
-        "addresses that are stored to and four that are loaded from. There are no sizes:\n"
-        "read, an access is of one byte, in the line of its address, and every counter's\n"
-        "loads and stores become references. Written, each access is an instruction\n"
-        "without registers: ChampSim takes all loads for independent. An access to\n"
-        "address 0 is none for it. It is not recognised by its first bytes: say\n"
-        "--from champsim. ChampSim wants such files compressed: psnap run or a pipe into\n"
-        "xz does that. An atomic is written as a store.\n\n"
-        "    bytes  0 program counter   8 is branch, taken   10 destination registers\n"
-        "          12 source registers 16 stores, 2 u64      32 loads, 4 u64\n",
+    .summary = "ChampSim's instructions (input_instr)",
+    .description = "64 bytes for each instruction: program counter, branch, registers, up to two\n"
+                   "addresses that are stored to and four that are loaded from. There are no\n"
+                   "sizes: read, an access is of one byte, in the line of its address, and every\n"
+                   "counter's loads and stores become references. Written, each access is an\n"
+                   "instruction without registers: ChampSim takes all loads for independent. An\n"
+                   "access to address 0 is none for it. It is not recognised by its first bytes:\n"
+                   "say --from champsim; CloudSuite's records of 96 bytes are not read. ChampSim\n"
+                   "wants such files compressed: -o NAME.champsim.xz does that, and .xz, .gz and\n"
+                   ".zst are read. An atomic is written as a store.\n\n"
+                   "    bytes  0 program counter   8 is branch, taken   10 destination registers\n"
+                   "          12 source registers 16 stores, 2 u64      32 loads, 4 u64\n\n"
+                   "    08 00 40 00 00 00 00 00  00 00 00 00 00 00 00 00  instruction at 0x400008\n"
+                   "    40 10 60 00 00 00 00 00  ...                      stores to 0x601040\n",
     .loses = "size, atomic, thread, program, an access to address 0",
     .readable = true,
     .writable = true,

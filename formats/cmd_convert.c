@@ -10,10 +10,12 @@
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
 #include "formats/formats.h"
+#include "replay/cmd_export.h"
 #include "replay/cmd_input.h"
 
 struct conversion {
-    const char *input, *output, *format;
+    const char *input, *output, *format, *machine;
+    struct psnap_export export;
     struct psnap_input_options options;
     bool force;
 };
@@ -33,30 +35,31 @@ static void report(const struct conversion *conversion, uint64_t count, int64_t 
     if (bytes >= 0)
         fprintf(stderr, ", %s bytes", psnap_group_digits((uint64_t)bytes, digits));
     fputc('\n', stderr);
-    if (format->loses[0])
-        fprintf(stderr, "psnap convert: %s does not keep: %s\n", format->name, format->loses);
+    psnap_export_report(&conversion->export);
 }
 
-static int convert(const struct conversion *conversion)
+static int convert(struct conversion *conversion)
 {
     struct psnap_error error;
     struct psnap_output *output = NULL;
-    struct psnap_sink *sink = NULL;
+    struct psnap_export *export = &conversion->export;
     uint64_t count = 0;
     int64_t bytes = -1;
     enum psnap_status status = PSNAP_ERROR_IO;
-    struct psnap_source *source = psnap_input_open(conversion->input, &conversion->options, &error);
+    struct psnap_source *source = NULL;
 
+    if (!psnap_export_init(export, "convert", conversion->format, conversion->machine, &error))
+        source = psnap_input_open(conversion->input, &conversion->options, &error);
     if (source)
         output = psnap_output_open(conversion->output, conversion->force, &error);
     if (output)
-        sink = psnap_trace_writer_new(conversion->format, psnap_output_file(output),
-                                      source->program, &error);
-    if (sink)
-        status = psnap_pump(source, sink, &count, &error);
-    if (sink && status != PSNAP_OK && !error.file[0]) /* not the input's */
+        psnap_export_open(export, psnap_compression_of_path(conversion->output),
+                          psnap_output_file(output), source->program, &error);
+    if (export->sink)
+        status = psnap_pump(source, export->sink, &count, &error);
+    if (export->sink && status != PSNAP_OK && !error.file[0]) /* not the input's */
         psnap_error_at(&error, conversion->output, 0, 0);
-    psnap_sink_free(sink);
+    psnap_export_close(export);
     psnap_source_free(source);
     if (status == PSNAP_OK) {
         bytes = strcmp(conversion->output, "-") != 0 ? ftello(psnap_output_file(output)) : -1;
@@ -77,6 +80,7 @@ int psnap_cmd_convert(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'o', "output", &conversion.output, "FILE", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 'f', "format", &conversion.format, "FORMAT",
          "to which format; else FILE's suffix says, or pst"},
+        {PSNAP_OPTION_TEXT, 'm', "machine", &conversion.machine, "MACHINE", PSNAP_EXPORT_HELP},
         {PSNAP_OPTION_TEXT, 0, "from", &conversion.options.from, "FORMAT",
          "of the input; else it is recognised"},
         {PSNAP_OPTION_U64, 0, "seed", &conversion.options.seed, "N",
@@ -88,9 +92,10 @@ int psnap_cmd_convert(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap convert IN -o OUT [-f FORMAT] [--from FORMAT] [--skip N] [--count N]",
+        "psnap convert IN -o OUT [-f FORMAT] [-m MACHINE] [--from FORMAT] [--skip N] [--count N]",
         "Writes the accesses of IN, a trace, a profile (which is replayed) or '-', to\n"
-        "OUT in another format. 'psnap formats' lists the formats.",
+        "OUT in another format, compressed when its name ends in .gz, .xz or .zst.\n"
+        "'psnap formats' lists the formats. Compressed inputs are read.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

@@ -98,7 +98,7 @@ static enum psnap_status csv_line(struct psnap_text_trace *trace, struct psnap_s
         return psnap_scan_expected("the end of the line", error);
     status = need_ref(trace->trace.base.program, (uint32_t)ref, kind, error);
     if (status == PSNAP_OK)
-        status = psnap_text_access(address, size, kind, (uint32_t)ref, out, n, error);
+        status = psnap_access_add(address, size, kind, (uint32_t)ref, out, n, error);
     for (size_t i = 0; i < *n; i++)
         out[i].thread = (uint16_t)thread;
     return status;
@@ -159,7 +159,9 @@ const struct psnap_format psnap_format_csv = {
     .description =
         "A heading, '" HEADING "', then a row per access: address in\n"
         "hexadecimal, always with 0x, size in bytes, load, store or atomic, thread from\n"
-        "0, number of the reference. Read, references keep their numbers in one loop.\n",
+        "0, number of the reference. Read, references keep their numbers in one loop.\n\n"
+        "    " HEADING "\n"
+        "    0x7ffd1c0a3f08,8,load,0,2\n",
     .loses = "program (loops, blocks, objects, executions)",
     .readable = true,
     .writable = true,

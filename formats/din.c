@@ -71,9 +71,9 @@ static enum psnap_status xdin_line(struct psnap_text_trace *trace, struct psnap_
     if (!psnap_scan_done(scan))
         return psnap_scan_expected("the end of the line", error);
     if (type == 'w')
-        return psnap_text_access(address, size, PSNAP_STORE, STORE_REF, out, n, error);
+        return psnap_access_add(address, size, PSNAP_STORE, STORE_REF, out, n, error);
     if (type == 'r' || type == 'm')
-        return psnap_text_access(address, size, PSNAP_LOAD, LOAD_REF, out, n, error);
+        return psnap_access_add(address, size, PSNAP_LOAD, LOAD_REF, out, n, error);
     return PSNAP_OK;
 }
 
@@ -163,8 +163,11 @@ const struct psnap_format psnap_format_din = {
         "One line per access: label and hexadecimal address. Labels 0 (read) and 1\n"
         "(write) are accesses; 2, 3 and 4 are passed over when read. Dinero takes every\n"
         "access as 4 bytes at a multiple of 4, so an access of another size or one that\n"
-        "straddles a word is another access there; xdin keeps both. Read, an access ends\n"
-        "with the 4-byte word that its address is in. An atomic is written as a write.\n",
+        "straddles a word is another access there; xdin keeps both. Read, an access\n"
+        "ends with the 4-byte word that its address is in. An atomic is written as a\n"
+        "write.\n\n"
+        "    0 7ffd1c0a3f08    a read\n"
+        "    1 5581d2a6b2a0    a write\n",
     .loses = "size (Dinero takes all as 4 bytes), atomic, thread, reference, program",
     .readable = true,
     .writable = true,
@@ -177,9 +180,11 @@ const struct psnap_format psnap_format_xdin = {
     .summary = "Dinero IV, extended text (-informat D, its default)",
     .description =
         "One line per access: type, address and size, both hexadecimal. Types r (read),\n"
-        "w (write) and m (miscellaneous, a read) are accesses; i, c and v are passed over\n"
-        "when read, and so are blank lines, which Dinero refuses. Accesses of more than\n"
-        "64 bytes are split. An atomic is written as a write.\n",
+        "w (write) and m (miscellaneous, a read) are accesses; i, c and v are passed\n"
+        "over when read, and so are blank lines, which Dinero refuses. Accesses of more\n"
+        "than 64 bytes are split. An atomic is written as a write.\n\n"
+        "    r 7ffd1c0a3f08 8     a read of 8 bytes\n"
+        "    w 5581d2a6b2a0 10    a write of 16\n",
     .loses = "atomic, thread, reference, program",
     .readable = true,
     .writable = true,

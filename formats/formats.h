@@ -25,7 +25,9 @@ struct psnap_format {
     const char *loses;       /* what a written file does not keep: "thread, ref"; "" for nothing */
     bool readable;
     bool writable;
-    bool is_text; /* a terminal can show it */
+    bool is_text;        /* a terminal can show it */
+    bool is_memory_side; /* it feeds a simulator of memory, which wants what the caches before that
+                            miss and write back, not what a processor accesses */
     const struct psnap_format_ops *ops;
 };
 
@@ -33,7 +35,8 @@ struct psnap_format {
 PSNAP_API const struct psnap_format *psnap_format_find(const char *name);
 PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 
-/* The format whose name the file name ends in ("t.din": din); NULL when it ends in no such. */
+/* The format whose name the file name ends in ("t.din", "t.din.gz": din); NULL when it ends in no
+ * such. */
 PSNAP_API const struct psnap_format *psnap_format_of_path(const char *path);
 
 #define PSNAP_BID_BYTES 4096u /* how much of an input recognition is shown, if there is so much */
@@ -44,12 +47,13 @@ PSNAP_API const struct psnap_format *psnap_format_recognise(const void *start, s
                                                             bool whole);
 
 /*
- * Opens a trace; "-" is stdin, through the FILE of that name (a byte looked at
- * may be put back with ungetc before). `format` NULL recognises it. The source owns
- * the file and a program, which holds at least one loop once an access has been
- * read, and grows while the stream is read. NULL on failure, with `error` filled: an empty input
- * and an unknown format are errors. Errors of the source name the file and the line and column, or
- * the offset.
+ * Opens a trace, which may be compressed (gzip, xz, zstd: by its first bytes); "-" is stdin,
+ * through the FILE of that name (a byte looked at may be put back with ungetc before). `format`
+ * NULL recognises it. The source owns the file and a program, which holds at least one loop once an
+ * access has been read, and grows while the stream is read. NULL on failure, with `error` filled:
+ * an empty input and an unknown format are errors. Errors of the source name the file and the line
+ * and column, or the offset: of what is decompressed, but for damage to the compressed data
+ * themselves.
  *
  * A .pst that ends too early delivers every access of its whole chunks, then
  * fails with PSNAP_ERROR_TRUNCATED.
@@ -66,7 +70,8 @@ PSNAP_API uint64_t psnap_pst_count(int fd);
 PSNAP_API struct psnap_source *psnap_trace_open_file(FILE *file, const char *name,
                                                      const char *format, struct psnap_error *error);
 
-/* Of a source that psnap_trace_open made: its format, and the bytes of input read so far. */
+/* Of a source that psnap_trace_open made: its format, and the bytes of input read so far,
+ * compressed as they are. */
 PSNAP_API const struct psnap_format *psnap_trace_format(const struct psnap_source *source);
 PSNAP_API uint64_t psnap_trace_bytes(const struct psnap_source *source);
 /* Whether the trace, read to its end, says that it was ended by a limit of its size. */
@@ -92,8 +97,23 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *fi
                                                     struct psnap_program *program,
                                                     struct psnap_error *error);
 
+/* How a file of this name is to be compressed: ".gz", ".xz", ".zst" or NULL, not at all. */
+PSNAP_API const char *psnap_compression_of_path(const char *path);
+
 /*
- * The same of a .pst that has at most limit->max_bytes (or the 59 of an empty
+ * psnap_trace_writer_new, with the file compressed in such a way; a build without the library that
+ * it needs fails with UNSUPPORTED. A stream may be what is left of a program's: `clock` then says,
+ * whenever accesses are put, how many the program made before these, for the formats that have
+ * times. It outlives the sink; NULL: the stream is all of it, an access is a unit of time.
+ */
+PSNAP_API struct psnap_sink *psnap_trace_writer_new_compressed(const char *format,
+                                                               const char *compression,
+                                                               const uint64_t *clock, FILE *file,
+                                                               struct psnap_program *program,
+                                                               struct psnap_error *error);
+
+/*
+ * A sink of a .pst that has at most limit->max_bytes (or the 59 of an empty
  * one, if that is more): what comes after the last chunk that fits is
  * swallowed. `limit` must outlive the sink, which says in it when that happened
  * and how many accesses the trace has then.

@@ -58,7 +58,7 @@ static enum psnap_status add_access(struct lackey_trace *lackey, uint64_t addres
 
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_text_access(address, size, kind, ref, out, n, error);
+    return psnap_access_add(address, size, kind, ref, out, n, error);
 }
 
 static enum psnap_status lackey_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
@@ -144,11 +144,14 @@ const struct psnap_format psnap_format_lackey = {
     .name = "lackey",
     .summary = "Valgrind lackey's text (--trace-mem=yes)",
     .description =
-        "One line per access: ' L address,size' or ' S address,size', address hexadecimal,\n"
-        "size decimal. Read, 'M' is a load and a store, and an 'I' line is the program\n"
-        "counter of the accesses after it: every counter's loads and stores become\n"
-        "references. Valgrind's own lines (==pid==) are passed over. Written, an atomic\n"
-        "is a store, so that the number of accesses stays.\n",
+        "One line per access: ' L address,size' or ' S address,size', address\n"
+        "hexadecimal, size decimal. Read, 'M' is a load and a store, and an 'I' line is\n"
+        "the program counter of the accesses after it: every counter's loads and stores\n"
+        "become references. Valgrind's own lines (==pid==) are passed over. Written, an\n"
+        "atomic is a store, so that the number of accesses stays.\n\n"
+        "    I  04001092,3\n"
+        "     L 1ffefff7f8,8    a load by that instruction\n"
+        "     S 04222c40,4\n",
     .loses = "atomic, thread, reference, program",
     .readable = true,
     .writable = true,

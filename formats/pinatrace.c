@@ -54,7 +54,7 @@ static enum psnap_status pinatrace_line(struct psnap_text_trace *trace, struct p
     ref = pc_refs_find(&pin->refs, pin->text.trace.base.program, pc, kind, 1);
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_text_access(address, 1, kind, ref, out, n, error);
+    return psnap_access_add(address, 1, kind, ref, out, n, error);
 }
 
 /* Sure when the first line that is no remark is good. */
@@ -120,10 +120,10 @@ const struct psnap_format psnap_format_pinatrace = {
     .summary = "the text of Pin's tool pinatrace",
     .description =
         "One line per access: '0xPC: R 0xADDRESS', or W. There are no sizes: read, an\n"
-        "access is of one byte, in the line of its address. Every program counter's loads\n"
-        "and stores become references; written, the reference's number stands for the\n"
-        "counter. '#eof' and other remarks are passed over when read, and none is written.\n"
-        "An atomic is written as a write.\n\n"
+        "access is of one byte, in the line of its address. Every program counter's\n"
+        "loads and stores become references; written, the reference's number stands for\n"
+        "the counter. '#eof' and other remarks are passed over when read, and none is\n"
+        "written. An atomic is written as a write.\n\n"
         "    0x401136: R 0x7ffd1c0a3f08\n"
         "    0x40113a: W 0x5581d2a6b2a0\n",
     .loses = "size, atomic, thread, program",

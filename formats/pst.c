@@ -347,7 +347,10 @@ const struct psnap_format psnap_format_pst = {
         "provenance, and how often each block was executed. Chunks are compressed with\n"
         "zstd and checksummed; a file that was cut off is readable up to its last whole\n"
         "chunk. Regular streams take thousandths of a byte per access. formats/PST.md\n"
-        "describes the bytes.\n",
+        "describes the bytes.\n\n"
+        "    89 50 53 54 0d 0a 1a 0a  magic\n"
+        "    03 00 00 00 .. .. .. ..  version, its checksum; then frames of tables\n"
+        "    54 61 62 6c 01 ...       (Tabl), accesses (Accs) and the end (End.)\n",
     .loses = "",
     .readable = true,
     .writable = true,

@@ -8,7 +8,8 @@
  * can be read as soon as it is written.
  *
  * Memory: the window once here and once in the reader, from the first chunk on
- * that did not fold. The only file of formats/ that knows zstd.
+ * that did not fold. The only file of formats/ that knows zstd, but
+ * for compressed_zstd.c, which knows nothing of .pst.
  */
 #include <stdlib.h>
 #include <string.h>

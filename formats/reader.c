@@ -166,6 +166,8 @@ enum psnap_status psnap_reader_failed(const struct psnap_reader *reader, struct 
 
     if (!reader->failure)
         return PSNAP_OK;
+    if (reader->explain && reader->failure == EIO)
+        return reader->explain(reader->context, error);
     status = psnap_error_system(error, reader->failure, "cannot read");
     psnap_error_at_offset(error, reader->name, reader->offset + reader->end);
     return status;

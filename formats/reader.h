@@ -22,6 +22,9 @@ struct psnap_reader {
     void (*close)(void *context); /* may be NULL */
     /* Reads go on at byte `offset` of the input; false with errno set. NULL: cannot. */
     bool (*seek)(void *context, uint64_t offset);
+    /* Why a read failed, in place of errno; NULL: errno tells. */
+    enum psnap_status (*explain)(const void *context, struct psnap_error *error);
+    uint64_t (*bytes)(const void *context); /* as psnap_reader_bytes; NULL: of what is here */
     void *context;
     char name[256];
     unsigned char *data;
@@ -70,6 +73,12 @@ enum psnap_status psnap_reader_failed(const struct psnap_reader *reader, struct 
 static inline uint64_t psnap_reader_offset(const struct psnap_reader *reader)
 {
     return reader->offset + reader->at;
+}
+
+/* Bytes of the file that were read so far; of a compressed one those that are compressed. */
+static inline uint64_t psnap_reader_bytes(const struct psnap_reader *reader)
+{
+    return reader->bytes ? reader->bytes(reader->context) : reader->offset + reader->end;
 }
 
 #endif

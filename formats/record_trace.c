@@ -7,28 +7,52 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static enum psnap_status next_record(struct psnap_record_trace *trace, struct psnap_access *out,
-                                     size_t *n, bool *has_ended, struct psnap_error *error)
+/* Nothing but less than a record is left. */
+static enum psnap_status end_of_input(struct psnap_record_trace *trace, size_t there, size_t wanted,
+                                      struct psnap_error *error)
 {
-    struct psnap_reader *reader = trace->trace.reader;
-    const size_t there = psnap_reader_ahead(reader, trace->record_bytes);
-    const uint64_t offset = psnap_reader_offset(reader);
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = psnap_reader_failed(trace->trace.reader, error);
 
-    *n = 0;
-    *has_ended = there < trace->record_bytes;
-    if (*has_ended)
-        status = psnap_reader_failed(reader, error);
-    if (!status && *has_ended && there)
+    if (status)
+        return status;
+    if (there)
         status = psnap_error_set(error, PSNAP_ERROR_TRUNCATED,
                                  "the last record has %zu of %zu bytes: the trace was cut off",
-                                 there, trace->record_bytes);
-    if (!status && !*has_ended)
-        status = trace->record(trace, reader->data + reader->at, out, n, error);
-    if (!status && !*has_ended)
-        reader->at += trace->record_bytes;
+                                 there, wanted);
+    else if (trace->ended)
+        status = trace->ended(trace, error);
     if (status)
-        psnap_error_at_offset(error, reader->name, offset);
+        psnap_error_at_offset(error, trace->trace.reader->name,
+                              psnap_reader_offset(trace->trace.reader));
+    return status;
+}
+
+/* Turns what is read into accesses at `out`, or those of one record into pending ones. */
+static enum psnap_status read_records(struct psnap_record_trace *trace, struct psnap_access *out,
+                                      size_t room, size_t *n, bool *has_ended,
+                                      struct psnap_error *error)
+{
+    struct psnap_reader *reader = trace->trace.reader;
+    const size_t wanted = trace->wanted > trace->record_bytes ? trace->wanted : trace->record_bytes;
+    const size_t there = psnap_reader_ahead(reader, wanted);
+    const unsigned char *records = reader->data + reader->at;
+    const bool direct = room >= trace->accesses_max;
+    enum psnap_status status = PSNAP_OK;
+    size_t used;
+
+    *n = 0;
+    *has_ended = there < wanted;
+    if (*has_ended)
+        return end_of_input(trace, there, wanted, error);
+    if (direct)
+        used = trace->records(trace, records, there / trace->record_bytes, out, room, n, &status,
+                              error);
+    else
+        used = trace->records(trace, records, wanted / trace->record_bytes, trace->pending,
+                              PSNAP_RECORD_ACCESSES, &trace->pending_end, &status, error);
+    reader->at += used * trace->record_bytes;
+    if (status)
+        psnap_error_at_offset(error, reader->name, psnap_reader_offset(reader));
     return status;
 }
 
@@ -39,17 +63,19 @@ static ssize_t record_next(struct psnap_source *self, struct psnap_access *block
     size_t made = 0;
 
     while (made < capacity) {
+        enum psnap_status status;
         bool has_ended;
+        size_t n;
 
-        if (trace->pending_at < trace->pending_end) {
+        while (made < capacity && trace->pending_at < trace->pending_end)
             block[made++] = trace->pending[trace->pending_at++];
-            continue;
-        }
-        trace->pending_at = 0;
-        if (next_record(trace, trace->pending, &trace->pending_end, &has_ended, error)) {
-            trace->pending_end = 0;
-            return made ? (ssize_t)made : error->code; /* it is found again by the next call */
-        }
+        if (made == capacity)
+            break;
+        trace->pending_at = trace->pending_end = 0;
+        status = read_records(trace, block + made, capacity - made, &n, &has_ended, error);
+        made += n;
+        if (status) /* it is found again by the next call */
+            return made ? (ssize_t)made : (ssize_t)status;
         if (has_ended)
             break;
     }

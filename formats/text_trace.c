@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OUT_BYTES ((size_t)64 << 10)
+#include "formats/record_numbers.h"
 
 static inline unsigned hex_digit(unsigned c)
 {
@@ -131,7 +131,7 @@ static enum psnap_status next_line(struct psnap_text_trace *trace, struct psnap_
         start = reader->data + reader->at;
         end = memchr(start, '\n', have);
         *scan = (struct psnap_scan){0};
-        if (reader->failure)
+        if (!end && reader->failure) /* whole lines before it count */
             return psnap_reader_failed(reader, error);
         if (!end && reader->ended) {
             if (have == 0)
@@ -242,15 +242,7 @@ struct psnap_trace *psnap_text_trace_open(struct psnap_text_trace *trace,
     return NULL;
 }
 
-struct text_sink {
-    struct psnap_sink base;
-    FILE *file;
-    char *(*format)(char *to, const struct psnap_access *access);
-    size_t used;
-    char text[OUT_BYTES + PSNAP_TEXT_OUT_MAX];
-};
-
-static enum psnap_status write_text(struct text_sink *sink, struct psnap_error *error)
+static enum psnap_status write_text(struct psnap_text_sink *sink, struct psnap_error *error)
 {
     const size_t n = sink->used;
 
@@ -263,13 +255,91 @@ static enum psnap_status write_text(struct text_sink *sink, struct psnap_error *
 static enum psnap_status text_put(struct psnap_sink *self, const struct psnap_access *block,
                                   size_t n, struct psnap_error *error)
 {
-    struct text_sink *sink = (struct text_sink *)self;
+    struct psnap_text_sink *sink = (struct psnap_text_sink *)self;
     char *to = sink->text + sink->used;
     enum psnap_status status;
 
     for (size_t i = 0; i < n; i++) {
-        to = sink->format(to, &block[i]);
-        if ((size_t)(to - sink->text) >= OUT_BYTES) {
+        to = sink->access(sink, to, &block[i], error);
+        if (!to)
+            return error ? error->code : PSNAP_ERROR_VALUE;
+        sink->count++;
+        sink->used = (size_t)(to - sink->text);
+        if (sink->used >= PSNAP_TEXT_OUT_BYTES) {
+            status = write_text(sink, error);
+            if (status != PSNAP_OK)
+                return status;
+            to = sink->text;
+        }
+    }
+    return PSNAP_OK;
+}
+
+static enum psnap_status text_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct psnap_text_sink *sink = (struct psnap_text_sink *)self;
+    enum psnap_status status = write_text(sink, error);
+
+    while (sink->end && status == PSNAP_OK) {
+        sink->used = (size_t)(sink->end(sink, sink->text) - sink->text);
+        if (!sink->used)
+            break;
+        status = write_text(sink, error);
+    }
+    if (status == PSNAP_OK && fflush(sink->file) != 0)
+        return psnap_error_system(error, errno, "cannot write");
+    return status;
+}
+
+static void text_sink_free(struct psnap_sink *self)
+{
+    free(self);
+}
+
+struct psnap_sink *psnap_text_sink_start(struct psnap_text_sink *sink, FILE *file,
+                                         struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {
+        .put = text_put, .finish = text_finish, .free = text_sink_free};
+
+    if (!sink) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    sink->base.ops = &ops;
+    sink->file = file;
+    return &sink->base;
+}
+
+char *psnap_text_sink_refuse(const struct psnap_text_sink *sink, const struct psnap_access *access,
+                             const char *why, struct psnap_error *error)
+{
+    static const char *const kinds[] = {"a load", "a store", "an atomic"};
+
+    psnap_error_set(error, PSNAP_ERROR_VALUE,
+                    "access %" PRIu64 ", %s of %u byte%s at 0x%" PRIx64 ", cannot be written: %s",
+                    sink->count + 1, kinds[access->kind], access->size,
+                    access->size == 1 ? "" : "s", access->address, why);
+    return NULL;
+}
+
+/* A format without state. */
+struct plain_sink {
+    struct psnap_text_sink text;
+    char *(*format)(char *to, const struct psnap_access *access);
+};
+
+static enum psnap_status plain_put(struct psnap_sink *self, const struct psnap_access *block,
+                                   size_t n, struct psnap_error *error)
+{
+    struct plain_sink *plain = (struct plain_sink *)self;
+    struct psnap_text_sink *sink = &plain->text;
+    char *to = sink->text + sink->used;
+    enum psnap_status status;
+
+    for (size_t i = 0; i < n; i++) {
+        to = plain->format(to, &block[i]);
+        if ((size_t)(to - sink->text) >= PSNAP_TEXT_OUT_BYTES) {
             sink->used = (size_t)(to - sink->text);
             status = write_text(sink, error);
             if (status != PSNAP_OK)
@@ -281,61 +351,80 @@ static enum psnap_status text_put(struct psnap_sink *self, const struct psnap_ac
     return PSNAP_OK;
 }
 
-static enum psnap_status text_finish(struct psnap_sink *self, struct psnap_error *error)
-{
-    struct text_sink *sink = (struct text_sink *)self;
-    const enum psnap_status status = write_text(sink, error);
-
-    if (status == PSNAP_OK && fflush(sink->file) != 0)
-        return psnap_error_system(error, errno, "cannot write");
-    return status;
-}
-
-static void text_sink_free(struct psnap_sink *self)
-{
-    free(self);
-}
-
 struct psnap_sink *psnap_text_sink_new(FILE *file, const char *heading,
                                        char *(*format)(char *to, const struct psnap_access *access),
                                        struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {
-        .put = text_put, .finish = text_finish, .free = text_sink_free};
-    struct text_sink *sink = malloc(sizeof *sink);
+        .put = plain_put, .finish = text_finish, .free = text_sink_free};
+    struct plain_sink *plain = calloc(1, sizeof *plain);
 
-    if (!sink) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (!psnap_text_sink_start(plain ? &plain->text : NULL, file, error))
         return NULL;
-    }
-    sink->base.ops = &ops;
-    sink->file = file;
-    sink->format = format;
-    sink->used = strlen(heading);
-    memcpy(sink->text, heading, sink->used);
-    return &sink->base;
+    plain->text.base.ops = &ops;
+    plain->format = format;
+    plain->text.used = strlen(heading);
+    memcpy(plain->text.text, heading, plain->text.used);
+    return &plain->text.base;
+}
+
+/* Eight hexadecimal digits at `to`: nibbles are spread to bytes, and all become digits at once. */
+static void put_hex_8(char *to, uint32_t value)
+{
+    uint64_t bytes = value, letters;
+
+    bytes = (bytes | bytes << 16) & UINT64_C(0x0000ffff0000ffff);
+    bytes = (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    bytes = (bytes | bytes << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    letters = (bytes + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    bytes += UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+    psnap_record_put_u64((unsigned char *)to, __builtin_bswap64(bytes));
 }
 
 char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits)
 {
     const unsigned needed = (67 - (unsigned)__builtin_clzll(value | 1)) / 4;
+    char all[16];
 
     if (digits < needed)
         digits = needed;
-    for (unsigned i = digits; i-- > 0; value >>= 4)
-        to[i] = "0123456789abcdef"[value & 15];
+    put_hex_8(all, (uint32_t)(value >> 32));
+    put_hex_8(all + 8, (uint32_t)value);
+    memcpy(to, all + sizeof all - digits, digits);
     return to + digits;
+}
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                            "34353637383940414243444546474849505152535455565758596061626364656667"
+                            "6869707172737475767778798081828384858687888990919293949596979899";
+
+/* Eight decimal digits, in pairs that do not wait for each other. */
+static char *put_decimal_8(char *to, uint32_t value)
+{
+    const uint32_t high = value / 10000, low = value % 10000;
+
+    memcpy(to, pairs + (size_t)2 * (high / 100), 2);
+    memcpy(to + 2, pairs + (size_t)2 * (high % 100), 2);
+    memcpy(to + 4, pairs + (size_t)2 * (low / 100), 2);
+    memcpy(to + 6, pairs + (size_t)2 * (low % 100), 2);
+    return to + 8;
 }
 
 char *psnap_text_put_decimal(char *to, uint64_t value)
 {
-    char digits[20];
-    size_t n = 0;
+    char digits[8];
+    unsigned zeros = 0;
 
-    do
-        digits[n++] = (char)('0' + value % 10);
-    while (value /= 10);
-    while (n > 0)
-        *to++ = digits[--n];
-    return to;
+    if (value < 10) {
+        *to++ = (char)('0' + value);
+        return to;
+    }
+    if (value >= 100000000)
+        return put_decimal_8(psnap_text_put_decimal(to, value / 100000000),
+                             (uint32_t)(value % 100000000));
+    put_decimal_8(digits, (uint32_t)value);
+    while (digits[zeros] == '0')
+        zeros++;
+    memcpy(to, digits + zeros, sizeof digits - zeros);
+    return to + (sizeof digits - zeros);
 }

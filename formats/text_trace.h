@@ -83,6 +83,18 @@ enum psnap_status psnap_text_access(uint64_t address, uint64_t size, enum psnap_
                                     uint32_t ref, struct psnap_access *out, size_t *n,
                                     struct psnap_error *error);
 
+/* The same, in line for one that is not split. */
+static inline enum psnap_status psnap_access_add(uint64_t address, uint64_t size,
+                                                 enum psnap_access_kind kind, uint32_t ref,
+                                                 struct psnap_access *out, size_t *n,
+                                                 struct psnap_error *error)
+{
+    if (size - 1 >= PSNAP_ACCESS_SIZE_MAX || address + (size - 1) < address)
+        return psnap_text_access(address, size, kind, ref, out, n, error);
+    out[(*n)++] = (struct psnap_access){address, ref, (uint8_t)size, (uint8_t)kind, 0};
+    return PSNAP_OK;
+}
+
 /*
  * For `bid`: the next whole line of an input's start that is not blank, from
  * *at on; false when there is none. A last line without an end counts when
@@ -96,12 +108,48 @@ bool psnap_text_bid_line(const unsigned char *start, size_t n, bool whole, size_
  * PSNAP_TEXT_OUT_MAX bytes at `to` and returns the place after them.
  */
 #define PSNAP_TEXT_OUT_MAX 512u
+#define PSNAP_TEXT_OUT_BYTES ((size_t)64 << 10) /* that are written together */
 struct psnap_sink *psnap_text_sink_new(FILE *file, const char *heading,
                                        char *(*format)(char *to, const struct psnap_access *access),
                                        struct psnap_error *error);
 
+/*
+ * The same for a format that keeps state from access to access: the first member of its own
+ * struct, allocated by malloc, in which `access`, `end` and `clock` are set and the rest is zero
+ * but for `text`.
+ */
+struct psnap_text_sink {
+    struct psnap_sink base;
+    /* Appends as `format` above; NULL on failure, with `error` filled. */
+    char *(*access)(struct psnap_text_sink *sink, char *to, const struct psnap_access *access,
+                    struct psnap_error *error);
+    /* What the end of the stream adds, PSNAP_TEXT_OUT_MAX bytes at a time: called until it appends
+     * nothing. May be NULL. */
+    char *(*end)(struct psnap_text_sink *sink, char *to);
+    /* Accesses of the program before the one in hand, where that is not `count`; may be NULL. */
+    const uint64_t *clock;
+    uint64_t count; /* accesses before the one in hand */
+    FILE *file;
+    size_t used;
+    char text[PSNAP_TEXT_OUT_BYTES + PSNAP_TEXT_OUT_MAX];
+};
+
+/* The time of the access in hand: how many accesses the program made before it. */
+static inline uint64_t psnap_text_sink_time(const struct psnap_text_sink *sink)
+{
+    return sink->clock ? *sink->clock : sink->count;
+}
+
+/* Makes a sink of `sink`, and owns it; NULL, with `error` filled, where that is NULL: no memory. */
+struct psnap_sink *psnap_text_sink_start(struct psnap_text_sink *sink, FILE *file,
+                                         struct psnap_error *error);
+
+/* PSNAP_ERROR_VALUE, "access 7, a load of 8 bytes at 0x10, cannot be written: WHY". */
+char *psnap_text_sink_refuse(const struct psnap_text_sink *sink, const struct psnap_access *access,
+                             const char *why, struct psnap_error *error);
+
 /* Number to text without a terminator; return the place after it. Hexadecimal is lower case and
- * has at least `digits` digits. */
+ * has at least `digits` digits, of 16. */
 char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits);
 char *psnap_text_put_decimal(char *to, uint64_t value);
 

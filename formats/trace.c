@@ -10,10 +10,16 @@
 #include <string.h>
 
 #include "formats/base/text.h"
+#include "formats/compressed.h"
 
 static const struct psnap_format *const formats[] = {
-    &psnap_format_pst,       &psnap_format_din, &psnap_format_xdin,     &psnap_format_lackey,
-    &psnap_format_pinatrace, &psnap_format_csv, &psnap_format_champsim,
+    &psnap_format_pst,           &psnap_format_din,           &psnap_format_xdin,
+    &psnap_format_dinbin,        &psnap_format_lackey,        &psnap_format_pinatrace,
+    &psnap_format_csv,           &psnap_format_champsim,      &psnap_format_drmemtrace,
+    &psnap_format_gem5,          &psnap_format_ramulator1,    &psnap_format_ramulator2_ls,
+    &psnap_format_ramulator2_rw, &psnap_format_ramulator_cpu, &psnap_format_dramsim3,
+    &psnap_format_prospero,      &psnap_format_prospero_bin,  &psnap_format_oracle,
+    &psnap_format_spatter,       &psnap_format_trafficgen,
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
@@ -33,9 +39,15 @@ const struct psnap_format *psnap_format_find(const char *name)
 
 const struct psnap_format *psnap_format_of_path(const char *path)
 {
-    const char *dot = strrchr(path, '.');
+    const char *compression = psnap_compression_of_path(path);
+    const size_t length = strlen(path) - (compression ? strlen(compression) : 0);
+    const char *dot = memrchr(path, '.', length);
+    const size_t of_name = dot ? length - (size_t)(dot + 1 - path) : 0;
 
-    return dot ? psnap_format_find(dot + 1) : NULL;
+    for (size_t i = 0; dot && i < FORMAT_COUNT; i++)
+        if (strlen(formats[i]->name) == of_name && !memcmp(formats[i]->name, dot + 1, of_name))
+            return formats[i];
+    return NULL;
 }
 
 /* The format called `name`, which must be readable (or writable), or NULL with `error` filled. */
@@ -58,21 +70,6 @@ static const struct psnap_format *named_format(const char *name, bool writable,
     psnap_error_set(error, PSNAP_ERROR_USAGE, "no format '%s'%s%s%s", name,
                     nearest ? "; did you mean '" : "; 'psnap formats' lists them",
                     nearest ? nearest : "", nearest ? "'?" : "");
-    return NULL;
-}
-
-/* What a compressed input is compressed with, or NULL. */
-static const char *compression(const unsigned char *start, size_t n)
-{
-    if (n >= 2 && !memcmp(start, "\x1f\x8b", 2))
-        return "gzip";
-    if (n >= 4 && !memcmp(start, "\x28\xb5\x2f\xfd", 4))
-        return "zstd";
-    if (n >= 6 && !memcmp(start,
-                          "\xfd"
-                          "7zXZ",
-                          6))
-        return "xz";
     return NULL;
 }
 
@@ -110,19 +107,11 @@ static const struct psnap_format *recognise(struct psnap_reader *reader, struct 
     const size_t have = psnap_reader_ahead(reader, PSNAP_BID_BYTES);
     const unsigned char *start = reader->data + reader->at;
     const struct psnap_format *best;
-    const char *packed;
 
-    if (psnap_reader_failed(reader, error) != PSNAP_OK)
-        return NULL;
     best = psnap_format_recognise(start, have, reader->ended);
-    if (best)
+    if (best || psnap_reader_failed(reader, error) != PSNAP_OK)
         return best;
-    packed = compression(start, have);
-    if (packed)
-        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                        "input is compressed with %s; decompress it into a pipe and read '-'",
-                        packed);
-    else if (have == 0)
+    if (have == 0)
         psnap_error_set(error, PSNAP_ERROR_VALUE,
                         "empty input: no format to recognise, no access to read");
     else
@@ -138,10 +127,13 @@ static const struct psnap_format *recognise(struct psnap_reader *reader, struct 
 struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const char *name,
                                              struct psnap_error *error)
 {
-    const struct psnap_format *format =
-        name ? named_format(name, false, error) : recognise(reader, error);
+    const struct psnap_format *format;
     struct psnap_trace *trace;
 
+    reader = psnap_decompress(reader, error);
+    if (!reader)
+        return NULL;
+    format = name ? named_format(name, false, error) : recognise(reader, error);
     if (!format) {
         psnap_reader_free(reader);
         return NULL;
@@ -179,9 +171,7 @@ const struct psnap_format *psnap_trace_format(const struct psnap_source *source)
 
 uint64_t psnap_trace_bytes(const struct psnap_source *source)
 {
-    const struct psnap_reader *reader = ((const struct psnap_trace *)source)->reader;
-
-    return reader->offset + reader->end;
+    return psnap_reader_bytes(((const struct psnap_trace *)source)->reader);
 }
 
 bool psnap_trace_is_limited(const struct psnap_source *source)
@@ -229,7 +219,18 @@ enum psnap_status psnap_trace_skip(struct psnap_source *source, uint64_t count, 
 struct psnap_sink *psnap_trace_writer_new(const char *name, FILE *file,
                                           struct psnap_program *program, struct psnap_error *error)
 {
+    return psnap_trace_writer_new_plain(name, NULL, file, program, error);
+}
+
+struct psnap_sink *psnap_trace_writer_new_plain(const char *name, const uint64_t *clock, FILE *file,
+                                                struct psnap_program *program,
+                                                struct psnap_error *error)
+{
     const struct psnap_format *format = named_format(name, true, error);
 
-    return format ? format->ops->create(file, program, error) : NULL;
+    if (!format)
+        return NULL;
+    if (format->ops->create_timed)
+        return format->ops->create_timed(file, program, clock, error);
+    return format->ops->create(file, program, error);
 }

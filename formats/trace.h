@@ -32,7 +32,15 @@ struct psnap_format_ops {
     /* As psnap_trace_writer_new; NULL when the format is not writable. */
     struct psnap_sink *(*create)(FILE *file, struct psnap_program *program,
                                  struct psnap_error *error);
+    /* The same, with psnap_trace_writer_new_compressed's clock; NULL: it has no times. */
+    struct psnap_sink *(*create_timed)(FILE *file, struct psnap_program *program,
+                                       const uint64_t *clock, struct psnap_error *error);
 };
+
+/* psnap_trace_writer_new_compressed of a file that is not compressed. */
+struct psnap_sink *psnap_trace_writer_new_plain(const char *format, const uint64_t *clock,
+                                                FILE *file, struct psnap_program *program,
+                                                struct psnap_error *error);
 
 /* psnap_trace_open from the second step on: recognises what `reader` reads, which it owns. */
 struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const char *format,
@@ -41,9 +49,24 @@ struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const 
 extern const struct psnap_format psnap_format_pst;
 extern const struct psnap_format psnap_format_din;
 extern const struct psnap_format psnap_format_xdin;
+extern const struct psnap_format psnap_format_dinbin;
 extern const struct psnap_format psnap_format_lackey;
 extern const struct psnap_format psnap_format_pinatrace;
 extern const struct psnap_format psnap_format_csv;
 extern const struct psnap_format psnap_format_champsim;
+extern const struct psnap_format psnap_format_drmemtrace;
+extern const struct psnap_format psnap_format_gem5;
+
+/* Written only, for other people's simulators. */
+extern const struct psnap_format psnap_format_ramulator1;
+extern const struct psnap_format psnap_format_ramulator2_ls;
+extern const struct psnap_format psnap_format_ramulator2_rw;
+extern const struct psnap_format psnap_format_ramulator_cpu;
+extern const struct psnap_format psnap_format_dramsim3;
+extern const struct psnap_format psnap_format_prospero;
+extern const struct psnap_format psnap_format_prospero_bin;
+extern const struct psnap_format psnap_format_oracle;
+extern const struct psnap_format psnap_format_spatter;
+extern const struct psnap_format psnap_format_trafficgen;
 
 #endif

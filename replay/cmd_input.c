@@ -276,6 +276,8 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
         source = whole_part_new(source, options->is_again, error);
     if (!source)
         return NULL;
+    if (options->is_lane)
+        return source;
     if (is_trace)
         accesses = psnap_pst_count(fileno(file));
     if (options->skip || options->count < accesses)

@@ -22,6 +22,7 @@ struct psnap_input_options {
     uint64_t skip;               /* accesses to leave out at the start */
     uint64_t count;              /* accesses to deliver at most, UINT64_MAX: all */
     bool is_again;               /* it was read before: that it was cut off has been said */
+    bool is_lane;                /* one of several readers of it: others show the progress */
     bool *is_profile;            /* gets whether it is one, which is replayed; may be NULL */
     struct psnap_profile **kept; /* gets the profile, which the caller frees; may be NULL */
 };
@@ -32,6 +33,7 @@ struct psnap_input_options {
      .skip = 0,                                                                                    \
      .count = UINT64_MAX,                                                                          \
      .is_again = false,                                                                            \
+     .is_lane = false,                                                                             \
      .is_profile = NULL,                                                                           \
      .kept = NULL}
 

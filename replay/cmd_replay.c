@@ -8,10 +8,12 @@
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
 #include "formats/formats.h"
+#include "replay/cmd_export.h"
 #include "replay/cmd_input.h"
 
 struct request {
-    const char *profile, *output, *format;
+    const char *profile, *output, *format, *machine;
+    struct psnap_export export;
     struct psnap_input_options options;
     bool force;
 };
@@ -27,29 +29,30 @@ static void report(const struct request *request, const char *format, uint64_t c
     fprintf(stderr, " of '%s' with seed %s", request->profile,
             psnap_group_digits(request->options.seed, digits));
     fprintf(stderr, " to '%s' as %s\n", request->output, format);
-    if (psnap_format_find(format)->loses[0])
-        fprintf(stderr, "psnap replay: %s does not keep: %s\n", format,
-                psnap_format_find(format)->loses);
+    psnap_export_report(&request->export);
 }
 
-static int replay(const struct request *request, const char *format)
+static int replay(struct request *request, const char *format)
 {
     struct psnap_error error;
-    struct psnap_source *source = psnap_input_open(request->profile, &request->options, &error);
+    struct psnap_export *export = &request->export;
+    struct psnap_source *source = NULL;
     struct psnap_output *output = NULL;
-    struct psnap_sink *sink = NULL;
     uint64_t count = 0;
     enum psnap_status status = PSNAP_ERROR_IO;
 
+    if (!psnap_export_init(export, "replay", format, request->machine, &error))
+        source = psnap_input_open(request->profile, &request->options, &error);
     if (source)
         output = psnap_output_open(request->output, request->force, &error);
     if (output)
-        sink = psnap_trace_writer_new(format, psnap_output_file(output), source->program, &error);
-    if (sink)
-        status = psnap_pump(source, sink, &count, &error);
-    if (sink && status == PSNAP_ERROR_IO && !error.file[0])
+        psnap_export_open(export, psnap_compression_of_path(request->output),
+                          psnap_output_file(output), source->program, &error);
+    if (export->sink)
+        status = psnap_pump(source, export->sink, &count, &error);
+    if (export->sink && status == PSNAP_ERROR_IO && !error.file[0])
         psnap_error_at(&error, request->output, 0, 0);
-    psnap_sink_free(sink);
+    psnap_export_close(export);
     psnap_source_free(source);
     if (status == PSNAP_OK)
         status = psnap_output_commit(output, &error);
@@ -68,6 +71,7 @@ int psnap_cmd_replay(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "FILE", "where to; else stdout"},
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the output; else FILE's suffix says, or pst"},
+        {PSNAP_OPTION_TEXT, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N",
          "of what is random; 0 unless said"},
         {PSNAP_OPTION_COUNT, 0, "skip", &request.options.skip, "N",
@@ -77,7 +81,7 @@ int psnap_cmd_replay(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap replay P.yaml [-f FORMAT] [-o FILE] [--seed N] [--skip N] [--count N]",
+        "psnap replay P.yaml [-f FORMAT] [-m MACHINE] [-o FILE] [--seed N] [--skip N] [--count N]",
         "Writes the synthetic address stream of a profile. The same profile and seed\n"
         "give the same stream. 'psnap formats' lists the formats.",
         options};

@@ -16,13 +16,15 @@
 
 #include "formats/base/cmd.h"
 #include "formats/formats.h"
+#include "replay/cmd_export.h"
 #include "replay/cmd_input.h"
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, PIPE_BYTES = 1 << 20 };
 #define PLACE "{}"
 
 struct request {
-    const char *input, *format;
+    const char *input, *format, *machine;
+    struct psnap_export export;
     struct psnap_input_options options;
     char **consumer; /* its command line, NULL behind the last word */
 };
@@ -184,25 +186,25 @@ static bool is_closed(int fd)
 }
 
 /* Writes the stream; *has_left: the consumer did not want all of it. */
-static enum psnap_status pour(const struct request *request, struct psnap_source *source, int fd,
+static enum psnap_status pour(struct request *request, struct psnap_source *source, int fd,
                               uint64_t *count, bool *has_left, struct psnap_error *error)
 {
     FILE *file = fdopen(fd, "w");
-    struct psnap_sink *sink = NULL;
-    enum psnap_status status = PSNAP_ERROR_IO;
+    struct psnap_export *export = &request->export;
+    enum psnap_status status;
 
     if (!file) {
         close(fd);
         return psnap_error_system(error, errno, "cannot write to the consumer");
     }
     fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* it works with less */
-    sink = psnap_trace_writer_new(request->format, file, source->program, error);
-    if (sink)
-        status = psnap_pump(source, sink, count, error);
+    status = psnap_export_open(export, NULL, file, source->program, error);
+    if (!status)
+        status = psnap_pump(source, export->sink, count, error);
     if (!status && fflush(file))
         status = psnap_error_system(error, errno, "cannot write to the consumer");
     *has_left = status && is_closed(fd);
-    psnap_sink_free(sink);
+    psnap_export_close(export);
     fclose(file);
     return *has_left ? PSNAP_OK : status;
 }
@@ -219,26 +221,29 @@ static int wait_for(pid_t child)
 /* Says on stderr what the consumer got, and how it ended. */
 static void report(const struct request *request, uint64_t count, bool has_left, int exit_status)
 {
-    const struct psnap_format *format = psnap_format_find(request->format);
     char digits[32];
 
     fprintf(stderr, "psnap run: %s accesses of '%s' as %s to '%s', which %sended with %d\n",
             psnap_group_digits(count, digits), request->input, request->format,
             request->consumer[0], has_left ? "did not read on, and " : "", exit_status);
-    if (format->loses[0])
-        fprintf(stderr, "psnap run: %s does not keep: %s\n", request->format, format->loses);
+    psnap_export_report(&request->export);
 }
 
-static int run(const struct request *request)
+static int run(struct request *request)
 {
     struct feed feed = {.pipe = -1};
     struct psnap_error error;
-    struct psnap_source *source = psnap_input_open(request->input, &request->options, &error);
-    enum psnap_status status = source ? prepare(&feed, request, &error) : error.code;
+    struct psnap_source *source = NULL;
+    enum psnap_status status =
+        psnap_export_init(&request->export, "run", request->format, request->machine, &error);
     int reason = 0, exit_status = 0, fd = -1;
     uint64_t count = 0;
     bool has_left = true;
 
+    if (!status) {
+        source = psnap_input_open(request->input, &request->options, &error);
+        status = source ? prepare(&feed, request, &error) : error.code;
+    }
     if (!status)
         status = start(&feed, &reason, &error);
     if (!status && reason) {
@@ -278,6 +283,7 @@ int psnap_cmd_run(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the stream; 'psnap formats' lists them"},
+        {PSNAP_OPTION_TEXT, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
         {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
          "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "of a profile's replay (0)"},
@@ -287,7 +293,7 @@ int psnap_cmd_run(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap run INPUT -f FORMAT [--seed N] [--skip N] [--count N] -- CONSUMER ARGS",
+        "psnap run INPUT -f FORMAT [-m MACHINE] [--seed N] [--skip N] [--count N] -- CONSUMER ARGS",
         "Starts another program and feeds it the accesses of INPUT (a trace, a profile,\n"
         "or - for standard input): on its standard input, or through a FIFO where an\n"
         "argument has {}. Ends with its exit status; 127 and 126 where it is not there\n"

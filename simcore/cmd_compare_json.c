@@ -32,6 +32,8 @@ static void json_row(struct psnap_json *json, const struct compare *compare,
     for (uint32_t i = 0; i < machine->level_count; i++) {
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", i + UINT64_C(1));
+        if (machine->levels[i].name[0])
+            psnap_json_text(json, "name", machine->levels[i].name);
         json_level(json, &row->levels[i]);
     }
     psnap_json_end_array(json);

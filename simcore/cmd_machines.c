@@ -120,6 +120,8 @@ void machines_describe(const struct psnap_machine *machine)
     printf("%s\n", machine->name);
     if (machine->description[0])
         printf("  %s\n", machine->description);
+    if (machine->source[0])
+        printf("  source: %s\n", machine->source);
     if (machine->clock_hz > 0)
         printf("  clock %g GHz\n", machine->clock_hz / 1e9);
     if (machine->coherent)
@@ -130,9 +132,10 @@ void machines_describe(const struct psnap_machine *machine)
         const struct psnap_cache_level *level = &machine->levels[i];
         char digits[32];
 
-        printf("  level %" PRIu32 ": %s bytes, lines of %" PRIu64 " bytes, %" PRIu64
+        printf("  level %" PRIu32 "%s%s: %s bytes, lines of %" PRIu64 " bytes, %" PRIu64
                " way%s, %" PRIu64 " set%s",
-               i + 1, psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
+               i + 1, level->name[0] ? ", " : "", level->name,
+               psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
                level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
         print_policy(level);
         print_times(level->latency_cycles, level->throughput_cycles);
@@ -249,6 +252,8 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
     psnap_json_begin_object(json, key);
     psnap_json_text(json, "name", machine->name);
     psnap_json_text(json, "description", machine->description);
+    if (machine->source[0])
+        psnap_json_text(json, "source", machine->source);
     json_known(json, "clock_hz", machine->clock_hz);
     if (machine->cores)
         psnap_json_u64(json, "cores", machine->cores);
@@ -260,6 +265,8 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
 
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", i + UINT64_C(1));
+        if (level->name[0])
+            psnap_json_text(json, "name", level->name);
         psnap_json_u64(json, "size_bytes", level->size_bytes);
         psnap_json_u64(json, "line_bytes", level->line_bytes);
         psnap_json_u64(json, "ways", level->ways);
@@ -326,15 +333,18 @@ static void print_json(const struct psnap_machine *one)
 
 int psnap_cmd_machines(int argc, char **argv)
 {
-    bool json = false;
+    bool json = false, yaml = false, schema = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
+        {PSNAP_OPTION_FLAG, 0, "yaml", &yaml, NULL, "print the MACHINE as a machine file"},
+        {PSNAP_OPTION_FLAG, 0, "schema", &schema, NULL, "print the JSON schema of machine files"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {
-        "psnap machines [MACHINE] [--json]",
+        "psnap machines [MACHINE] [--json|--yaml] | --schema",
         "Lists the machines that are built in. With a MACHINE (a name of the list, a\n"
-        "machine file, or a form like 32K:64:8,1M:64:16) it describes that one.",
+        "machine file, or a form like 32K:64:8,1M:64:16) it describes that one; with\n"
+        "--yaml as a file to change and use.",
         options};
     struct psnap_machine machine;
     struct psnap_error error;
@@ -345,9 +355,19 @@ int psnap_cmd_machines(int argc, char **argv)
         return status;
     if (operands > 1)
         return psnap_cmd_usage("machines", "one machine at most, not %d", operands);
+    if (json + yaml + schema > 1 || (schema && operands))
+        return psnap_cmd_usage("machines", "one of --json, --yaml and, alone, --schema");
+    if (yaml && !operands)
+        return psnap_cmd_usage("machines", "--yaml is of one machine");
     if (operands == 1 && psnap_machine_find(argv[1], &machine, &error) != PSNAP_OK)
         return psnap_cmd_fail("machines", &error);
-    if (json)
+    if (yaml && psnap_machine_write(&machine, stdout, &error) != PSNAP_OK)
+        return psnap_cmd_fail("machines", &error);
+    if (yaml)
+        return psnap_cmd_close_stdout("machines", PSNAP_EXIT_DONE);
+    if (schema)
+        fputs((const char *)machines_schema, stdout);
+    else if (json)
         print_json(operands ? &machine : NULL);
     else if (operands)
         machines_describe(&machine);

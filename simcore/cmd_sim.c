@@ -76,7 +76,7 @@ static enum psnap_status run(void *context, struct psnap_source *source, struct 
 
 static int simulate(const char *path, const struct psnap_input_options *input, const char *by,
                     const struct psnap_text_list *machines, uint64_t cores, bool classify,
-                    bool apart, bool json)
+                    bool apart, enum psnap_report_form form)
 {
     struct sim_report report = {.path = path,
                                 .machine_count = machines->count,
@@ -95,8 +95,10 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
         side_warn_of_sizes(owned, machines->count);
     if (owned && !psnap_turns_pass(path, input, report.wanted[PSNAP_SCOPE_THREAD] && !cores, run,
                                    &report, &report.in_turn, &error)) {
-        if (json)
+        if (form == PSNAP_REPORT_JSON)
             sim_report_json(&report);
+        else if (form == PSNAP_REPORT_CSV)
+            sim_report_csv(&report);
         else
             sim_report_print(&report);
         status = psnap_cmd_close_stdout("sim", PSNAP_EXIT_DONE);
@@ -109,7 +111,7 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
 }
 
 static int run_sweep(struct sweep_settings *sweep, const char *path, const char *by,
-                     bool has_machine, bool json)
+                     bool has_machine, enum psnap_report_form form)
 {
     struct psnap_error error;
 
@@ -120,7 +122,7 @@ static int run_sweep(struct sweep_settings *sweep, const char *path, const char 
     if (!psnap_scope_parse_list(by, sweep->wanted, &error))
         return psnap_cmd_fail("sim", &error);
     sweep->path = path;
-    sweep->json = json;
+    sweep->form = form;
     return sweep_run(sweep);
 }
 
@@ -132,7 +134,7 @@ int psnap_cmd_sim(int argc, char **argv)
     const char *by = NULL;
     uint64_t cores = 0;
     const char *threads = NULL;
-    bool classify = false, apart = false, json = false;
+    bool classify = false, apart = false, json = false, csv = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
@@ -149,6 +151,8 @@ int psnap_cmd_sim(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "apart", &apart, NULL,
          "of several machines: a table each, with write-backs, prefetches and TLBs"},
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
+        {PSNAP_OPTION_FLAG, 0, "csv", &csv, NULL,
+         "print CSV, a row for each machine, scope and level; of a sweep for each cache"},
         {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &input.seed, "N", "of a profile's replay (0)"},
         {PSNAP_OPTION_COUNT, 0, "skip", &input.skip, "N", "leave out the first N accesses"},
@@ -156,26 +160,32 @@ int psnap_cmd_sim(int argc, char **argv)
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {
-        "psnap sim INPUT -m MACHINE [-m ...] [--by total,loop,block,region,thread] [--json]",
+        "psnap sim INPUT -m MACHINE [-m ...] [--by total,loop,block,region,thread] [--json|--csv]",
         "Runs the accesses of INPUT (a trace, a profile, or - for standard input)\n"
         "through the caches of each MACHINE, all cold at the start, in one pass.\n"
         "'psnap machines' lists the bundled machines. Hit rates are of the accesses\n"
         "that reached a level; cumulative ones of all accesses. Several machines have a\n"
         "table in common, of cumulative hit rates. With --sweep the hit rates of a whole\n"
-        "space of single caches, in one pass.",
+        "space of single caches, in one pass. 'psnap reuse' has miss-ratio curves, of fully\n"
+        "associative caches of all sizes.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+    const enum psnap_report_form form = json  ? PSNAP_REPORT_JSON
+                                        : csv ? PSNAP_REPORT_CSV
+                                              : PSNAP_REPORT_TABLE;
 
-    if (operands == 1 && threads &&
-        (!psnap_text_u64(threads, &cores) || cores < 1 || cores > SIM_CORES_MAX))
+    if (operands >= 0 && json && csv)
+        status = psnap_cmd_usage("sim", "--json and --csv: one of them");
+    else if (operands == 1 && threads &&
+             (!psnap_text_u64(threads, &cores) || cores < 1 || cores > SIM_CORES_MAX))
         status = psnap_cmd_usage("sim", "--cores takes a number from 1 to %d, not '%.100s'",
                                  SIM_CORES_MAX, threads);
     else if (operands == 1 && sweep.sets)
-        status = run_sweep(&sweep, argv[1], by ? by : "total", machines.count > 0, json);
+        status = run_sweep(&sweep, argv[1], by ? by : "total", machines.count > 0, form);
     else if (operands == 1 && machines.count)
         status = simulate(argv[1], &input, by ? by : "total,loop", &machines, cores, classify,
-                          apart, json);
+                          apart, form);
     else if (operands == 1)
         status = psnap_cmd_usage("sim", "no machine: give at least one -m MACHINE");
     else if (operands >= 0)

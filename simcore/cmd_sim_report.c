@@ -27,11 +27,7 @@ enum extra_when {
     WHEN_COHERENT
 };
 
-static const struct extra {
-    const char *heading, *key;
-    size_t offset; /* in struct psnap_tally, of an array by level */
-    enum extra_when when;
-} extras[] = {
+const struct sim_extra sim_extras[SIM_EXTRAS] = {
     {"through", "write_throughs", offsetof(struct psnap_tally, write_throughs), WHEN_WRITE_THROUGH},
     {"victims", "victim_hits", offsetof(struct psnap_tally, victim_hits), WHEN_VICTIMS},
     {"taken", "invalidations", offsetof(struct psnap_tally, invalidations), WHEN_TAKEN},
@@ -42,12 +38,10 @@ static const struct extra {
     {"coherence", "coherence_misses", offsetof(struct psnap_tally, coherence), WHEN_COHERENT},
 };
 
-enum { EXTRAS = sizeof extras / sizeof extras[0] };
-
-static bool has_extra(const struct sim_report *report, const struct psnap_machine *machine,
-                      uint32_t l, const struct extra *extra)
+bool sim_has_extra(const struct sim_report *report, const struct psnap_machine *machine, uint32_t l,
+                   const struct sim_extra *extra)
 {
-    switch (extra->when) {
+    switch ((enum extra_when)extra->when) {
     case WHEN_WRITE_THROUGH:
         return machine->levels[l].write_through;
     case WHEN_CLASSIFIED:
@@ -65,7 +59,7 @@ static bool has_extra(const struct sim_report *report, const struct psnap_machin
     return machine->coherent && report->cores > 1;
 }
 
-static uint64_t extra_of(const struct psnap_tally *tally, const struct extra *extra, size_t l)
+uint64_t sim_extra_of(const struct psnap_tally *tally, const struct sim_extra *extra, size_t l)
 {
     uint64_t count;
 
@@ -73,7 +67,7 @@ static uint64_t extra_of(const struct psnap_tally *tally, const struct extra *ex
     return count;
 }
 
-static bool foresees(const struct psnap_cache_level *level)
+bool sim_foresees(const struct psnap_cache_level *level)
 {
     return level->prefetch.entries || level->prefetch.next_lines;
 }
@@ -102,15 +96,16 @@ static void table_row(struct psnap_table *table, const struct sim_report *report
         percent_cell(table, psnap_tally_hit_rate(tally, i));
         percent_cell(table, psnap_tally_cumulative(tally, i));
         psnap_table_cell(table, "%s", psnap_group_digits(tally->write_backs[i], digits));
-        if (foresees(&report->machines[machine].levels[i])) {
+        if (sim_foresees(&report->machines[machine].levels[i])) {
             psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches[i], digits));
             psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches_useful[i], digits));
             psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches_useless[i], digits));
         }
-        for (int k = 0; k < EXTRAS; k++)
-            if (has_extra(report, &report->machines[machine], (uint32_t)i, &extras[k]))
-                psnap_table_cell(table, "%s",
-                                 psnap_group_digits(extra_of(tally, &extras[k], i), digits));
+        for (int k = 0; k < SIM_EXTRAS; k++)
+            if (sim_has_extra(report, &report->machines[machine], (uint32_t)i, &sim_extras[k]))
+                psnap_table_cell(
+                    table, "%s",
+                    psnap_group_digits(sim_extra_of(tally, &sim_extras[k], i), digits));
     }
     for (size_t i = 0; i < report->machines[machine].tlb_level_count; i++) {
         percent_cell(table, psnap_tally_tlb_hit_rate(tally, i));
@@ -120,12 +115,12 @@ static void table_row(struct psnap_table *table, const struct sim_report *report
 
 enum { FIXED = 5, PER_LEVEL = 3, PER_PREFETCHER = 3, PER_TLB_LEVEL = 2 };
 enum {
-    COLUMNS_MAX = FIXED + PSNAP_LEVELS_MAX * (PER_LEVEL + PER_PREFETCHER + EXTRAS) +
+    COLUMNS_MAX = FIXED + PSNAP_LEVELS_MAX * (PER_LEVEL + PER_PREFETCHER + SIM_EXTRAS) +
                   PSNAP_TLB_LEVELS_MAX * PER_TLB_LEVEL
 };
 
 struct columns {
-    char headings[COLUMNS_MAX][32];
+    char headings[COLUMNS_MAX][64];
     size_t count;
 };
 
@@ -147,17 +142,17 @@ static struct psnap_table *machine_table(const struct sim_report *report,
     const char *headings[COLUMNS_MAX];
     struct columns columns = {.count = 0};
     struct psnap_table *table;
-    char level[16];
+    char level[LEVEL_NAME_ROOM];
 
     add_columns(&columns, "", fixed, FIXED);
     for (uint32_t i = 0; i < machine->level_count; i++) {
-        snprintf(level, sizeof level, "L%" PRIu32, i + 1);
+        scope_level_name(machine, i, level);
         add_columns(&columns, level, per_level, PER_LEVEL);
-        if (foresees(&machine->levels[i]))
+        if (sim_foresees(&machine->levels[i]))
             add_columns(&columns, level, per_prefetcher, PER_PREFETCHER);
-        for (int k = 0; k < EXTRAS; k++)
-            if (has_extra(report, machine, i, &extras[k]))
-                add_columns(&columns, level, &extras[k].heading, 1);
+        for (int k = 0; k < SIM_EXTRAS; k++)
+            if (sim_has_extra(report, machine, i, &sim_extras[k]))
+                add_columns(&columns, level, &sim_extras[k].heading, 1);
     }
     for (uint32_t i = 0; i < machine->tlb_level_count; i++)
         add_columns(&columns, scope_tlb_name(i), per_level, PER_TLB_LEVEL);
@@ -195,7 +190,7 @@ static struct psnap_table *side_by_side(const struct sim_report *report)
     size_t columns = FIXED;
     struct psnap_table *table;
     const char **headings;
-    char(*names)[64];
+    char(*names)[96], level_name[LEVEL_NAME_ROOM];
 
     for (size_t i = 0; i < report->machine_count; i++)
         columns += report->machines[i].level_count;
@@ -205,8 +200,8 @@ static struct psnap_table *side_by_side(const struct sim_report *report)
         headings[i] = fixed[i];
     for (size_t i = 0, at = FIXED; headings && names && i < report->machine_count; i++)
         for (uint32_t level = 0; level < report->machines[i].level_count; level++, at++) {
-            snprintf(names[at], sizeof names[at], "%.48s L%" PRIu32 " %%", report->machines[i].name,
-                     level + 1);
+            snprintf(names[at], sizeof names[at], "%.48s %s %%", report->machines[i].name,
+                     scope_level_name(&report->machines[i], level, level_name));
             headings[at] = names[at];
         }
     table = headings && names ? psnap_table_new(columns, headings) : NULL;
@@ -308,19 +303,21 @@ static void json_row(struct psnap_json *json, const struct sim_report *report, s
     for (size_t i = 0; i < report->machines[machine].level_count; i++) {
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", i + 1);
+        if (report->machines[machine].levels[i].name[0])
+            psnap_json_text(json, "name", report->machines[machine].levels[i].name);
         psnap_json_u64(json, "accesses", psnap_tally_reached(tally, i));
         psnap_json_u64(json, "hits", tally->hits[i]);
         psnap_json_real(json, "hit_rate", psnap_tally_hit_rate(tally, i));
         psnap_json_real(json, "cumulative_hit_rate", psnap_tally_cumulative(tally, i));
         psnap_json_u64(json, "write_backs", tally->write_backs[i]);
-        if (foresees(&report->machines[machine].levels[i])) {
+        if (sim_foresees(&report->machines[machine].levels[i])) {
             psnap_json_u64(json, "prefetches", tally->prefetches[i]);
             psnap_json_u64(json, "prefetches_useful", tally->prefetches_useful[i]);
             psnap_json_u64(json, "prefetches_useless", tally->prefetches_useless[i]);
         }
-        for (int k = 0; k < EXTRAS; k++)
-            if (has_extra(report, &report->machines[machine], (uint32_t)i, &extras[k]))
-                psnap_json_u64(json, extras[k].key, extra_of(tally, &extras[k], i));
+        for (int k = 0; k < SIM_EXTRAS; k++)
+            if (sim_has_extra(report, &report->machines[machine], (uint32_t)i, &sim_extras[k]))
+                psnap_json_u64(json, sim_extras[k].key, sim_extra_of(tally, &sim_extras[k], i));
         psnap_json_end_object(json);
     }
     psnap_json_end_array(json);

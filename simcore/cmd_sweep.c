@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_csv.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
 #include "predict/reuse/cmd_reuse_rows.h"
@@ -191,6 +192,35 @@ static void print_json(const struct sweep *sweep)
     putchar('\n');
 }
 
+/* A record for each cache and row of it: sorted by size_bytes, those of a line and row are a curve.
+ */
+static void print_csv(const struct sweep *sweep)
+{
+    struct psnap_csv csv;
+
+    puts("line_bytes,sets,ways,size_bytes,scope,id,name,accesses,hit_rate,miss_ratio");
+    psnap_csv_init(&csv, stdout);
+    for (size_t p = 0; p < sweep->count; p++)
+        for (size_t i = 0; i < sweep->points[p].rows.count; i++)
+            for (uint64_t ways = 1; ways <= sweep->settings->ways; ways++) {
+                const struct point *point = &sweep->points[p];
+                const struct reuse_row *row = &point->rows.rows[i];
+                const double hit_rate = psnap_distances_hit_rate(row->distances, ways);
+
+                psnap_csv_u64(&csv, point->line_bytes);
+                psnap_csv_u64(&csv, point->sets);
+                psnap_csv_u64(&csv, ways);
+                psnap_csv_u64(&csv, point->line_bytes * point->sets * ways);
+                psnap_csv_text(&csv, psnap_scope_name(row->scope));
+                psnap_csv_text(&csv, row->id);
+                psnap_csv_text(&csv, row->name);
+                psnap_csv_u64(&csv, psnap_distances_accesses(row->distances));
+                psnap_csv_real(&csv, hit_rate);
+                psnap_csv_real(&csv, 1 - hit_rate);
+                psnap_csv_end(&csv);
+            }
+}
+
 /* ----------------------------------------------------------- the command line */
 
 /* "64,1K" into numbers; false: something in it is none, or there are too many. */
@@ -258,8 +288,10 @@ int sweep_run(const struct sweep_settings *settings)
                          pass, sweep, &sweep->in_turn, &error)) {
         status = psnap_cmd_fail("sim", &error);
     } else if (!status) {
-        if (settings->json)
+        if (settings->form == PSNAP_REPORT_JSON)
             print_json(sweep);
+        else if (settings->form == PSNAP_REPORT_CSV)
+            print_csv(sweep);
         else
             print_table(sweep);
         status = psnap_cmd_close_stdout("sim", PSNAP_EXIT_DONE);

@@ -6,6 +6,7 @@
 #ifndef PSNAP_SIMCORE_CMD_SWEEP_H
 #define PSNAP_SIMCORE_CMD_SWEEP_H
 
+#include "formats/base/cmd.h"
 #include "formats/base/scope.h"
 #include "replay/cmd_input.h"
 
@@ -17,7 +18,7 @@ struct sweep_settings {
     const char *sets, *lines; /* "64,128,1K" */
     uint64_t ways;            /* 1 to these */
     bool wanted[PSNAP_SCOPE_COUNT];
-    bool json;
+    enum psnap_report_form form;
 };
 
 /* The exit status of the command. */

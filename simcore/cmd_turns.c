@@ -32,7 +32,7 @@ static struct psnap_source *passing_open(const struct passing *passing, struct p
     if (passing->path)
         return psnap_input_open(passing->path, &passing->options, error);
     source = psnap_replay_new(passing->profile, passing->seed, error);
-    if (!source || passing->options.is_again)
+    if (!source || passing->options.is_lane)
         return source;
     psnap_profile_totals(passing->profile, &totals);
     return psnap_progress_source_new(source, totals.accesses, -1);
@@ -128,9 +128,9 @@ struct turns {
     struct psnap_source *inner;
 };
 
-/* Reads a source to its end and marks its threads. */
+/* Reads a source to its end, marks its threads and counts. */
 static enum psnap_status find_threads(struct psnap_source *source, bool *is_there,
-                                      struct psnap_error *error)
+                                      uint64_t *accesses, struct psnap_error *error)
 {
     struct psnap_access *block = malloc(PSNAP_BLOCK_ACCESSES * sizeof *block);
     struct psnap_run run = {0};
@@ -144,6 +144,8 @@ static enum psnap_status find_threads(struct psnap_source *source, bool *is_ther
             is_there[block[i].thread] = true;
         for (size_t k = 0; n >= 0 && run.count && k < run.width; k++)
             is_there[run.first[k].thread] = true;
+        if (n >= 0)
+            *accesses += (uint64_t)n + run.count * run.width;
     } while (n > 0 || (n == 0 && run.count));
     free(block);
     return n < 0 ? (enum psnap_status)n : PSNAP_OK;
@@ -172,7 +174,7 @@ static struct psnap_source *open_lanes(const struct passing *passing, const bool
     struct passing again = *passing; /* threads have been looked for */
     size_t n = 0;
 
-    again.options.is_again = true;
+    again.options.is_again = again.options.is_lane = true;
     for (unsigned thread = 0; thread < PSNAP_THREADS_MAX && n < PSNAP_TURNS_MAX; thread++) {
         struct psnap_source *file;
         if (!is_there[thread])
@@ -202,6 +204,7 @@ static struct psnap_source *open_turns(const struct passing *passing, uint32_t *
     static const struct psnap_source_ops ops = {turns_next, turns_free, NULL};
     struct turns *turns = calloc(1, sizeof *turns);
     bool *is_there = calloc(PSNAP_THREADS_MAX, sizeof *is_there);
+    uint64_t accesses = 0;
     enum psnap_status status;
 
     *threads = 0;
@@ -210,7 +213,7 @@ static struct psnap_source *open_turns(const struct passing *passing, uint32_t *
         goto out;
     }
     turns->tables = passing_open(passing, error);
-    status = turns->tables ? find_threads(turns->tables, is_there, error) : error->code;
+    status = turns->tables ? find_threads(turns->tables, is_there, &accesses, error) : error->code;
     for (unsigned thread = 0; thread < PSNAP_THREADS_MAX && !status; thread++)
         *threads += is_there[thread];
     if (status || *threads > PSNAP_TURNS_MAX)
@@ -220,7 +223,7 @@ static struct psnap_source *open_turns(const struct passing *passing, uint32_t *
         goto out;
     turns->base = (struct psnap_source){&ops, turns->tables->program};
     free(is_there);
-    return &turns->base;
+    return psnap_progress_source_new(&turns->base, accesses, -1);
 out:
     free(is_there);
     if (turns)

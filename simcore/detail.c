@@ -35,6 +35,7 @@ struct detail {
     size_t at;                         /* and its place in the block */
     uint64_t moved_dirty; /* bytes of it that an exclusive level gave up in a dirty line */
     struct detail_level levels[PSNAP_LEVELS_MAX];
+    struct detail_memory memory; /* request NULL: nobody is told */
     struct detail_outcome outcome;
 };
 
@@ -79,6 +80,31 @@ static bool next_line(const struct sought *sought, uint64_t line_bytes, uint64_t
             return true;
     }
     return false;
+}
+
+/* ----------------------------------------------------------------------- memory */
+
+static void write_memory(struct detail *d, uint64_t address, uint64_t bytes)
+{
+    if (d->memory.request && bytes)
+        d->memory.request(d->memory.context, d->at, address, bytes, true);
+}
+
+/* What is missing in the last level, too: whole lines, unless it is a store that brings in none. */
+static void ask_memory(struct detail *d, const struct sought *missing, enum purpose purpose)
+{
+    const uint64_t line_bytes = d->levels[d->level_count - 1].shape.line_bytes;
+    uint64_t offset = 0, bytes, address;
+
+    if (!d->memory.request)
+        return;
+    while (next_line(missing, line_bytes, &offset, &bytes, &address)) {
+        if (purpose == STORE)
+            write_memory(d, address, offset - (address - missing->address));
+        else
+            d->memory.request(d->memory.context, d->at, address & ~(line_bytes - 1), line_bytes,
+                              false);
+    }
 }
 
 /* -------------------------------------------------------------------- evictions */
@@ -183,6 +209,8 @@ static void write_down(struct detail *d, uint32_t l, uint64_t address, uint64_t 
             note(d, DETAIL_WRITE_THROUGHS, l);
         write_down(d, l + 1, at, n);
     }
+    if (l == d->level_count)
+        write_memory(d, address, bytes);
 }
 
 /* --------------------------------------------------------------- misses' kinds */
@@ -320,8 +348,10 @@ static void serve(struct detail *d, uint32_t l, struct sought sought, enum purpo
     enum detail_count why = DETAIL_COUNTS, first = DETAIL_COUNTS;
     bool allocates, after;
 
-    if (l == d->level_count)
+    if (l == d->level_count) {
+        ask_memory(d, &sought, purpose);
         return;
+    }
     shape = &d->levels[l].shape;
     allocates = purpose == AHEAD || (shape->inclusion != PSNAP_EXCLUSIVE &&
                                      !(purpose == STORE && shape->no_write_allocate));
@@ -401,6 +431,11 @@ static void take_from_others(struct detail *d, const struct sought *sought, bool
             }
         }
     }
+}
+
+void detail_watch_memory(struct detail *d, const struct detail_memory *memory)
+{
+    d->memory = *memory;
 }
 
 bool detail_run(struct detail *d, const struct psnap_access *block, size_t n)

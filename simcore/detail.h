@@ -36,10 +36,20 @@ struct detail_outcome {
 
 struct detail;
 
+/* Who is told of what the last level asks of memory, in order. `bytes` of a read are those of a
+ * line, at its begin; of a write those that are written. */
+struct detail_memory {
+    void (*request)(void *context, size_t access, uint64_t address, uint64_t bytes, bool is_write);
+    void *context;
+};
+
 /* All levels cold; `cores` as in hierarchy_new(). `classify`: misses are told apart, which takes
  * memory for each line of the stream. NULL: out of memory. */
 struct detail *detail_new(const struct psnap_machine *machine, uint32_t cores, bool classify);
 void detail_free(struct detail *detail);
+
+/* From now on. `memory` is copied. */
+void detail_watch_memory(struct detail *detail, const struct detail_memory *memory);
 
 /* Runs n <= HIERARCHY_BLOCK valid accesses. False: out of memory. */
 bool detail_run(struct detail *detail, const struct psnap_access *block, size_t n);

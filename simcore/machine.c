@@ -210,6 +210,23 @@ static enum psnap_status check_inclusion(const struct psnap_machine *machine, ui
     return PSNAP_OK;
 }
 
+/* A name that reports can have in a heading, and no other level has. */
+static enum psnap_status check_name(const struct psnap_machine *machine, uint32_t i,
+                                    struct machine_fault *fault, struct psnap_error *error)
+{
+    const char *name = machine->levels[i].name;
+
+    fault->field = MACHINE_LEVEL_NAME;
+    if (!memchr(name, '\0', PSNAP_LEVEL_NAME_MAX + 1))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "a name has at most %d bytes",
+                               PSNAP_LEVEL_NAME_MAX);
+    for (uint32_t k = 0; k < i && *name; k++)
+        if (!strcmp(machine->levels[k].name, name))
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "name '%s' is that of level %" PRIu32 ", too", name, k + 1);
+    return PSNAP_OK;
+}
+
 static enum psnap_status check_tlb_level(struct psnap_tlb_level *level, struct machine_fault *fault,
                                          struct psnap_error *error)
 {
@@ -284,7 +301,8 @@ enum psnap_status machine_check_levels(struct psnap_machine *machine, struct mac
     }
     for (uint32_t i = 0; i < machine->level_count; i++) {
         fault->level = i;
-        if (check_inclusion(machine, i, fault, error) != PSNAP_OK)
+        if (check_inclusion(machine, i, fault, error) != PSNAP_OK ||
+            check_name(machine, i, fault, error) != PSNAP_OK)
             return PSNAP_ERROR_VALUE;
     }
     *fault = (struct machine_fault){.field = MACHINE_TLB_LEVELS};

@@ -7,6 +7,10 @@
 
 #define MACHINE_BUNDLED_MAX 32
 
+/* Those of the built-in machines that are of today, with their sources; behind the others. */
+enum { MACHINE_CURRENT_COUNT = 6 };
+extern const struct psnap_machine machine_current[MACHINE_CURRENT_COUNT];
+
 /* Which part of a machine a check found fault with, so that readers can point at it. */
 enum machine_field {
     MACHINE_SIZE_BYTES,
@@ -19,6 +23,7 @@ enum machine_field {
     MACHINE_VICTIM_LINES,
     MACHINE_SEED,
     MACHINE_PREFETCH,
+    MACHINE_LEVEL_NAME,
     MACHINE_LEVELS, /* their number */
     MACHINE_TLB_ENTRIES,
     MACHINE_TLB_PAGE_BYTES,

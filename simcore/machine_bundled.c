@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The machines that are built in: the ten structures of PSnAP's evaluation
- * (Olschanowsky et al.), the three machines of PPT-Multicore (Barai et al.), and
- * four that have what those lack, on one and the same three levels.
+ * (Olschanowsky et al.), the three machines of PPT-Multicore (Barai et al.),
+ * four that have what those lack, on one and the same three levels, and those of machine_current.c.
  *
  * Structure 5 prints a level 3 of 1024 KB with lines of 64 bytes and 48 ways,
  * which is 341.33 sets: it is taken as 341 whole sets, 1,047,552 bytes. The EPYC's
@@ -181,9 +181,13 @@ static const struct psnap_machine bundled[] = {
 };
 
 enum { BUNDLED_COUNT = sizeof bundled / sizeof bundled[0] };
-_Static_assert(BUNDLED_COUNT <= MACHINE_BUNDLED_MAX, "callers keep lists of this size");
+_Static_assert(BUNDLED_COUNT + MACHINE_CURRENT_COUNT <= MACHINE_BUNDLED_MAX,
+               "callers keep lists of this size");
 
 const struct psnap_machine *psnap_machine_bundled(size_t index)
 {
-    return index < BUNDLED_COUNT ? &bundled[index] : NULL;
+    if (index < BUNDLED_COUNT)
+        return &bundled[index];
+    return index - BUNDLED_COUNT < MACHINE_CURRENT_COUNT ? &machine_current[index - BUNDLED_COUNT]
+                                                         : NULL;
 }

@@ -225,7 +225,8 @@ static enum psnap_status read_effective(const struct reader *reader,
 static enum psnap_status read_level(const struct reader *reader, const struct psnap_yaml_node *node,
                                     struct psnap_cache_level *level)
 {
-    static const char *const keys[] = {"size_bytes",
+    static const char *const keys[] = {"name",
+                                       "size_bytes",
                                        "line_bytes",
                                        "ways",
                                        "replacement",
@@ -245,6 +246,8 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
     enum psnap_status status =
         psnap_yaml_expect_keys(reader->doc, node, "a level", keys, reader->error);
 
+    if (status == PSNAP_OK)
+        status = read_name(reader, node, "name", level->name, sizeof level->name);
     if (status == PSNAP_OK)
         status =
             read_needed_size(reader, node, "size_bytes", PSNAP_LEVEL_BYTES_MAX, &level->size_bytes);
@@ -416,6 +419,7 @@ static const struct psnap_yaml_node *faulty_node(const struct psnap_yaml_node *m
         [MACHINE_VICTIM_LINES] = "victim_lines",
         [MACHINE_SEED] = "seed",
         [MACHINE_PREFETCH] = "prefetch",
+        [MACHINE_LEVEL_NAME] = "name",
         [MACHINE_TLB_ENTRIES] = "entries",
         [MACHINE_TLB_PAGE_BYTES] = "page_bytes",
         [MACHINE_TLB_WAYS] = "ways",
@@ -477,10 +481,11 @@ static enum psnap_status read_machine(const struct reader *reader,
                                       const struct psnap_yaml_node *map,
                                       struct psnap_machine *machine)
 {
-    static const char *const keys[] = {
-        "name",   "description",       "clock_hz",   "cores",    "levels",          "tlb",
-        "memory", "mispredict_cycles", "operations", "parallel", "function_cycles", "coherence",
-        NULL};
+    static const char *const keys[] = {"name",       "description", "source",
+                                       "clock_hz",   "cores",       "levels",
+                                       "tlb",        "memory",      "mispredict_cycles",
+                                       "operations", "parallel",    "function_cycles",
+                                       "coherence",  NULL};
     enum psnap_status status = psnap_yaml_known_keys(reader->doc, map, keys, reader->error);
 
     if (status == PSNAP_OK)
@@ -490,6 +495,8 @@ static enum psnap_status read_machine(const struct reader *reader,
     if (status == PSNAP_OK)
         status = read_name(reader, map, "description", machine->description,
                            sizeof machine->description);
+    if (status == PSNAP_OK)
+        status = read_name(reader, map, "source", machine->source, sizeof machine->source);
     if (status == PSNAP_OK)
         status = read_real(reader, map, "clock_hz", 1e15, &machine->clock_hz);
     if (status == PSNAP_OK)

@@ -43,6 +43,8 @@ static void add_level(struct psnap_yaml_doc *doc, struct psnap_yaml_node *levels
 {
     struct psnap_yaml_node *map = psnap_yaml_add_map(doc, levels, NULL, PSNAP_YAML_BLOCK);
 
+    if (level->name[0])
+        psnap_yaml_add_text(doc, map, "name", level->name);
     add_size(doc, map, "size_bytes", level->size_bytes);
     psnap_yaml_add_u64(doc, map, "line_bytes", level->line_bytes);
     psnap_yaml_add_u64(doc, map, "ways", level->ways);
@@ -173,6 +175,8 @@ enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE 
         psnap_yaml_add_text(doc, map, "name", machine->name);
     if (machine->description[0])
         psnap_yaml_add_text(doc, map, "description", machine->description);
+    if (machine->source[0])
+        psnap_yaml_add_text(doc, map, "source", machine->source);
     if (machine->coherent)
         psnap_yaml_add_text(doc, map, "coherence", "invalidate");
     add_known(doc, map, "clock_hz", machine->clock_hz);

@@ -8,8 +8,18 @@
  * for every reference of the program, at which level its accesses were
  * satisfied. MACHINES.md states the model; cache.h and hierarchy.c implement it.
  *
+ * In use: a machine by psnap_machine_parse_inline, _read or _find; a program that has the
+ * instructions of the stream (psnap_program_add_anonymous is enough where they do not matter); then
+ * psnap_sim_new, psnap_sink_put of as many blocks as there are, psnap_sim_add_total or _add at any
+ * time, and psnap_sink_free. samples/embed/simulate.c is such a program.
+ *
+ * Sizes are bytes, times cycles of the core, bandwidths bytes per second; levels count from 0 where
+ * they are indices. Functions that can fail return 0 (PSNAP_OK) or a negative enum psnap_status, or
+ * NULL, and fill `error`, which may be NULL; nothing here prints or ends the program.
+ *
  * Nothing here is shared between objects: different simulators may be used by
- * different threads at once, one simulator by one thread at a time.
+ * different threads at once, one simulator by one thread at a time. Two of them may have the same
+ * program as long as nobody adds to it.
  */
 #ifndef PSNAP_SIMCORE_H
 #define PSNAP_SIMCORE_H
@@ -48,7 +58,6 @@ enum psnap_replacement {
     PSNAP_REPLACE_COUNT
 };
 
-/* A stride prefetcher: a reference prediction table. */
 /* Which set of a cache a line goes to. */
 enum psnap_set_index {
     PSNAP_INDEX_MODULO = 0, /* the line's number modulo the sets */
@@ -66,6 +75,7 @@ enum psnap_inclusion {
     PSNAP_INCLUSION_COUNT
 };
 
+/* A stride prefetcher (a reference prediction table), and one of next lines. */
 struct psnap_prefetch {
     uint32_t entries;    /* references it keeps in mind; 0: no stride prefetcher */
     uint32_t degree;     /* accesses fetched ahead at a time */
@@ -76,7 +86,11 @@ struct psnap_prefetch {
 #define PSNAP_VICTIM_LINES_MAX 1024
 #define PSNAP_NEXT_LINES_MAX 16
 
+#define PSNAP_LEVEL_NAME_MAX 31 /* bytes, without the NUL */
+
 struct psnap_cache_level {
+    char name[PSNAP_LEVEL_NAME_MAX +
+              1];                 /* "L1d", "LLC"; unique in the machine; "" when it has none */
     uint64_t size_bytes;          /* line_bytes * ways * sets, exactly */
     uint64_t line_bytes;          /* a power of two */
     uint64_t ways;                /* 1: direct mapped; size_bytes / line_bytes: fully associative */
@@ -157,6 +171,7 @@ struct psnap_parallel_cost {
 struct psnap_machine {
     char name[256];                      /* unique in a command; an inline form is its own name */
     char description[256];               /* one line, "" when there is none */
+    char source[1024];                   /* where its figures are from; as the description */
     double clock_hz;                     /* 0 when unknown */
     uint32_t cores;                      /* 0 when unknown */
     double memory_latency_cycles;        /* behind the last level; 0 when unknown */
@@ -197,7 +212,8 @@ PSNAP_API enum psnap_status psnap_machine_parse_inline(const char *text,
                                                        struct psnap_machine *machine,
                                                        struct psnap_error *error);
 
-/* A machine file (YAML, see MACHINES.md); `name` is used in errors. */
+/* A machine file (YAML, see MACHINES.md), from where `file` is to its end; it stays open. `name` is
+ * used in errors, which say line and column. */
 PSNAP_API enum psnap_status psnap_machine_read(FILE *file, const char *name,
                                                struct psnap_machine *machine,
                                                struct psnap_error *error);
@@ -218,7 +234,7 @@ PSNAP_API enum psnap_status psnap_machine_host(const char *root, struct psnap_ma
 /* The machines that are built in, in a fixed order; NULL past the end. Static storage. */
 PSNAP_API const struct psnap_machine *psnap_machine_bundled(size_t index);
 
-/* What a user may write for a machine: a bundled name, "host", a file or the inline form. */
+/* What a user may write for a machine: a bundled name, "host", a file's path or the inline form. */
 PSNAP_API enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *machine,
                                                struct psnap_error *error);
 
@@ -277,8 +293,12 @@ struct psnap_tally {
 /*
  * A simulator of `n` machines (copied), all cold. `program` is the stream's,
  * must outlive the simulator, and may grow; an access whose ref it does not
- * have is an error of the stream. NULL when a simulator does not fit in memory.
- * `options` may be NULL.
+ * have is an error of the stream, as is a size of 0 or of more than PSNAP_ACCESS_SIZE_MAX.
+ * The caller owns the simulator: psnap_sink_free. NULL when a simulator does not fit in memory.
+ * `options` may be NULL, and is copied; its tagger_context is not.
+ *
+ * Counts may be asked for between puts, and need no psnap_sink_finish. After a put that failed they
+ * are of no use.
  */
 PSNAP_API struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
                                            const struct psnap_program *program,
@@ -292,7 +312,8 @@ PSNAP_API uint32_t psnap_sim_threads(const struct psnap_sink *sim);
 /* Rows of a view so far: those at and above it are zero. */
 PSNAP_API uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_view view);
 
-/* Adds one row's counts on one machine to `tally`; rows beyond the last add nothing. */
+/* Adds one row's counts on one machine (its index in those of psnap_sim_new) to `tally`, which the
+ * caller has set to zero or wants a sum with; rows beyond the last add nothing. */
 PSNAP_API void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view view,
                              uint32_t row, struct psnap_tally *tally);
 
@@ -313,5 +334,30 @@ PSNAP_API double psnap_tally_cumulative(const struct psnap_tally *tally, size_t 
 PSNAP_API uint64_t psnap_tally_tlb_reached(const struct psnap_tally *tally, size_t level);
 PSNAP_API double psnap_tally_tlb_hit_rate(const struct psnap_tally *tally, size_t level);
 PSNAP_API double psnap_tally_tlb_cumulative(const struct psnap_tally *tally, size_t level);
+
+/* --------------------------------------------------------------- memory's side */
+
+/* What was asked of memory so far. */
+struct psnap_memory_side {
+    uint64_t accesses; /* of the stream; while accesses are put into the sink behind: those before
+                          the one that they are asked for */
+    uint64_t reads, read_bytes;
+    uint64_t writes, write_bytes;
+};
+
+/*
+ * What a machine asks of its memory, as a stream: a sink that runs accesses through all levels of
+ * the machine, cold at first and one hierarchy for all threads, and puts into `to` a load for every
+ * line that the last level misses, and a store for what is written back or through; a line that
+ * makes room goes before the one that it makes room for. Loads are whole lines of the last level,
+ * in pieces of at most PSNAP_ACCESS_SIZE_MAX bytes; each has the ref and the thread of the access
+ * that caused it. What is dirty when the stream ends is not written back. Each access is simulated
+ * by itself. Owns neither `to` nor `side`, which outlive it; finishing it finishes `to`. NULL, with
+ * `error` filled, when the caches do not fit in memory.
+ */
+PSNAP_API struct psnap_sink *psnap_memory_side_new(const struct psnap_machine *machine,
+                                                   struct psnap_sink *to,
+                                                   struct psnap_memory_side *side,
+                                                   struct psnap_error *error);
 
 #endif

@@ -10,10 +10,11 @@
 # sudo when not root), and says so. With everything there it takes no time.
 
 PSNAP_BUILD_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config clang-19 llvm-19-dev
-    libzstd-dev libyaml-dev libxxhash-dev libdw-dev"
+    libzstd-dev libyaml-dev libxxhash-dev libdw-dev zlib1g-dev liblzma-dev
+    libprotobuf-c-dev protobuf-c-compiler"
 PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-tidy-19
-    libclang-rt-19-dev libomp-19-dev lld-19 binutils make zstd python3 python3-yaml
-    python3-jsonschema valgrind gnuplot-nox"
+    libclang-rt-19-dev libomp-19-dev lld-19 binutils make xz-utils zstd python3
+    python3-yaml python3-jsonschema valgrind gnuplot-nox"
 # Some 100 MB, for one test alone (cli.test_record_mpi), which is skipped without them.
 PSNAP_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
 # About 3 GB: for the tests of capture with other LLVMs, and of Fortran.

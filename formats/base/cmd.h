@@ -143,6 +143,9 @@ void psnap_table_cell(struct psnap_table *table, const char *format, ...) PSNAP_
 void psnap_table_print(const struct psnap_table *table, FILE *file);
 void psnap_table_free(struct psnap_table *table);
 
+/* What a report is written as. */
+enum psnap_report_form { PSNAP_REPORT_TABLE, PSNAP_REPORT_JSON, PSNAP_REPORT_CSV };
+
 /* Says of which part of a run something is: what names a line is `width` wide. Nothing when it is
  * of all of it. */
 void psnap_print_part(const struct psnap_sampling *part, int width);

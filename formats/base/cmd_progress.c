@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A line on the terminal that is rewritten twice a second, from the first
- * second on, and erased at the end. The time left assumes that the rest goes as
+ * A line on the terminal that is rewritten twice a second, from the second
+ * second on, and erased at the end: accesses, how many a second, and where the end is known
+ * the share that is done and the time left. The time left assumes that the rest goes as
  * fast as what is done.
  */
 #include "formats/base/cmd_progress.h"
@@ -14,7 +15,7 @@
 
 #include "formats/base/cmd.h"
 
-#define FIRST_SECONDS 1.0
+#define FIRST_SECONDS 2.0
 #define STEP_SECONDS 0.5
 #define LOOK_ACCESSES 262144 /* how many go by between two looks at the clock */
 
@@ -53,7 +54,8 @@ static void show(struct progress *self, double seconds)
     const double done = fraction_done(self);
     char digits[32];
 
-    fprintf(stderr, "\rpsnap: %s accesses", psnap_group_digits(self->count, digits));
+    fprintf(stderr, "\rpsnap: %s accesses, %.1f M/s", psnap_group_digits(self->count, digits),
+            1e-6 * (double)self->count / seconds);
     if (done > 0 && done <= 1)
         fprintf(stderr, ", %.0f %%, %.0f s left", 100 * done, seconds * (1 - done) / done);
     fputs("\033[K", stderr);

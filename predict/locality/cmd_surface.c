@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/cmd_csv.h"
 #include "predict/cmd_gnuplot.h"
 
 /* -------------------------------------------------------------------- figures */
@@ -133,23 +134,7 @@ enum psnap_status surface_draw(const struct locality_report *report, const char 
 
 /* ------------------------------------------------------------------------ CSV */
 
-/* A field in quotes where it needs them. */
-static void write_field(FILE *file, const char *text)
-{
-    if (!text[strcspn(text, ",\"\n\r")]) {
-        fputs(text, file);
-        return;
-    }
-    putc('"', file);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc('"', file);
-        putc(*text, file);
-    }
-    putc('"', file);
-}
-
-static void write_row(FILE *file, const struct locality_report *report,
+static void write_row(struct psnap_csv *csv, const struct locality_report *report,
                       const struct locality_row *row, int side)
 {
     const struct psnap_locality *locality = row->sides[side];
@@ -158,23 +143,27 @@ static void write_row(FILE *file, const struct locality_report *report,
         for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++) {
             if (!locality->surface[s][k])
                 continue;
-            if (report->sides[LOCALITY_THERE].path) {
-                write_field(file, report->sides[side].path);
-                putc(',', file);
-            }
-            fprintf(file, "%s,", row->is_loop ? "loop" : "total");
-            write_field(file, row->id);
-            fprintf(file, ",%d,%d,%" PRIu64 ",%.9g\n", s - PSNAP_SURFACE_STRIDE_MAX, 1 << k,
-                    locality->surface[s][k], share_of(locality, s, k));
+            if (report->sides[LOCALITY_THERE].path)
+                psnap_csv_text(csv, report->sides[side].path);
+            psnap_csv_text(csv, row->is_loop ? "loop" : "total");
+            psnap_csv_text(csv, row->id);
+            psnap_csv_real(csv, s - PSNAP_SURFACE_STRIDE_MAX);
+            psnap_csv_u64(csv, UINT64_C(1) << k);
+            psnap_csv_u64(csv, locality->surface[s][k]);
+            psnap_csv_real(csv, share_of(locality, s, k));
+            psnap_csv_end(csv);
         }
 }
 
 void surface_write_csv(const struct locality_report *report, FILE *file)
 {
+    struct psnap_csv csv;
+
+    psnap_csv_init(&csv, file);
     if (report->sides[LOCALITY_THERE].path)
         fputs("input,", file);
     fputs("scope,id,stride_bytes,distance_accesses,count,share\n", file);
     for (size_t i = 0; i < report->count; i++)
         for (int side = 0; side < LOCALITY_SIDES; side++)
-            write_row(file, report, &report->rows[i], side);
+            write_row(&csv, report, &report->rows[i], side);
 }

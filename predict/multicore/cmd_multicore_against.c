@@ -108,7 +108,8 @@ static double difference(const uint64_t *mimicked, const uint64_t *recorded, uin
 static struct psnap_source *open_threads(const char *path, uint32_t threads,
                                          struct psnap_program *program, struct psnap_error *error)
 {
-    const struct psnap_input_options again = {.count = UINT64_MAX, .is_again = true};
+    const struct psnap_input_options again = {
+        .count = UINT64_MAX, .is_again = true, .is_lane = true};
     struct psnap_source *sources[PSNAP_CORES_MAX], *aligned;
 
     for (uint32_t i = 0; i < threads; i++) {

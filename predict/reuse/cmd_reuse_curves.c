@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "formats/base/cmd_csv.h"
 #include "predict/cmd_gnuplot.h"
 
 enum { CURVES_MAX = 8, STEPS_PER_DOUBLING = 64 };
@@ -65,15 +66,23 @@ static double miss_ratio(const struct point *point)
 
 void reuse_curves_write(const struct reuse_rows *rows, uint64_t line_bytes, bool bins, FILE *file)
 {
+    struct psnap_csv csv;
+
+    psnap_csv_init(&csv, file);
     fputs("scope,id,cache_lines,cache_bytes,miss_ratio\n", file);
     for (size_t i = 0; i < rows->count; i++) {
         const struct reuse_row *row = &rows->rows[i];
         struct point point = first_point(row);
         bool more = point.misses != 0;
 
-        for (; more; more = next_point(&point, bins))
-            fprintf(file, "%s,\"%s\",%" PRIu64 ",%" PRIu64 ",%.9g\n", psnap_scope_name(row->scope),
-                    row->id, point.lines, point.lines * line_bytes, miss_ratio(&point));
+        for (; more; more = next_point(&point, bins)) {
+            psnap_csv_text(&csv, psnap_scope_name(row->scope));
+            psnap_csv_text(&csv, row->id);
+            psnap_csv_u64(&csv, point.lines);
+            psnap_csv_u64(&csv, point.lines * line_bytes);
+            psnap_csv_real(&csv, miss_ratio(&point));
+            psnap_csv_end(&csv);
+        }
     }
 }
 

@@ -14,9 +14,7 @@ set -eu
 . "$(dirname "$0")/../script.sh"
 no_write=0
 read_options "samples= no-write" "$@"
-build_release all
-${CC:-cc} -std=gnu17 -O2 -DNDEBUG -I. tests/bench/bench_pst.c -o "$work/bench_pst" \
-    build/release/lib/libpsnap_core.a -lzstd -lxxhash -lyaml -lm
+build_release all bench_pst
 
 one_sample()
 {
@@ -25,12 +23,12 @@ one_sample()
     shift 2
     "$psnap" record --no-profile --trace "$work/$name.pst" -- "$work/$name" "$@" \
         > /dev/null 2>&1
-    "$work/bench_pst" "$work/$name.pst" | sed -n "s/^\\([^,]*\\),pst,/\\1,$(kind_of "$name"),/p"
+    build/release/bench_pst "$work/$name.pst" | sed -n "s/^\\([^,]*\\),pst,/\\1,$(kind_of "$name"),/p"
     rm -f "$work/$name.pst"
 }
 
 {
-    "$work/bench_pst" -n 1000 | sed -n '1s/format/kind/p'
+    build/release/bench_pst -n 1000 | sed -n '1s/format/kind/p'
     each_sample fidelity one_sample
 } > "$work/pst.csv"
 column -s, -t "$work/pst.csv"

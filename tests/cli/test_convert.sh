@@ -87,8 +87,6 @@ printf '\x89PST\r\n\x1a\n\x02\x00\x00\x00\x00\x00\x00\x00' > bad.pst
 refused 1 "file header is damaged" bad.pst -o y.din
 : > empty
 refused 1 "empty: empty input" empty -o y.pst
-gzip -c long.din > long.din.gz
-refused 1 "compressed with gzip" long.din.gz -o y.pst
 refused 1 "not a trace in a known format" "$PSNAP" -o y.pst
 refused 1 "cannot open 'none': no such file or directory" none -o y.pst
 refused 1 "is a directory" . -o y.pst

@@ -98,8 +98,8 @@ END
 "$PSNAP" locality up.csv --against down.csv --by total --csv - | sed -n '1,2p;$p' > csv
 diff csv - << 'END' || fail "CSV of two"
 input,scope,id,stride_bytes,distance_accesses,count,share
-up.csv,total,total,0,1,1,0.333333333
-down.csv,total,total,0,1,1,0.333333333
+up.csv,total,total,0,1,1,0.3333333333333333
+down.csv,total,total,0,1,1,0.3333333333333333
 END
 
 # loops: rows add up to the whole, a profile is an input, a loop that one side lacks is 1 apart

@@ -45,21 +45,21 @@ END
 "$PSNAP" reuse paper.csv --by total --csv curve.csv > table 2> err
 diff - curve.csv << 'END' || fail "the curve"
 scope,id,cache_lines,cache_bytes,miss_ratio
-total,"total",0,0,1
-total,"total",1,64,0.875
-total,"total",2,128,0.75
-total,"total",3,192,0.625
-total,"total",4,256,0.5
+total,total,0,0,1
+total,total,1,64,0.875
+total,total,2,128,0.75
+total,total,3,192,0.625
+total,total,4,256,0.5
 END
 expect 1 "$PSNAP" reuse paper.csv --csv curve.csv
 has err "exists"
 "$PSNAP" reuse paper.csv --by total --bins --csv - > binned 2> err
 diff - binned << 'END' || fail "the binned curve"
 scope,id,cache_lines,cache_bytes,miss_ratio
-total,"total",0,0,1
-total,"total",1,64,0.875
-total,"total",2,128,0.75
-total,"total",4,256,0.5
+total,total,0,0,1
+total,total,1,64,0.875
+total,total,2,128,0.75
+total,total,4,256,0.5
 END
 
 # Addresses instead of lines: all of 8 bytes, of which two overlap a line each

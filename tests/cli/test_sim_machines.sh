@@ -14,12 +14,17 @@ fail() {
 }
 
 "$PSNAP" machines > list
-for name in table1-{1..10} i7-5960x e5-2699v4 epyc-7702p plru-3 random-3 prefetch-3 tlb-64; do
+for name in table1-{1..10} i7-5960x e5-2699v4 epyc-7702p plru-3 random-3 prefetch-3 tlb-64 \
+    xeon-8180 xeon-8480 epyc-9654 ryzen-9950x graviton3 apple-m1; do
     grep -q "^$name " list || fail "$name is not listed"
     "$PSNAP" machines $name > one
     head -1 one | grep -qx $name || fail "$name: $(cat one)"
 done
 grep -q '341 whole sets' list || fail "the rounding of structure 5 is not said"
+
+"$PSNAP" machines graviton3 > one
+grep -q '^  source: WikiChip' one || fail "no source: $(cat one)"
+grep -q '^  level 3, SLC: 33,554,432 bytes, .* shared by 64 cores$' one || fail "$(cat one)"
 
 cat > expected << 'END'
 table1-4

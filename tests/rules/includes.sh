@@ -103,7 +103,8 @@ check_angled()
 {
     local file=$1 number=$2 header=$3 from library
     case $header in
-    yaml.h | zstd.h | zstd_errors.h | zdict.h | xxhash.h | sqlite3.h) library=${header%%[_.]*} ;;
+    yaml.h | zstd.h | zstd_errors.h | zdict.h | xxhash.h | sqlite3.h | zlib.h | lzma.h) library=${header%%[_.]*} ;;
+    protobuf-c/* | *.pb-c.h) library=protobuf ;;
     llvm/* | clang/*) library=llvm ;;
     *) return ;;
     esac
@@ -111,6 +112,7 @@ check_angled()
     case "$from $library" in
     tests\ *) return ;;
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
+    "formats zlib" | "formats lzma" | "formats protobuf") ;;
     "profile zstd" | "profile xxhash" | "profile sqlite3" | "capture xxhash") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
     esac
@@ -137,7 +139,9 @@ done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' \
 for key in "${!users[@]}"; do
     set -- ${users[$key]}
     case $key in
-    *" yaml" | *" zstd" | *" sqlite3")
+    "formats zstd") # payloads of .pst, and compressed files
+        [ $# -le 2 ] || { echo "$key: included by more than two files: $*"; failures=$((failures + 1)); } ;;
+    *" yaml" | *" zstd" | *" sqlite3" | *" zlib" | *" lzma" | *" protobuf")
         [ $# -eq 1 ] || { echo "$key: included by more than one file: $*"; failures=$((failures + 1)); } ;;
     esac
 done

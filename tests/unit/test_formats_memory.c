@@ -66,13 +66,15 @@ static enum psnap_status read_source(struct psnap_source *source, struct psnap_e
 
 static char *data;
 static size_t size;
+static const char *forced; /* NULL: recognised */
 
 static enum psnap_status read_memory(struct psnap_error *error)
 {
     struct memory_input input = {data, size, 0, 1000};
     struct psnap_reader *reader = psnap_reader_new(memory_read, NULL, &input, "memory", error);
 
-    return reader ? read_source(psnap_trace_open_reader(reader, NULL, error), error) : error->code;
+    return reader ? read_source(psnap_trace_open_reader(reader, forced, error), error)
+                  : error->code;
 }
 
 static void writing_a_pst(void **state)
@@ -129,13 +131,93 @@ static void reading_lackey(void **state)
     free(data);
 }
 
+/* References by their counters, of records of all sorts. */
+static void reading_records(void **state)
+{
+    static const char *const formats[] = {"dinbin", "champsim", "drmemtrace", "gem5"};
+    struct psnap_error error;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        accesses[i].address &= UINT32_MAX >> 1;
+    for (size_t i = 0; i < 4; i++) {
+        struct psnap_sink *sink = psnap_trace_writer_new(formats[i], nowhere, program, &error);
+        const bool is_there = sink || error.code != PSNAP_ERROR_UNSUPPORTED;
+
+        psnap_sink_free(sink);
+        forced = formats[i];
+        if (is_there)
+            check_reading(formats[i]);
+    }
+    forced = NULL;
+}
+
+/* By each library, which asks for memory as well. */
+static void reading_compressed(void **state)
+{
+    static const char *const names[] = {"gzip-members", "xz-streams", "zstd-frames"};
+    static char bytes[4096];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct psnap_error error;
+        char path[128];
+        FILE *file;
+
+        snprintf(path, sizeof path, "tests/fuzz/corpus/fuzz_compressed/%s", names[i]);
+        file = fopen(path, "rb");
+        assert_non_null(file);
+        size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        data = bytes;
+        if (read_memory(&error) == PSNAP_OK) /* else it is not in this build */
+            run_job(read_memory);
+        else
+            assert_int_equal(error.code, PSNAP_ERROR_UNSUPPORTED);
+    }
+}
+
+static enum psnap_status write_as(const char *format, struct psnap_error *error)
+{
+    struct psnap_sink *sink = psnap_trace_writer_new(format, nowhere, program, error);
+    enum psnap_status status;
+
+    if (!sink)
+        return error->code;
+    status = psnap_sink_put(sink, accesses, COUNT, error);
+    if (status == PSNAP_OK)
+        status = psnap_sink_finish(sink, error);
+    psnap_sink_free(sink);
+    return status;
+}
+
+static enum psnap_status write_for_simulators(struct psnap_error *error)
+{
+    const struct psnap_format *format;
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; (format = psnap_format_at(i)) && !status; i++)
+        if (format->writable && !format->readable)
+            status = write_as(format->name, error);
+    return status;
+}
+
+static void writing_for_simulators(void **state)
+{
+    (void)state;
+    run_job(write_for_simulators);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writing_for_simulators),
         cmocka_unit_test(writing_a_pst),
         cmocka_unit_test(reading),
         cmocka_unit_test(reading_parts),
         cmocka_unit_test(reading_lackey),
+        cmocka_unit_test(reading_records),
+        cmocka_unit_test(reading_compressed),
     };
     static char buffer[4096];
     struct psnap_rng rng;

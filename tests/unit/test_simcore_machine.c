@@ -136,7 +136,11 @@ static void bundled_machines_are_the_published_ones(void **state)
         assert_memory_equal(&copy, bundled, sizeof copy); /* the sets as well */
         assert_true(bundled->description[0]);
     }
-    assert_int_equal(count, 17);
+    assert_int_equal(count, 23);
+    for (size_t i = 17; i < count; i++) {
+        assert_true(psnap_machine_bundled(i)->source[0]); /* figures without one are left out */
+        assert_string_equal(psnap_machine_bundled(i)->levels[0].name, "L1d");
+    }
     assert_int_equal(psnap_machine_bundled(4)->levels[2].sets, 341);
     assert_non_null(strstr(psnap_machine_bundled(4)->description, "341"));
 }
@@ -310,6 +314,33 @@ static void levels_alone_are_a_machine(void **state)
     assert_int_equal(read_text("levels:\n- " LEVEL "\n", &machine, NULL), PSNAP_OK);
     assert_string_equal(machine.name, "m");
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
+}
+
+static void names_of_levels_are_checked(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t src_line, column;
+        const char *message;
+    } cases[] = {
+        {"levels:\n- {name: '', " SHAPE "}\n", 2, 10, "name must be one line of 1 to 31 bytes"},
+        {"levels:\n- {name: [], " SHAPE "}\n", 2, 10, "one value"},
+        {"levels:\n- {name: L1 of more than thirty-one bytes, " SHAPE "}\n", 2, 10, "31 bytes"},
+        {"levels:\n- {name: L, " SHAPE "}\n- {name: L, " SHAPE "}\n", 3, 10,
+         "name 'L' is that of level 1, too"},
+        {"source: ''\nlevels: [" LEVEL "]\n", 1, 9, "source must be one line"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct psnap_machine machine;
+        struct psnap_error error;
+
+        assert_int_not_equal(read_text(cases[i].text, &machine, &error), PSNAP_OK);
+        if (!strstr(error.message, cases[i].message) || error.src_line != cases[i].src_line ||
+            error.column != cases[i].column)
+            fail_msg("%s: %u:%u: %s", cases[i].text, error.src_line, error.column, error.message);
+    }
 }
 
 static void files_say_where_the_mistake_is(void **state)
@@ -509,6 +540,7 @@ int main(void)
         cmocka_unit_test(bundled_machines_have_other_policies),
         cmocka_unit_test(files_read_every_key),
         cmocka_unit_test(levels_alone_are_a_machine),
+        cmocka_unit_test(names_of_levels_are_checked),
         cmocka_unit_test(files_say_where_the_mistake_is),
         cmocka_unit_test(files_of_the_samples_are_machines),
         cmocka_unit_test(find_suggests_and_explains),

@@ -86,6 +86,10 @@ static void random_machines_come_back(void **state)
             random_times(&rng, &machine);
         for (uint32_t level = 0; level < machine.level_count; level++)
             machine.levels[level].shared_by += !machine.levels[level].shared_by;
+        for (uint32_t level = 0; level < machine.level_count && i % 4 == 1; level++)
+            snprintf(machine.levels[level].name, sizeof machine.levels[level].name, "%s%u",
+                     level % 2 ? "LLC: #" : "L", (unsigned)level);
+        strcpy(machine.source, i % 5 ? "" : "a manual, 'table 2', 2024");
         strcpy(machine.description, i % 2 ? "a: 'b' # \"c\", {d}" : "");
         text = written(&machine);
         read_back(text, &again);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Dinero IV's binary input (its binaryfmt.c): 8 bytes for each access, lowest bytes first,
+ *
+ *     0  u32 address     4  u16 size     6  u8 type     7  u8 padding
+ *
+ * with the types of its d4.h: 0 read, 1 write, 2 instruction fetch, 3 miscellaneous (a read), 4
+ * copy back, 5 invalidate. An access that reaches beyond 32 bits of address cannot be written.
+ * Nothing in such a file says what it is: --from dinbin does.
+ */
+#include <stdlib.h>
+
+#include "formats/record_sink.h"
+#include "formats/record_trace.h"
+#include "formats/text_trace.h"
+
+enum { RECORD = 8, SIZE_AT = 4, TYPE_AT = 6, PADDING_AT = 7 };
+enum { READ, WRITE, FETCH, MISCELLANEOUS, COPY_BACK, INVALIDATE };
+
+static inline enum psnap_status dinbin_one(struct psnap_record_trace *trace,
+                                           const unsigned char *record, struct psnap_access *out,
+                                           size_t *n, struct psnap_error *error)
+{
+    const uint64_t address = psnap_record_u32(record);
+    const uint32_t size = psnap_record_u16(record + SIZE_AT);
+    const unsigned type = record[TYPE_AT];
+    const enum psnap_access_kind kind = type == WRITE ? PSNAP_STORE : PSNAP_LOAD;
+
+    (void)trace;
+    if (type > INVALIDATE)
+        return psnap_error_set(error, PSNAP_ERROR_SYNTAX,
+                               "this is no record of Dinero: its type is 0 to 5, not %u", type);
+    if (type == FETCH || type == COPY_BACK || type == INVALIDATE)
+        return PSNAP_OK;
+    return psnap_access_add(address, size, kind, kind, out, n, error);
+}
+
+static size_t dinbin_records(struct psnap_record_trace *trace, const unsigned char *records,
+                             size_t count, struct psnap_access *out, size_t room, size_t *n,
+                             enum psnap_status *status, struct psnap_error *error)
+{
+    return psnap_record_each(trace, records, count, out, room, n, status, error, RECORD,
+                             PSNAP_RECORD_ACCESSES, dinbin_one);
+}
+
+static int dinbin_bid(const unsigned char *start, size_t n, bool whole)
+{
+    (void)start;
+    (void)n;
+    (void)whole;
+    return 0;
+}
+
+static struct psnap_trace *dinbin_open(struct psnap_reader *reader, struct psnap_error *error)
+{
+    struct psnap_record_trace *trace = calloc(1, sizeof *trace);
+
+    if (trace) {
+        trace->record_bytes = RECORD;
+        trace->accesses_max = PSNAP_RECORD_ACCESSES;
+        trace->records = dinbin_records;
+    }
+    return psnap_record_trace_open(trace, reader, "dinbin", error);
+}
+
+static enum psnap_status dinbin_access(struct psnap_record_sink *sink,
+                                       const struct psnap_access *access, unsigned char **to,
+                                       struct psnap_error *error)
+{
+    if (access->address > UINT32_MAX - (access->size - 1u))
+        return psnap_record_sink_refuse(sink, access, "dinbin has addresses of 32 bits", error);
+    psnap_record_put_u32(*to, (uint32_t)access->address);
+    psnap_record_put_u16(*to + SIZE_AT, access->size);
+    (*to)[TYPE_AT] = access->kind == PSNAP_LOAD ? READ : WRITE;
+    (*to)[PADDING_AT] = 0;
+    *to += RECORD;
+    return PSNAP_OK;
+}
+
+static struct psnap_sink *dinbin_create(FILE *file, struct psnap_program *program,
+                                        struct psnap_error *error)
+{
+    struct psnap_record_sink *sink = calloc(1, sizeof *sink);
+
+    (void)program;
+    if (sink)
+        sink->access = dinbin_access;
+    return psnap_record_sink_new(sink, file, NULL, 0, error);
+}
+
+static const struct psnap_format_ops dinbin_ops = {dinbin_bid, dinbin_open, NULL, dinbin_create};
+
+const struct psnap_format psnap_format_dinbin = {
+    .name = "dinbin",
+    .summary = "Dinero IV, binary (-informat b)",
+    .description = "8 bytes for each access, lowest byte first. Types 0 (read), 3 (miscellaneous,\n"
+                   "a read) and 1 (write) are accesses; 2 (instruction), 4 (copy back) and 5\n"
+                   "(invalidate) are passed over when read. Addresses have 32 bits: one beyond is\n"
+                   "an error that names the access, and is never cut. Accesses of more than 64\n"
+                   "bytes are split. An atomic is written as a write. It is not recognised by its\n"
+                   "first bytes: say --from dinbin.\n\n"
+                   "    bytes  0 address, u32    4 size, u16    6 type, u8    7 padding\n\n"
+                   "    00 10 40 00 08 00 01 00    a store of 8 bytes at 0x401000\n",
+    .loses = "addresses beyond 32 bits (an error), atomic, thread, reference, program",
+    .readable = true,
+    .writable = true,
+    .is_text = false,
+    .ops = &dinbin_ops,
+};

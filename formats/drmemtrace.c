@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DynamoRIO's drmemtrace (trace_entry_t in its trace_entry.h; raw2trace's order of entries): 12
+ * bytes for each entry, lowest bytes first,
+ *
+ *     0  u16 type     2  u16 size     4  u64 address
+ *
+ * The types of version 7 and before that are more than passed over:
+ *
+ *      0  read, 1 write         of `size` bytes at `address`
+ *     10  instruction           at `address`; 11 to 16, 29 to 31, 48 and 49 are kinds of it
+ *     17  bundle                `size` instructions behind the one before, of so many bytes as the
+ *                               bytes of `address` say
+ *     22  thread                that the entries after it are of, by its number
+ *     25  header, 26 footer     first and last; `address` of the header is the version
+ *
+ * Prefetches, flushes, markers, encodings, processes and exits are passed over. An access's program
+ * counter is that of the last instruction before it. Threads get numbers in the order in which they
+ * come.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/pc_refs.h"
+#include "formats/record_sink.h"
+#include "formats/record_trace.h"
+#include "formats/text_trace.h"
+
+enum { RECORD = 12, SIZE_AT = 2, ADDRESS_AT = 4, VERSION = 7, THREADS_MAX = 4096 };
+enum { READ = 0, WRITE = 1, INSTRUCTION = 10, BUNDLE = 17, THREAD = 22, EXIT, PROCESS, HEADER };
+enum { FOOTER = 26, MARKER = 28 };
+
+/* Markers, as their sizes say, and values of them. */
+enum { TIMESTAMP = 2, CPU = 3, FILE_TYPE = 9, LINE_SIZE = 10, VERSION_MARKER = 12, CHUNK = 20 };
+enum { X86_64 = 0x40, LINE_BYTES = 64 };
+#define CHUNK_INSTRUCTIONS (UINT64_C(1) << 48) /* all of the trace is one */
+
+/* Types of a sort, as bits. */
+#define TYPES(from, to) (UINT64_MAX >> (63 - ((to) - (from))) << (from))
+#define COUNTERS (TYPES(INSTRUCTION, 16) | TYPES(29, 31) | TYPES(48, 49))
+#define PASSED                                                                                     \
+    (TYPES(2, 9) | TYPES(18, 21) | TYPES(EXIT, PROCESS) | TYPES(27, MARKER) | TYPES(32, 47))
+#define OTHERS (TYPES(BUNDLE, BUNDLE) | TYPES(THREAD, THREAD) | TYPES(HEADER, FOOTER))
+#define ALL (TYPES(READ, WRITE) | COUNTERS | PASSED | OTHERS)
+
+static inline bool is_in(uint64_t types, unsigned type)
+{
+    return type < 64 && (types >> type & 1);
+}
+
+struct drmemtrace {
+    struct psnap_record_trace records;
+    struct pc_refs refs;
+    uint64_t pc, next_pc;
+    bool has_pc, has_header, has_ended;
+    uint16_t thread;
+    uint32_t thread_count;
+    uint64_t threads[THREADS_MAX]; /* their numbers in the trace */
+};
+
+static enum psnap_status set_thread(struct drmemtrace *trace, uint64_t number,
+                                    struct psnap_error *error)
+{
+    uint32_t i = 0;
+
+    while (i < trace->thread_count && trace->threads[i] != number)
+        i++;
+    if (i == THREADS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED, "more than %d threads", THREADS_MAX);
+    if (i == trace->thread_count)
+        trace->threads[trace->thread_count++] = number;
+    trace->thread = (uint16_t)i;
+    return PSNAP_OK;
+}
+
+static enum psnap_status step_through_bundle(struct drmemtrace *trace, const unsigned char *record,
+                                             struct psnap_error *error)
+{
+    const unsigned count = psnap_record_u16(record + SIZE_AT);
+
+    if (count > 8 || !trace->has_pc)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               count > 8 ? "a bundle of more than 8 instructions"
+                                         : "a bundle without an instruction before it");
+    for (unsigned i = 0; i < count; i++) {
+        trace->pc = trace->next_pc;
+        trace->next_pc += record[ADDRESS_AT + i];
+    }
+    return PSNAP_OK;
+}
+
+/* An entry that is neither an access nor an instruction, nor one that is passed over. */
+static enum psnap_status read_other(struct drmemtrace *trace, const unsigned char *record,
+                                    struct psnap_error *error)
+{
+    const unsigned type = psnap_record_u16(record);
+    const uint64_t value = psnap_record_u64(record + ADDRESS_AT);
+
+    switch (type) {
+    case BUNDLE:
+        return step_through_bundle(trace, record, error);
+    case THREAD:
+        return set_thread(trace, value, error);
+    case HEADER:
+        if (value < 1 || value > VERSION)
+            return psnap_error_set(error, PSNAP_ERROR_VERSION,
+                                   "version %" PRIu64 " of drmemtrace; 1 to %d can be read", value,
+                                   VERSION);
+        trace->has_header = true;
+        return PSNAP_OK;
+    case FOOTER:
+        trace->has_ended = true;
+        return PSNAP_OK;
+    default:
+        return psnap_error_set(error, PSNAP_ERROR_SYNTAX, "no drmemtrace has an entry of type %u",
+                               type);
+    }
+}
+
+static inline enum psnap_status drmemtrace_one(struct psnap_record_trace *records,
+                                               const unsigned char *record,
+                                               struct psnap_access *out, size_t *n,
+                                               struct psnap_error *error)
+{
+    struct drmemtrace *trace = (struct drmemtrace *)records;
+    const unsigned type = psnap_record_u16(record);
+    const unsigned size = psnap_record_u16(record + SIZE_AT);
+    const uint64_t address = psnap_record_u64(record + ADDRESS_AT);
+    const enum psnap_access_kind kind = type == WRITE ? PSNAP_STORE : PSNAP_LOAD;
+    enum psnap_status status;
+    uint32_t ref = kind;
+    size_t from = *n;
+
+    if (__builtin_expect(trace->has_ended, 0))
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "something follows the footer");
+    if (is_in(COUNTERS, type)) {
+        trace->pc = address;
+        trace->next_pc = address + size;
+        trace->has_pc = true;
+        return PSNAP_OK;
+    }
+    if (is_in(PASSED, type))
+        return PSNAP_OK;
+    if (type > WRITE)
+        return read_other(trace, record, error);
+    if (trace->has_pc)
+        ref = pc_refs_find(&trace->refs, records->trace.base.program, trace->pc, kind, size);
+    if (ref == PSNAP_NONE)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    status = psnap_access_add(address, size, kind, ref, out, n, error);
+    for (; from < *n; from++)
+        out[from].thread = trace->thread;
+    return status;
+}
+
+static size_t drmemtrace_records(struct psnap_record_trace *trace, const unsigned char *records,
+                                 size_t count, struct psnap_access *out, size_t room, size_t *n,
+                                 enum psnap_status *status, struct psnap_error *error)
+{
+    return psnap_record_each(trace, records, count, out, room, n, status, error, RECORD,
+                             PSNAP_RECORD_ACCESSES, drmemtrace_one);
+}
+
+static enum psnap_status drmemtrace_ended(struct psnap_record_trace *records,
+                                          struct psnap_error *error)
+{
+    const struct drmemtrace *trace = (const struct drmemtrace *)records;
+
+    if (trace->has_ended || !trace->has_header) /* a pipe has neither */
+        return PSNAP_OK;
+    return psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the trace has no footer: it was cut off");
+}
+
+/* A header of a version there may be, and nothing unknown after it. */
+static int drmemtrace_bid(const unsigned char *start, size_t n, bool whole)
+{
+    (void)whole;
+    if (n < RECORD || psnap_record_u16(start) != HEADER || psnap_record_u16(start + SIZE_AT) ||
+        psnap_record_u64(start + ADDRESS_AT) - 1 > UINT16_MAX)
+        return 0;
+    for (size_t at = RECORD; at + RECORD <= n; at += RECORD) {
+        if (!is_in(ALL, psnap_record_u16(start + at)))
+            return 0;
+    }
+    return 70;
+}
+
+static void drmemtrace_release(struct psnap_record_trace *records)
+{
+    pc_refs_release(&((struct drmemtrace *)records)->refs);
+}
+
+static struct psnap_trace *drmemtrace_open(struct psnap_reader *reader, struct psnap_error *error)
+{
+    struct drmemtrace *trace = calloc(1, sizeof *trace);
+
+    if (trace) {
+        trace->records.record_bytes = RECORD;
+        trace->records.accesses_max = PSNAP_RECORD_ACCESSES;
+        trace->records.records = drmemtrace_records;
+        trace->records.ended = drmemtrace_ended;
+        trace->records.release = drmemtrace_release;
+    }
+    if (trace && !pc_refs_init(&trace->refs)) {
+        free(trace);
+        trace = NULL;
+    }
+    return psnap_record_trace_open(trace ? &trace->records : NULL, reader, "drmemtrace", error);
+}
+
+/* ---- written ---- */
+
+enum { PC_BYTES = 4, NUMBER = 1, NUMBER_BYTES = 4 };
+
+static unsigned char *put_entry(unsigned char *to, unsigned type, unsigned size, uint64_t address)
+{
+    psnap_record_put_u16(to, (uint16_t)type);
+    psnap_record_put_u16(to + SIZE_AT, (uint16_t)size);
+    psnap_record_put_u64(to + ADDRESS_AT, address);
+    return to + RECORD;
+}
+
+static enum psnap_status drmemtrace_access(struct psnap_record_sink *sink,
+                                           const struct psnap_access *access, unsigned char **to,
+                                           struct psnap_error *error)
+{
+    (void)sink;
+    (void)error;
+    *to = put_entry(*to, INSTRUCTION, PC_BYTES, pc_refs_counter(access->ref));
+    *to = put_entry(*to, access->kind == PSNAP_LOAD ? READ : WRITE, access->size, access->address);
+    return PSNAP_OK;
+}
+
+static enum psnap_status drmemtrace_trailer(struct psnap_record_sink *sink, unsigned char **to,
+                                            struct psnap_error *error)
+{
+    (void)sink;
+    (void)error;
+    *to = put_entry(*to, EXIT, NUMBER_BYTES, NUMBER);
+    *to = put_entry(*to, FOOTER, 0, 0);
+    return PSNAP_OK;
+}
+
+static struct psnap_sink *drmemtrace_create(FILE *file, struct psnap_program *program,
+                                            struct psnap_error *error)
+{
+    struct psnap_record_sink *sink = calloc(1, sizeof *sink);
+    unsigned char heading[PSNAP_RECORD_OUT_MAX], *to = heading;
+
+    (void)program;
+    if (sink) {
+        sink->access = drmemtrace_access;
+        sink->trailer = drmemtrace_trailer;
+    }
+    to = put_entry(to, HEADER, 0, VERSION);
+    to = put_entry(to, MARKER, VERSION_MARKER, VERSION);
+    to = put_entry(to, MARKER, FILE_TYPE, X86_64);
+    to = put_entry(to, THREAD, NUMBER_BYTES, NUMBER);
+    to = put_entry(to, PROCESS, NUMBER_BYTES, NUMBER);
+    to = put_entry(to, MARKER, LINE_SIZE, LINE_BYTES);
+    to = put_entry(to, MARKER, CHUNK, CHUNK_INSTRUCTIONS);
+    to = put_entry(to, MARKER, TIMESTAMP, 1);
+    to = put_entry(to, MARKER, CPU, 0);
+    return psnap_record_sink_new(sink, file, heading, (size_t)(to - heading), error);
+}
+
+static const struct psnap_format_ops drmemtrace_ops = {drmemtrace_bid, drmemtrace_open, NULL,
+                                                       drmemtrace_create};
+
+const struct psnap_format psnap_format_drmemtrace = {
+    .name = "drmemtrace",
+    .summary = "DynamoRIO's drmemtrace (trace entries of a thread)",
+    .description =
+        "12 bytes for each entry, lowest byte first: type, size and address. Read are\n"
+        "versions up to 7: types 0 (read) and 1 (write) are accesses, and instructions\n"
+        "(10 and others) the program counters of those after them: every counter's\n"
+        "loads and stores become references. Prefetches, flushes, markers and encodings\n"
+        "are passed over, accesses of more than 64 bytes are split, threads counted in\n"
+        "the order in which they come. A file of one thread, as it is or compressed, is\n"
+        "read; the zip archives are not: unpack them. Written is version 7, one thread\n"
+        "of an x86-64, an instruction before each access, its counter made of the\n"
+        "reference's number. An atomic is written as a write.\n\n"
+        "    bytes  0 type, u16    2 size, u16    4 address, u64\n\n"
+        "    0a 00 04 00  00 00 40 00 00 00 00 00    an instruction at 0x400000,\n"
+        "    01 00 08 00  40 10 60 00 00 00 00 00    which stores 8 bytes at 0x601040\n",
+    .loses = "atomic, thread, program",
+    .readable = true,
+    .writable = true,
+    .is_text = false,
+    .ops = &drmemtrace_ops,
+};

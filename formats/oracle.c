@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libCacheSim's oracleGeneral, written only: 24 bytes for each request, lowest bytes first,
+ *
+ *     0  u32 time     4  u64 object     12  u32 size     16  i64 next
+ *
+ * Objects are cache lines of 64 bytes: an access is a request for each line it touches. `next` is
+ * the number of the next request of the same line, the first of the file being 1, or -1, as
+ * libCacheSim's own converter has it; it needs the future. So lines wait in a temporary file until
+ * the stream has ended; it is read backwards, with a table of where each line comes next, which
+ * puts the numbers of the next requests behind the lines in that file; then both are read forwards
+ * and the records written. Per request the file has 16 bytes; memory is taken for each different
+ * line (up to 64 bytes), not for requests. A time is a request, up to 2^32 - 1, where it stays.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/base/access.h"
+#include "formats/record_numbers.h"
+#include "formats/trace.h"
+
+enum { LINE_BITS = 6, LINE_BYTES = 1 << LINE_BITS, RECORD = 24, PIECE = 8192 };
+
+struct place {
+    uint64_t line; /* and 1: 0 is nobody */
+    uint64_t next;
+};
+
+/* Where each line comes next. */
+struct places {
+    struct place *slots;
+    size_t room, count; /* room is a power of two, or 0 */
+};
+
+struct oracle {
+    struct psnap_sink base;
+    FILE *file;
+    int spool; /* -1: not there yet */
+    uint64_t written;
+    size_t used;
+    struct places places;
+    uint64_t lines[PIECE], nexts[PIECE];
+    unsigned char records[PIECE * RECORD];
+};
+
+/* ------------------------------------------------------------------- the table */
+
+static struct place *slot_of(const struct places *places, uint64_t line)
+{
+    size_t at = (size_t)((line * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (places->room - 1);
+
+    while (places->slots[at].line && places->slots[at].line != line)
+        at = (at + 1) & (places->room - 1);
+    return &places->slots[at];
+}
+
+static bool places_grow(struct places *places)
+{
+    struct places larger = {.room = places->room ? 2 * places->room : 4096, .count = places->count};
+
+    larger.slots = calloc(larger.room, sizeof *larger.slots);
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < places->room; i++)
+        if (places->slots[i].line)
+            *slot_of(&larger, places->slots[i].line) = places->slots[i];
+    free(places->slots);
+    *places = larger;
+    return true;
+}
+
+/* Puts down that a line comes at `number`, and says where it came before that, or 0. */
+static bool exchange(struct places *places, uint64_t line, uint64_t number, uint64_t *before)
+{
+    struct place *slot;
+
+    if (2 * (places->count + 1) > places->room && !places_grow(places))
+        return false;
+    slot = slot_of(places, line + 1);
+    *before = slot->line ? slot->next : 0;
+    places->count += !slot->line;
+    *slot = (struct place){line + 1, number};
+    return true;
+}
+
+/* ----------------------------------------------------------- the temporary file */
+
+static enum psnap_status spool_failed(struct psnap_error *error)
+{
+    return psnap_error_system(error, errno ? errno : EIO,
+                              "cannot use a temporary file (TMPDIR names the folder)");
+}
+
+static enum psnap_status open_spool(struct oracle *oracle, struct psnap_error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+
+    snprintf(path, sizeof path, "%.4000s/psnap-XXXXXX", folder && *folder ? folder : "/tmp");
+    oracle->spool = mkostemp(path, O_CLOEXEC);
+    if (oracle->spool < 0)
+        return spool_failed(error);
+    unlink(path);
+    return PSNAP_OK;
+}
+
+/* All of `n` numbers at place `at` of the file, to it or from it. */
+static enum psnap_status move(const struct oracle *oracle, uint64_t *numbers, size_t n, uint64_t at,
+                              bool in, struct psnap_error *error)
+{
+    char *bytes = (char *)numbers;
+    size_t left = n * sizeof *numbers;
+    off_t offset = (off_t)(at * sizeof *numbers);
+
+    while (left) {
+        const ssize_t done = in ? pread(oracle->spool, bytes, left, offset)
+                                : pwrite(oracle->spool, bytes, left, offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return spool_failed(error);
+        bytes += done;
+        left -= (size_t)done;
+        offset += done;
+    }
+    return PSNAP_OK;
+}
+
+/* ---------------------------------------------------------------- three passes */
+
+static enum psnap_status keep_lines(struct oracle *oracle, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (oracle->spool < 0)
+        status = open_spool(oracle, error);
+    if (!status)
+        status = move(oracle, oracle->lines, oracle->used, oracle->written, false, error);
+    oracle->written += oracle->used;
+    oracle->used = 0;
+    return status;
+}
+
+static enum psnap_status oracle_put(struct psnap_sink *self, const struct psnap_access *block,
+                                    size_t n, struct psnap_error *error)
+{
+    struct oracle *oracle = (struct oracle *)self;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t last = (block[i].address + block[i].size - 1) >> LINE_BITS;
+        uint64_t line = block[i].address >> LINE_BITS;
+
+        if (oracle->used + 2 > PIECE) {
+            const enum psnap_status status = keep_lines(oracle, error);
+            if (status)
+                return status;
+        }
+        oracle->lines[oracle->used++] = line;
+        if (line != last)
+            oracle->lines[oracle->used++] = last;
+    }
+    return PSNAP_OK;
+}
+
+/* Backwards: behind the lines, the numbers of their next requests. */
+static enum psnap_status look_ahead(struct oracle *oracle, struct psnap_error *error)
+{
+    const uint64_t count = oracle->written;
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint64_t end = count; end && !status;) {
+        const size_t n = end % PIECE ? (size_t)(end % PIECE) : PIECE;
+        end -= n;
+        status = move(oracle, oracle->lines, n, end, true, error);
+        for (size_t i = n; i-- > 0 && !status;)
+            if (!exchange(&oracle->places, oracle->lines[i], end + i + 1, &oracle->nexts[i]))
+                status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
+        if (!status)
+            status = move(oracle, oracle->nexts, n, count + end, false, error);
+    }
+    free(oracle->places.slots);
+    oracle->places = (struct places){0};
+    return status;
+}
+
+static enum psnap_status write_records(struct oracle *oracle, struct psnap_error *error)
+{
+    const uint64_t count = oracle->written;
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint64_t begin = 0; begin < count; begin += PIECE) {
+        const size_t n = count - begin < PIECE ? (size_t)(count - begin) : PIECE;
+        status = move(oracle, oracle->lines, n, begin, true, error);
+        if (!status)
+            status = move(oracle, oracle->nexts, n, count + begin, true, error);
+        if (status)
+            return status;
+        for (size_t i = 0; i < n; i++) {
+            unsigned char *record = oracle->records + i * RECORD;
+            const uint64_t time = begin + i < UINT32_MAX ? begin + i : UINT32_MAX;
+            psnap_record_put_u32(record, (uint32_t)time);
+            psnap_record_put_u64(record + 4, oracle->lines[i]);
+            psnap_record_put_u32(record + 12, LINE_BYTES);
+            psnap_record_put_u64(record + 16, oracle->nexts[i] ? oracle->nexts[i] : UINT64_MAX);
+        }
+        if (fwrite(oracle->records, RECORD, n, oracle->file) != n)
+            return psnap_error_system(error, errno, "cannot write");
+    }
+    if (fflush(oracle->file) != 0)
+        return psnap_error_system(error, errno, "cannot write");
+    return PSNAP_OK;
+}
+
+static enum psnap_status oracle_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct oracle *oracle = (struct oracle *)self;
+    enum psnap_status status = oracle->used ? keep_lines(oracle, error) : PSNAP_OK;
+
+    if (!status)
+        status = look_ahead(oracle, error);
+    return status ? status : write_records(oracle, error);
+}
+
+static void oracle_free(struct psnap_sink *self)
+{
+    struct oracle *oracle = (struct oracle *)self;
+
+    if (oracle->spool >= 0)
+        close(oracle->spool);
+    free(oracle->places.slots);
+    free(oracle);
+}
+
+static struct psnap_sink *oracle_create(FILE *file, struct psnap_program *program,
+                                        struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {
+        .put = oracle_put, .finish = oracle_finish, .free = oracle_free};
+    struct oracle *oracle = malloc(sizeof *oracle);
+
+    (void)program;
+    if (!oracle) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    oracle->base.ops = &ops;
+    oracle->file = file;
+    oracle->spool = -1;
+    oracle->written = 0;
+    oracle->used = 0;
+    oracle->places = (struct places){0};
+    return &oracle->base;
+}
+
+static const struct psnap_format_ops oracle_ops = {.create = oracle_create};
+
+const struct psnap_format psnap_format_oracle = {
+    .name = "oracle",
+    .summary = "libCacheSim's oracleGeneral",
+    .description =
+        "For libCacheSim 0.3, 'cachesim TRACE oracleGeneral ...'. 24 bytes for each\n"
+        "request, lowest bytes first. Objects are cache lines: the object's number is\n"
+        "that of a line of 64 bytes, its size is 64, and an access is a request for\n"
+        "each line that it touches. 'next' is the number of the line's next request, of\n"
+        "which the first in the file is 1, or -1. A time is a request, and stays at\n"
+        "2^32 - 1. The future has to be known: nothing is written before the stream has\n"
+        "ended. Until then its lines are in a temporary file in TMPDIR, 16 bytes for\n"
+        "each request; memory is taken for each different line, up to 64 bytes.\n"
+        "libCacheSim reads .zst as well (-o NAME.oracle.zst).\n\n"
+        "    bytes  0 u32 time   4 u64 object   12 u32 size   16 i64 next\n"
+        "    00 00 00 00 01 00 00 00 80 00 00 00 40 00 00 00 ff ff ff ff ff ff ff ff\n",
+    .loses = "size and address within a line, load or store, thread, ref, program",
+    .writable = true,
+    .ops = &oracle_ops,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The text trace of SST's Prospero, written only: "CYCLE R ADDRESS SIZE" or W, all decimal
+ * (prospero's text reader, which never ends on anything else). A cycle is an access of the program:
+ * cycles never fall.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/text_trace.h"
+
+static char *prospero_access(struct psnap_text_sink *sink, char *to,
+                             const struct psnap_access *access, struct psnap_error *error)
+{
+    (void)error;
+    to = psnap_text_put_decimal(to, psnap_text_sink_time(sink));
+    memcpy(to, access->kind == PSNAP_LOAD ? " R " : " W ", 3);
+    to = psnap_text_put_decimal(to + 3, access->address);
+    *to++ = ' ';
+    to = psnap_text_put_decimal(to, access->size);
+    *to++ = '\n';
+    return to;
+}
+
+static struct psnap_sink *prospero_create_timed(FILE *file, struct psnap_program *program,
+                                                const uint64_t *clock, struct psnap_error *error)
+{
+    struct psnap_text_sink *sink = calloc(1, sizeof *sink);
+
+    (void)program;
+    if (sink) {
+        sink->access = prospero_access;
+        sink->clock = clock;
+    }
+    return psnap_text_sink_start(sink, file, error);
+}
+
+static struct psnap_sink *prospero_create(FILE *file, struct psnap_program *program,
+                                          struct psnap_error *error)
+{
+    return prospero_create_timed(file, program, NULL, error);
+}
+
+static const struct psnap_format_ops prospero_ops = {.create = prospero_create,
+                                                     .create_timed = prospero_create_timed};
+
+const struct psnap_format psnap_format_prospero = {
+    .name = "prospero",
+    .summary = "SST's Prospero, text",
+    .description =
+        "For SST 12 and later, prospero.prosperoCPU with\n"
+        "prospero.ProsperoTextTraceReader. One line per access: 'CYCLE R ADDRESS SIZE',\n"
+        "or W, all decimal. Prospero stands for a processor, with SST's caches behind\n"
+        "it: it gets all accesses (-m MACHINE: what misses that machine's caches). A\n"
+        "cycle is an access of the program, for its time is not known.\n\n"
+        "    0 R 35184372088896 8\n"
+        "    1 W 35184372080640 64\n",
+    .loses = "atomic, thread, ref, program",
+    .writable = true,
+    .is_text = true,
+    .ops = &prospero_ops,
+};

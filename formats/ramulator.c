@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Traces of Ramulator's memory side, written only: of version 1 "0xADDRESS R" or W (Processor.cpp,
+ * get_dramtrace_request), of version 2 "LD ADDRESS" or ST (loadstore_trace.cpp) and "R c,r,g,b,r,c"
+ * or W, a vector of places in the memory (readwrite_trace.cpp), which passes by Ramulator's mapping
+ * of addresses: here it is that of a DDR4_8Gb_x8 of one channel and one rank, in the order that
+ * Ramulator calls RoBaRaCoCh. Version 2 takes addresses for signed numbers, and ends at one of 2^63
+ * or more. All of them expect what the caches before the memory miss and write back; an access is
+ * the burst of its first byte.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/text_trace.h"
+
+static char *put_text(char *to, const char *text)
+{
+    const size_t n = strlen(text);
+
+    memcpy(to, text, n);
+    return to + n;
+}
+
+/* ------------------------------------------------------------------ ramulator1 */
+
+static char *ramulator1_format(char *to, const struct psnap_access *access)
+{
+    to = psnap_text_put_hex(put_text(to, "0x"), access->address, 1);
+    return put_text(to, access->kind == PSNAP_LOAD ? " R\n" : " W\n");
+}
+
+static struct psnap_sink *ramulator1_create(FILE *file, struct psnap_program *program,
+                                            struct psnap_error *error)
+{
+    (void)program;
+    return psnap_text_sink_new(file, "", ramulator1_format, error);
+}
+
+/* --------------------------------------------------------------- ramulator2-ls */
+
+static char *ls_access(struct psnap_text_sink *sink, char *to, const struct psnap_access *access,
+                       struct psnap_error *error)
+{
+    if (access->address >> 63)
+        return psnap_text_sink_refuse(sink, access, "Ramulator 2 takes addresses below 2^63 alone",
+                                      error);
+    to = psnap_text_put_hex(put_text(to, access->kind == PSNAP_LOAD ? "LD 0x" : "ST 0x"),
+                            access->address, 1);
+    *to++ = '\n';
+    return to;
+}
+
+static struct psnap_sink *ls_create(FILE *file, struct psnap_program *program,
+                                    struct psnap_error *error)
+{
+    struct psnap_text_sink *sink = calloc(1, sizeof *sink);
+
+    (void)program;
+    if (sink)
+        sink->access = ls_access;
+    return psnap_text_sink_start(sink, file, error);
+}
+
+/* --------------------------------------------------------------- ramulator2-rw */
+
+/* Bits of an address, from the lowest on. */
+enum { BURST_BITS = 6, COLUMN_BITS = 7, GROUP_BITS = 2, BANK_BITS = 2, ROW_BITS = 16 };
+
+static unsigned take_bits(uint64_t *address, unsigned bits)
+{
+    const unsigned value = (unsigned)(*address & ((UINT64_C(1) << bits) - 1));
+
+    *address >>= bits;
+    return value;
+}
+
+static char *put_field(char *to, unsigned value)
+{
+    *to++ = ',';
+    return psnap_text_put_decimal(to, value);
+}
+
+static char *rw_format(char *to, const struct psnap_access *access)
+{
+    uint64_t address = access->address >> BURST_BITS;
+    const unsigned column = take_bits(&address, COLUMN_BITS);
+    const unsigned group = take_bits(&address, GROUP_BITS);
+    const unsigned bank = take_bits(&address, BANK_BITS);
+    const unsigned row = take_bits(&address, ROW_BITS);
+
+    to = put_text(to, access->kind == PSNAP_LOAD ? "R 0,0" : "W 0,0");
+    to = put_field(put_field(put_field(put_field(to, group), bank), row), column);
+    *to++ = '\n';
+    return to;
+}
+
+static struct psnap_sink *rw_create(FILE *file, struct psnap_program *program,
+                                    struct psnap_error *error)
+{
+    (void)program;
+    return psnap_text_sink_new(file, "", rw_format, error);
+}
+
+/* ------------------------------------------------------------- the descriptors */
+
+static const struct psnap_format_ops ramulator1_ops = {.create = ramulator1_create};
+static const struct psnap_format_ops ls_ops = {.create = ls_create};
+static const struct psnap_format_ops rw_ops = {.create = rw_create};
+
+const struct psnap_format psnap_format_ramulator1 = {
+    .name = "ramulator1",
+    .summary = "Ramulator 1's memory trace",
+    .description = "For Ramulator 1, 'ramulator CONFIG --mode=dram TRACE'. One line per request:\n"
+                   "'0xADDRESS R', or W. It is to be what the caches before the memory miss and\n"
+                   "write back: psnap passes the stream through a machine (-m MACHINE; -m none:\n"
+                   "all accesses as they are). Addresses are the program's virtual ones. There is\n"
+                   "no time: Ramulator sends requests as fast as the memory takes them.\n\n"
+                   "    0x200000000040 R\n"
+                   "    0x200000001fc0 W\n",
+    .loses = "size, atomic, thread, ref, program, time",
+    .writable = true,
+    .is_text = true,
+    .is_memory_side = true,
+    .ops = &ramulator1_ops,
+};
+
+const struct psnap_format psnap_format_ramulator2_ls = {
+    .name = "ramulator2-ls",
+    .summary = "Ramulator 2's LoadStoreTrace",
+    .description =
+        "For Ramulator 2.0 and 2.1, 'impl: LoadStoreTrace'. One line per request: 'LD\n"
+        "0xADDRESS' or 'ST 0xADDRESS'. An address of 2^63 or more, with which Ramulator\n"
+        "ends, is an error here. Ramulator holds the whole file in memory, and begins\n"
+        "again at its end. It is to be what the caches before the memory miss and write\n"
+        "back: psnap passes the stream through a machine (-m MACHINE; -m none: all\n"
+        "accesses as they are). Addresses are the program's virtual ones. There is no\n"
+        "time.\n\n"
+        "    LD 0x200000000040\n"
+        "    ST 0x200000001fc0\n",
+    .loses = "size, atomic, thread, ref, program, time",
+    .writable = true,
+    .is_text = true,
+    .is_memory_side = true,
+    .ops = &ls_ops,
+};
+
+const struct psnap_format psnap_format_ramulator2_rw = {
+    .name = "ramulator2-rw",
+    .summary = "Ramulator 2's ReadWriteTrace, places in a DDR4 memory",
+    .description =
+        "For Ramulator 2.0 and 2.1, 'impl: ReadWriteTrace'. One line per request: 'R'\n"
+        "or 'W' and channel, rank, bank group, bank, row and column, all decimal.\n"
+        "Ramulator maps no addresses then: psnap does, for 'org: {preset: DDR4_8Gb_x8,\n"
+        "channel: 1, rank: 1}', 8 GiB, in the order RoBaRaCoCh. From the lowest bit of\n"
+        "an address on: 6 bits within the burst of 64 bytes, 7 column (in bursts), 2\n"
+        "bank group, 2 bank, 16 row; channel and rank are 0, what is above 2^33 is left\n"
+        "out. It is to be what the caches before the memory miss and write back: psnap\n"
+        "passes the stream through a machine (-m MACHINE; -m none: all accesses as they\n"
+        "are). Addresses are the program's virtual ones. There is no time.\n\n"
+        "    R 0,0,2,1,1376,17\n"
+        "    W 0,0,0,0,0,127\n",
+    .loses = "size, atomic, thread, ref, program, time, address bits 0 to 5 and from 33 on",
+    .writable = true,
+    .is_text = true,
+    .is_memory_side = true,
+    .ops = &rw_ops,
+};

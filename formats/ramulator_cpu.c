@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ramulator's traces of a processor, written only: "BUBBLES LOAD" or "BUBBLES LOAD WRITE-BACK", all
+ * decimal (Processor.cpp, get_filtered_request, of version 1; simpleO3/trace.cpp of version 2,
+ * which reads 0x... as 0). BUBBLES are instructions before the load that need no memory: here, of a
+ * stream behind caches, the accesses that these satisfied since the load before; of a stream as it
+ * is there are none.
+ *
+ * A store goes with the load before it, or if that has one already with the first after it that
+ * has none. Where WAITING of them wait, and at the end, they get a load of their own address.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "formats/text_trace.h"
+
+enum { WAITING = 64 };
+
+struct ramulator_cpu {
+    struct psnap_text_sink text;
+    bool has_load; /* that waits for a store to go with it */
+    uint64_t bubbles, load;
+    uint64_t next_time;                       /* of the access after the last load's */
+    uint64_t waiting[WAITING], first, number; /* stores, in a ring */
+};
+
+static uint64_t next_waiting(struct ramulator_cpu *cpu)
+{
+    const uint64_t address = cpu->waiting[cpu->first];
+
+    cpu->first = (cpu->first + 1) % WAITING;
+    cpu->number--;
+    return address;
+}
+
+static char *put_line(char *to, uint64_t bubbles, uint64_t load, const uint64_t *store)
+{
+    to = psnap_text_put_decimal(to, bubbles < INT_MAX ? bubbles : INT_MAX);
+    *to++ = ' ';
+    to = psnap_text_put_decimal(to, load);
+    if (store) {
+        *to++ = ' ';
+        to = psnap_text_put_decimal(to, *store);
+    }
+    *to++ = '\n';
+    return to;
+}
+
+/* Writes the load in hand, with a store if one waits. */
+static char *put_load(struct ramulator_cpu *cpu, char *to)
+{
+    uint64_t store = 0;
+    const bool has_store = cpu->number > 0;
+
+    if (has_store)
+        store = next_waiting(cpu);
+    cpu->has_load = false;
+    return put_line(to, cpu->bubbles, cpu->load, has_store ? &store : NULL);
+}
+
+static char *take_load(struct ramulator_cpu *cpu, char *to, uint64_t address)
+{
+    const uint64_t time = psnap_text_sink_time(&cpu->text);
+
+    if (cpu->has_load)
+        to = put_load(cpu, to);
+    cpu->has_load = true;
+    cpu->load = address;
+    cpu->bubbles = cpu->text.clock && time > cpu->next_time ? time - cpu->next_time : 0;
+    cpu->next_time = time + 1;
+    return cpu->number ? put_load(cpu, to) : to;
+}
+
+static char *take_store(struct ramulator_cpu *cpu, char *to, uint64_t address)
+{
+    if (cpu->number == WAITING) {
+        const uint64_t oldest = next_waiting(cpu);
+        to = put_line(to, 0, oldest, &oldest);
+    }
+    cpu->waiting[(cpu->first + cpu->number++) % WAITING] = address;
+    return cpu->has_load ? put_load(cpu, to) : to;
+}
+
+static char *cpu_access(struct psnap_text_sink *sink, char *to, const struct psnap_access *access,
+                        struct psnap_error *error)
+{
+    struct ramulator_cpu *cpu = (struct ramulator_cpu *)sink;
+
+    if (access->address >> 63)
+        return psnap_text_sink_refuse(sink, access, "Ramulator takes addresses below 2^63 alone",
+                                      error);
+    return access->kind == PSNAP_LOAD ? take_load(cpu, to, access->address)
+                                      : take_store(cpu, to, access->address);
+}
+
+static char *cpu_end(struct psnap_text_sink *sink, char *to)
+{
+    struct ramulator_cpu *cpu = (struct ramulator_cpu *)sink;
+
+    if (cpu->has_load)
+        return put_load(cpu, to);
+    if (cpu->number) {
+        const uint64_t oldest = next_waiting(cpu);
+        to = put_line(to, 0, oldest, &oldest);
+    }
+    return to;
+}
+
+static struct psnap_sink *cpu_create_timed(FILE *file, struct psnap_program *program,
+                                           const uint64_t *clock, struct psnap_error *error)
+{
+    struct ramulator_cpu *cpu = calloc(1, sizeof *cpu);
+
+    (void)program;
+    if (cpu) {
+        cpu->text.access = cpu_access;
+        cpu->text.end = cpu_end;
+        cpu->text.clock = clock;
+    }
+    return psnap_text_sink_start(cpu ? &cpu->text : NULL, file, error);
+}
+
+static struct psnap_sink *cpu_create(FILE *file, struct psnap_program *program,
+                                     struct psnap_error *error)
+{
+    return cpu_create_timed(file, program, NULL, error);
+}
+
+static const struct psnap_format_ops cpu_ops = {.create = cpu_create,
+                                                .create_timed = cpu_create_timed};
+
+const struct psnap_format psnap_format_ramulator_cpu = {
+    .name = "ramulator-cpu",
+    .summary = "the processor traces of Ramulator 1 and 2 (SimpleO3)",
+    .description = "For Ramulator 1, 'ramulator CONFIG --mode=cpu TRACE', and Ramulator 2.0 and\n"
+                   "2.1, 'impl: SimpleO3'. One line per load: 'BUBBLES LOAD' or 'BUBBLES LOAD\n"
+                   "WRITE-BACK', all decimal. It is to be what the caches before the memory miss\n"
+                   "and write back: psnap passes the stream through a machine (-m MACHINE; -m\n"
+                   "none: all accesses as they are). BUBBLES are the accesses that the machine's\n"
+                   "caches satisfied since the load before, the only instructions that are known;\n"
+                   "with -m none they are 0. A store or write-back goes with the load before it\n"
+                   "or, if that has one, with a later one; where more than 64 wait, and at the\n"
+                   "end, they are written with a load of their own address. An address of 2^63 or\n"
+                   "more is an error. Addresses are the program's virtual ones.\n\n"
+                   "    3 35184372088896\n"
+                   "    20 35184372088960 35184372080640\n",
+    .loses = "size, atomic, thread, ref, program, the order of stores among loads, instructions "
+             "that access no memory",
+    .writable = true,
+    .is_text = true,
+    .is_memory_side = true,
+    .ops = &cpu_ops,
+};

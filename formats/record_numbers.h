@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers in binary records, of which the lowest byte comes first, wherever they lie. Private to
+ * formats/.
+ */
+#ifndef PSNAP_FORMATS_RECORD_NUMBERS_H
+#define PSNAP_FORMATS_RECORD_NUMBERS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#    define PSNAP_RECORD_ORDER(bits, value) (value)
+#else
+#    define PSNAP_RECORD_ORDER(bits, value) __builtin_bswap##bits(value)
+#endif
+
+static inline uint16_t psnap_record_u16(const unsigned char *at)
+{
+    uint16_t value;
+
+    memcpy(&value, at, sizeof value);
+    return PSNAP_RECORD_ORDER(16, value);
+}
+
+static inline uint32_t psnap_record_u32(const unsigned char *at)
+{
+    uint32_t value;
+
+    memcpy(&value, at, sizeof value);
+    return PSNAP_RECORD_ORDER(32, value);
+}
+
+static inline uint64_t psnap_record_u64(const unsigned char *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof value);
+    return PSNAP_RECORD_ORDER(64, value);
+}
+
+static inline void psnap_record_put_u16(unsigned char *at, uint16_t value)
+{
+    value = PSNAP_RECORD_ORDER(16, value);
+    memcpy(at, &value, sizeof value);
+}
+
+static inline void psnap_record_put_u32(unsigned char *at, uint32_t value)
+{
+    value = PSNAP_RECORD_ORDER(32, value);
+    memcpy(at, &value, sizeof value);
+}
+
+static inline void psnap_record_put_u64(unsigned char *at, uint64_t value)
+{
+    value = PSNAP_RECORD_ORDER(64, value);
+    memcpy(at, &value, sizeof value);
+}
+
+#endif

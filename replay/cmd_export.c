@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way out of convert, replay and run. Simulators of memories get what misses the caches of a
+ * machine, and its write-backs: PSNAP_EXPORT_MACHINE's, unless -m names another one or "none". With
+ * -m any other format gets that, too. What was assumed and filtered is said on stderr.
+ */
+#include "replay/cmd_export.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/formats.h"
+
+enum psnap_status psnap_export_init(struct psnap_export *export, const char *command,
+                                    const char *format, const char *machine,
+                                    struct psnap_error *error)
+{
+    const struct psnap_format *found = psnap_format_find(format);
+
+    *export = (struct psnap_export){.command = command, .format = format};
+    export->is_default = !machine && found && found->is_memory_side;
+    if (export->is_default)
+        machine = PSNAP_EXPORT_MACHINE;
+    if (!machine || !strcmp(machine, "none"))
+        return PSNAP_OK;
+    export->is_filtered = true;
+    return psnap_machine_find(machine, &export->machine, error);
+}
+
+enum psnap_status psnap_export_open(struct psnap_export *export, const char *compression,
+                                    FILE *file, struct psnap_program *program,
+                                    struct psnap_error *error)
+{
+    const uint64_t *clock = export->is_filtered ? &export->side.accesses : NULL;
+
+    export->sink = export->writer =
+        psnap_trace_writer_new_compressed(export->format, compression, clock, file, program, error);
+    if (export->writer && export->is_filtered)
+        export->sink =
+            psnap_memory_side_new(&export->machine, export->writer, &export->side, error);
+    return export->sink ? PSNAP_OK : error->code;
+}
+
+void psnap_export_close(struct psnap_export *export)
+{
+    if (export->sink != export->writer)
+        psnap_sink_free(export->sink);
+    psnap_sink_free(export->writer);
+    export->sink = export->writer = NULL;
+}
+
+void psnap_export_report(const struct psnap_export *export)
+{
+    const struct psnap_format *format = psnap_format_find(export->format);
+    const struct psnap_memory_side *side = &export->side;
+    char reads[32], writes[32];
+
+    if (export->is_filtered)
+        fprintf(stderr,
+                "psnap %s: %s gets what misses the last level of %s%s, and its write-backs: "
+                "%s reads, %s writes\n",
+                export->command, format->name, export->machine.name,
+                export->is_default ? " (-m MACHINE takes another, -m none all accesses)" : "",
+                psnap_group_digits(side->reads, reads), psnap_group_digits(side->writes, writes));
+    else if (format->is_memory_side)
+        fprintf(stderr, "psnap %s: %s gets all accesses, as a processor makes them (-m none)\n",
+                export->command, format->name);
+    if (format->loses[0])
+        fprintf(stderr, "psnap %s: %s does not keep: %s\n", export->command, format->name,
+                format->loses);
+}

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The schema of machine files says what the reader does (tests/machine_schema.py); bundled machines
+# as files.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/common.sh"
+
+/usr/bin/python3 "$PSNAP_SOURCE/tests/machine_schema.py" "$PSNAP" \
+    "$PSNAP_SOURCE/simcore/psnap-machine.schema.json" "$PSNAP_SOURCE"/samples/machines/*.yaml \
+    "$PSNAP_SOURCE"/tests/fidelity/*_machine.yaml
+
+"$PSNAP" machines server --yaml > out 2> err && fail "server is not bundled"
+"$PSNAP" machines prefetch-3 --yaml > mine.yaml
+"$PSNAP" machines prefetch-3 > bundled
+"$PSNAP" machines mine.yaml | diff bundled - || fail "prefetch-3 as a file is another machine"
+expect 2 "$PSNAP" machines --yaml
+expect 2 "$PSNAP" machines prefetch-3 --schema
+expect 2 "$PSNAP" machines prefetch-3 --json --yaml

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# On a terminal long work shows how far it is, from the second second on: how many accesses, how
+# many a second. Elsewhere it is quiet.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/common.sh"
+command -v script > /dev/null || exit 77
+
+# accesses N THREADS: a trace, whose first accesses are read two seconds before the others
+accesses() {
+    awk -v n="$1" -v threads="$2" 'BEGIN {
+        print "address,size,kind,thread,ref"
+        for (i = 0; i < n; i++)
+            printf "0x%x,8,load,%d,0\n", 65536 + i % 9999 * 8, i % threads
+    }'
+}
+# slowly FILE: it, in two parts with two seconds between
+slowly() {
+    head -n 70000 "$1"
+    sleep 2.2
+    tail -n +70001 "$1"
+}
+accesses 700000 1 > one.csv
+
+# on_terminal ARGUMENTS...: psnap's standard error is a terminal, its input comes slowly; into shown
+on_terminal() {
+    slowly one.csv > fifo &
+    script -qec "'$PSNAP' $* < fifo > out" /dev/null > shown < /dev/null || fail "$*: $(cat shown)"
+    wait
+}
+mkfifo fifo
+on_terminal sim - -m 1K:64:2 --by total
+grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate: $(cat -v shown)"
+grep -q $'\r\033\[K' shown || fail "not erased"
+on_terminal sim - --sweep 1,16
+grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of a sweep: $(cat -v shown)"
+on_terminal reuse - --by total
+grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of reuse: $(cat -v shown)"
+
+# no terminal: nothing
+slowly one.csv | "$PSNAP" sim - -m 1K:64:2 --by total > out 2> err
+grep -q $'\r' err && fail "not quiet: $(cat -v err)"
+exit 0

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a machine asks of its memory, request by request: small machines of which it can be said by
+ * hand, and others whose requests are as many as the simulator counts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "simcore/simcore.h"
+
+struct request {
+    char kind;
+    uint64_t address;
+    uint8_t size;
+};
+
+static struct psnap_machine machine_of(const char *text)
+{
+    struct psnap_machine machine;
+    struct psnap_error error;
+
+    assert_int_equal(psnap_machine_parse_inline(text, &machine, &error), PSNAP_OK);
+    return machine;
+}
+
+/* Runs accesses through a machine and compares what is asked of memory. */
+static void expect(const struct psnap_machine *machine, const struct psnap_access *accesses,
+                   size_t n, const struct request *wanted, size_t wanted_count)
+{
+    struct psnap_error error;
+    struct psnap_memory_side side;
+    struct psnap_sink *to = psnap_vector_sink_new();
+    struct psnap_sink *sink = psnap_memory_side_new(machine, to, &side, &error);
+    const struct psnap_access *got;
+    size_t count;
+
+    assert_non_null(sink);
+    assert_int_equal(psnap_sink_put(sink, accesses, n, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    got = psnap_vector_sink_data(to, &count);
+    assert_int_equal(count, wanted_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(got[i].kind, wanted[i].kind == 'R' ? PSNAP_LOAD : PSNAP_STORE);
+        assert_int_equal(got[i].address, wanted[i].address);
+        assert_int_equal(got[i].size, wanted[i].size);
+    }
+    assert_int_equal(side.accesses, n);
+    psnap_sink_free(sink);
+    psnap_sink_free(to);
+}
+
+static void test_lines_and_write_backs(void **state)
+{
+    const struct psnap_machine machine = machine_of("64:64:1"); /* one line */
+    const struct psnap_access accesses[] = {{0x1004, 0, 4, PSNAP_STORE, 0},
+                                            {0x1008, 0, 4, PSNAP_LOAD, 0},
+                                            {0x203c, 1, 8, PSNAP_LOAD, 0}, /* two lines */
+                                            {0x2040, 1, 8, PSNAP_ATOMIC, 0},
+                                            {0x3000, 1, 64, PSNAP_STORE, 0}};
+    const struct request wanted[] = {{'R', 0x1000, 64}, {'W', 0x1000, 64}, {'R', 0x2000, 64},
+                                     {'R', 0x2040, 64}, {'W', 0x2040, 64}, {'R', 0x3000, 64}};
+
+    (void)state;
+    expect(&machine, accesses, 5, wanted, 6);
+}
+
+static void test_long_lines_come_in_pieces(void **state)
+{
+    const struct psnap_machine machine = machine_of("64:32:2,128:128:1");
+    const struct psnap_access accesses[] = {{0x1044, 0, 4, PSNAP_STORE, 0},
+                                            {0x1078, 0, 8, PSNAP_LOAD, 0},
+                                            {0x2000, 0, 8, PSNAP_LOAD, 0}};
+    const struct request wanted[] = {{'R', 0x1000, 64}, {'R', 0x1040, 64}};
+    struct psnap_access more[4];
+
+    (void)state;
+    expect(&machine, accesses, 2, wanted, 2);
+    memcpy(more, accesses, sizeof accesses);
+    more[3] = (struct psnap_access){0x2040, 0, 8, PSNAP_LOAD, 0};
+    /* 0x2000 takes the place of 0x1040 in the first level while the second one has the line: it
+     * becomes dirty there, and goes to memory whole */
+    expect(&machine, more, 4,
+           (const struct request[]){{'R', 0x1000, 64},
+                                    {'R', 0x1040, 64},
+                                    {'W', 0x1000, 64},
+                                    {'W', 0x1040, 64},
+                                    {'R', 0x2000, 64},
+                                    {'R', 0x2040, 64}},
+           6);
+}
+
+static void test_stores_that_go_through(void **state)
+{
+    struct psnap_machine machine = machine_of("64:64:1");
+    const struct psnap_access accesses[] = {{0x1004, 0, 4, PSNAP_STORE, 0},
+                                            {0x1008, 0, 4, PSNAP_LOAD, 0},
+                                            {0x103c, 0, 8, PSNAP_STORE, 0}};
+    const struct request wanted[] = {
+        {'W', 0x1004, 4}, {'R', 0x1000, 64}, {'W', 0x1040, 4}, {'W', 0x103c, 4}};
+
+    (void)state;
+    machine.levels[0].write_through = machine.levels[0].no_write_allocate = true;
+    expect(&machine, accesses, 3, wanted, 4);
+}
+
+/* Reads are the misses of the last level, where no access is in two lines; writes of a single
+ * level are its write-backs. */
+static void test_counts_of_the_simulator(void **state)
+{
+    static const char *const machines[] = {"1K:64:2", "1K:64:2,4K:64:4", "512:32:full,8K:128:4"};
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_rng rng;
+    enum { N = 5000 };
+    struct psnap_access *accesses = calloc(N, sizeof *accesses);
+
+    (void)state;
+    assert_non_null(accesses);
+    assert_int_equal(psnap_program_add_anonymous(program, "f"), PSNAP_OK);
+    psnap_rng_init(&rng, 3);
+    for (size_t i = 0; i < N; i++)
+        accesses[i] = (struct psnap_access){4096 + 8 * psnap_rng_below(&rng, 2500), 0, 8,
+                                            (uint8_t)psnap_rng_below(&rng, 2), 0};
+    for (size_t m = 0; m < sizeof machines / sizeof machines[0]; m++) {
+        const struct psnap_machine machine = machine_of(machines[m]);
+        const size_t last = machine.level_count - 1;
+        struct psnap_error error;
+        struct psnap_memory_side side;
+        struct psnap_tally tally = {0};
+        struct psnap_sink *to = psnap_null_sink_new();
+        struct psnap_sink *sink = psnap_memory_side_new(&machine, to, &side, &error);
+        struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, &error);
+
+        assert_int_equal(psnap_sink_put(sink, accesses, N, &error), PSNAP_OK);
+        assert_int_equal(psnap_sink_put(sim, accesses, N, &error), PSNAP_OK);
+        psnap_sim_add_total(sim, 0, &tally);
+        assert_int_equal(side.reads, psnap_tally_reached(&tally, last) - tally.hits[last]);
+        assert_int_equal(side.read_bytes, side.reads * machine.levels[last].line_bytes);
+        assert_true(last ? side.writes >= tally.write_backs[last]
+                         : side.writes == tally.write_backs[0]);
+        assert_true(side.writes > 0);
+        psnap_sink_free(sim);
+        psnap_sink_free(sink);
+        psnap_sink_free(to);
+    }
+    free(accesses);
+    psnap_program_free(program);
+}
+
+static enum psnap_status fail_put(struct psnap_sink *self, const struct psnap_access *block,
+                                  size_t n, struct psnap_error *error)
+{
+    (void)self;
+    (void)block;
+    (void)n;
+    return psnap_error_set(error, PSNAP_ERROR_IO, "the disk is full");
+}
+
+static void fail_free(struct psnap_sink *self)
+{
+    (void)self;
+}
+
+static void test_a_failure_behind_it_is_told(void **state)
+{
+    static const struct psnap_sink_ops ops = {.put = fail_put, .free = fail_free};
+    const struct psnap_machine machine = machine_of("64:64:1");
+    const struct psnap_access access = {0x1004, 0, 4, PSNAP_STORE, 0};
+    struct psnap_sink to = {&ops};
+    struct psnap_memory_side side;
+    struct psnap_error error;
+    struct psnap_sink *sink = psnap_memory_side_new(&machine, &to, &side, &error);
+
+    (void)state;
+    assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_ERROR_IO);
+    assert_string_equal(error.message, "the disk is full");
+    psnap_sink_free(sink);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_and_write_backs),
+        cmocka_unit_test(test_long_lines_come_in_pieces),
+        cmocka_unit_test(test_stores_that_go_through),
+        cmocka_unit_test(test_counts_of_the_simulator),
+        cmocka_unit_test(test_a_failure_behind_it_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
