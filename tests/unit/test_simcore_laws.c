@@ -114,7 +114,7 @@ static void machines_are_independent_and_views_add_up(void **state)
         const struct psnap_sim_options options = {.by_thread = true,
                                                   .tagger = number_accesses,
                                                   .tagger_context = &numbering,
-                                                  .threads = 1 + round % 2};
+                                                  .threads = round % 2 ? 2 : 1};
         struct psnap_machine machines[3];
         struct psnap_sink *together;
 
