@@ -28,7 +28,9 @@ struct plan {
     const struct schedule *schedule;
     uint32_t touches;                  /* accesses of the window */
     bool is_due[REDUCE_TOUCHES_MAX];   /* in their turn */
+    uint8_t parts[REDUCE_TOUCHES_MAX]; /* of what is due: the bytes in which line, or in both */
     bool is_again[REDUCE_TOUCHES_MAX]; /* due at the window's end */
+    bool all_lines_alike;              /* of all levels: `parts` are of those */
     struct touched lines[LINES_MAX];   /* of the level in hand */
     uint32_t line_count;
 };
@@ -40,6 +42,24 @@ static struct psnap_access access_of(const struct plan *plan, uint32_t i)
 
     access.address += (UINT64_C(1) << 62) +
                       (uint64_t)(i / plan->schedule->width) * (uint64_t)plan->schedule->stride;
+    return access;
+}
+
+enum { BOTH, FIRST, SECOND };
+
+/* What is due of it: of two lines, one may have been touched before. */
+static struct psnap_access due_of(const struct plan *plan, uint32_t i)
+{
+    const uint64_t line_bytes = plan->reduce->line_bytes;
+    struct psnap_access access = access_of(plan, i);
+    const uint64_t in_first = line_bytes - (access.address & (line_bytes - 1));
+
+    if (plan->parts[i] == FIRST)
+        access.size = (uint8_t)in_first;
+    if (plan->parts[i] == SECOND) {
+        access.address += in_first;
+        access.size = (uint8_t)(access.size - in_first);
+    }
     return access;
 }
 
@@ -61,15 +81,19 @@ static bool note_lines(struct plan *plan, unsigned line_shift)
     for (uint32_t i = 0; i < plan->touches; i++) {
         const struct psnap_access access = access_of(plan, i);
         const uint64_t end = (access.address + access.size - 1) >> line_shift;
+        bool is_new[2] = {false, false};
         for (uint64_t line = access.address >> line_shift; line <= end; line++) {
             struct touched *touched = find(plan, line, i);
+            const bool is_store = access.kind != PSNAP_LOAD;
             if (!touched)
                 return false;
+            is_new[line == end] |= touched->first == i || (is_store && !touched->is_stored);
             touched->last = i;
-            plan->is_due[i] |= touched->first == i;
-            if (access.kind != PSNAP_LOAD && !touched->is_stored)
-                plan->is_due[i] = touched->is_stored = true;
+            touched->is_stored |= is_store;
         }
+        plan->is_due[i] |= is_new[0] || is_new[1];
+        if (plan->all_lines_alike && end == (access.address >> line_shift) + 1)
+            plan->parts[i] = is_new[0] && is_new[1] ? BOTH : is_new[0] ? FIRST : SECOND;
     }
     return true;
 }
@@ -83,7 +107,7 @@ static uint64_t set_of(const struct reduce_shape *shape, uint64_t line)
 static void note_served(struct plan *plan, unsigned line_shift)
 {
     for (uint32_t i = 0; i < plan->touches; i++) {
-        const struct psnap_access access = access_of(plan, i);
+        const struct psnap_access access = plan->is_again[i] ? access_of(plan, i) : due_of(plan, i);
         const uint64_t end = (access.address + access.size - 1) >> line_shift;
         if (!plan->is_due[i] && !plan->is_again[i])
             continue;
@@ -141,7 +165,7 @@ static void take_due(const struct plan *plan, struct schedule *schedule)
             struct psnap_access *due = &schedule->due[schedule->left];
             if (!(at_end ? plan->is_again : plan->is_due)[i])
                 continue;
-            *due = access_of(plan, i);
+            *due = at_end ? access_of(plan, i) : due_of(plan, i);
             due->address -= UINT64_C(1) << 62;
             schedule->left++;
         }
@@ -149,8 +173,11 @@ static void take_due(const struct plan *plan, struct schedule *schedule)
 
 static void make(const struct reduce *reduce, struct schedule *schedule)
 {
-    struct plan plan = {.reduce = reduce, .schedule = schedule};
+    struct plan plan = {.reduce = reduce, .schedule = schedule, .all_lines_alike = true};
     bool is_new = true;
+
+    for (size_t s = 1; s < reduce->shape_count; s++)
+        plan.all_lines_alike &= reduce->shapes[s].line_shift == reduce->shapes[0].line_shift;
 
     schedule->is_made = true;
     plan.touches = schedule->width * schedule->window;

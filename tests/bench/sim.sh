@@ -32,7 +32,9 @@ one_sample()
     samples=$streams each_sample fidelity one_sample
 } > "$work/sim.csv"
 column -s, -t "$work/sim.csv"
-awk -F, 'NR > 1 {n++; memory += log($5); file += log($7); if (n == 1 || $7 < least) {least = $7; who = $1}}
-    END {if (n) printf "from memory %.2fx the textbook, from .pst %.2fx (geometric means), at least %.2fx (%s)\n",
-        exp(memory / n), exp(file / n), least, who}' "$work/sim.csv"
+awk -F, 'NR > 1 {n++; memory += log($5); file += log($7); two += log($9)
+        best = $5 > $9 ? $5 : $9; all += log(best); if (n == 1 || best < least) {least = best; who = $1}}
+    END {if (n) {printf "times the textbook, geometric means: from memory %.2f, from .pst %.2f, by two threads %.2f;\n",
+        exp(memory / n), exp(file / n), exp(two / n)
+        printf "the better of memory and two threads %.2f, at least %.2f (%s)\n", exp(all / n), least, who}}' "$work/sim.csv"
 [ $no_write = 1 ] || put_rows "$work/sim.csv" tests/bench/sim.csv
