@@ -58,23 +58,36 @@ enum psnap_status side_take(struct compare_side *side, const struct psnap_sink *
                   : scope_rows_init(&side->loops, PSNAP_SCOPE_LOOP, sim, n, program, NULL, error);
 }
 
-enum psnap_status side_run(struct compare_side *side, struct psnap_source *source,
-                           const struct psnap_machine *machines, size_t n,
-                           struct psnap_error *error)
+static enum psnap_status simulate(struct compare_side *side, struct psnap_source *source,
+                                  const struct psnap_machine *machines, size_t n,
+                                  struct psnap_error *error)
 {
-    struct psnap_source *until = psnap_until_source_new(source, side->deadline);
-    struct psnap_sink *sim = psnap_sim_new(machines, n, source->program, NULL, error);
+    const struct psnap_sim_options options = {.threads = psnap_processors()};
+    struct psnap_sink *sim = psnap_sim_new(machines, n, source->program, &options, error);
     enum psnap_status status = sim ? PSNAP_OK : error->code;
 
-    if (!until)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!status)
-        status = psnap_pump(until, sim, NULL, error);
-    psnap_source_free(until);
+        status = psnap_pump(source, sim, NULL, error);
     side_release(side);
     if (!status)
         status = side_take(side, sim, n, source->program, error);
     psnap_sink_free(sim);
+    return status;
+}
+
+enum psnap_status side_run(struct compare_side *side, struct psnap_source *source,
+                           const struct psnap_machine *machines, size_t n,
+                           struct psnap_error *error)
+{
+    struct psnap_source *until = psnap_until_source_new(source, side->deadline), *ahead;
+    enum psnap_status status;
+
+    if (!until)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    ahead = psnap_processors() > 1 ? psnap_relay_source_new(until, NULL) : NULL;
+    status = simulate(side, ahead ? ahead : until, machines, n, error);
+    psnap_source_free(ahead);
+    psnap_source_free(until);
     return status;
 }
 
