@@ -111,12 +111,17 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
 }
 
 static int run_sweep(struct sweep_settings *sweep, const char *path, const char *by,
-                     bool has_machine, enum psnap_report_form form)
+                     const char *other_option, enum psnap_report_form form)
 {
     struct psnap_error error;
 
-    if (has_machine)
-        return psnap_cmd_usage("sim", "--sweep is of caches by themselves: leave out -m");
+    if (other_option)
+        return psnap_cmd_usage("sim", "--sweep is of caches by themselves: leave out %s",
+                               other_option);
+    if (!sweep->lines)
+        sweep->lines = "64";
+    if (sweep->ways == UINT64_MAX)
+        sweep->ways = 16;
     if (sweep->ways < 1 || sweep->ways > SWEEP_WAYS_MAX)
         return psnap_cmd_usage("sim", "--ways takes a number from 1 to %d", SWEEP_WAYS_MAX);
     if (!psnap_scope_parse_list(by, sweep->wanted, &error))
@@ -130,7 +135,7 @@ int psnap_cmd_sim(int argc, char **argv)
 {
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_text_list machines = {0};
-    struct sweep_settings sweep = {.input = &input, .lines = "64", .ways = 16};
+    struct sweep_settings sweep = {.input = &input, .ways = UINT64_MAX};
     const char *by = NULL;
     uint64_t cores = 0;
     const char *threads = NULL;
@@ -182,10 +187,19 @@ int psnap_cmd_sim(int argc, char **argv)
         status = psnap_cmd_usage("sim", "--cores takes a number from 1 to %d, not '%.100s'",
                                  SIM_CORES_MAX, threads);
     else if (operands == 1 && sweep.sets)
-        status = run_sweep(&sweep, argv[1], by ? by : "total", machines.count > 0, form);
+        status = run_sweep(&sweep, argv[1], by ? by : "total",
+                           machines.count ? "-m"
+                           : classify     ? "--misses"
+                           : apart        ? "--apart"
+                           : threads      ? "--cores"
+                                          : NULL,
+                           form);
+    else if (operands == 1 && (sweep.lines || sweep.ways != UINT64_MAX))
+        status =
+            psnap_cmd_usage("sim", "--line and --ways are of a --sweep; a machine has its own");
     else if (operands == 1 && machines.count)
         status = simulate(argv[1], &input, by ? by : "total,loop", &machines, cores, classify,
-                          apart, form);
+                          apart || classify, form);
     else if (operands == 1)
         status = psnap_cmd_usage("sim", "no machine: give at least one -m MACHINE");
     else if (operands >= 0)

@@ -151,9 +151,13 @@ static void print_table(const struct sweep *sweep)
             psnap_table_cell(table, "%s", row->id);
             psnap_table_cell(table, "%s",
                              psnap_group_digits(psnap_distances_accesses(row->distances), digits));
-            for (size_t w = 0; w < n; w++)
-                psnap_table_cell(table, "%.2f",
-                                 100 * psnap_distances_hit_rate(row->distances, ways[w]));
+            for (size_t w = 0; w < n; w++) {
+                const double hit_rate = psnap_distances_hit_rate(row->distances, ways[w]);
+                if (isnan(hit_rate))
+                    psnap_table_cell(table, "-");
+                else
+                    psnap_table_cell(table, "%.2f", 100 * hit_rate);
+            }
         }
     printf("hit rates of LRU caches by lines, sets and ways; bytes are their product:\n\n");
     psnap_table_print(table, stdout);
@@ -198,7 +202,7 @@ static void print_csv(const struct sweep *sweep)
 {
     struct psnap_csv csv;
 
-    puts("line_bytes,sets,ways,size_bytes,scope,id,name,accesses,hit_rate,miss_ratio");
+    puts("line_bytes,sets,ways,size_bytes,scope,id,name,accesses,hits,hit_rate,miss_ratio");
     psnap_csv_init(&csv, stdout);
     for (size_t p = 0; p < sweep->count; p++)
         for (size_t i = 0; i < sweep->points[p].rows.count; i++)
@@ -206,6 +210,8 @@ static void print_csv(const struct sweep *sweep)
                 const struct point *point = &sweep->points[p];
                 const struct reuse_row *row = &point->rows.rows[i];
                 const double hit_rate = psnap_distances_hit_rate(row->distances, ways);
+                const uint64_t accesses = psnap_distances_accesses(row->distances);
+                const uint64_t hits = accesses ? (uint64_t)llround(hit_rate * (double)accesses) : 0;
 
                 psnap_csv_u64(&csv, point->line_bytes);
                 psnap_csv_u64(&csv, point->sets);
@@ -214,9 +220,10 @@ static void print_csv(const struct sweep *sweep)
                 psnap_csv_text(&csv, psnap_scope_name(row->scope));
                 psnap_csv_text(&csv, row->id);
                 psnap_csv_text(&csv, row->name);
-                psnap_csv_u64(&csv, psnap_distances_accesses(row->distances));
+                psnap_csv_u64(&csv, accesses);
+                psnap_csv_u64(&csv, hits);
                 psnap_csv_real(&csv, hit_rate);
-                psnap_csv_real(&csv, 1 - hit_rate);
+                psnap_csv_real(&csv, (double)(accesses - hits) / (double)accesses);
                 psnap_csv_end(&csv);
             }
 }
@@ -259,8 +266,8 @@ static int take_points(struct sweep *sweep)
         return psnap_cmd_usage("sim", "a sweep has at most %d pairs of sets and lines", POINTS_MAX);
     for (size_t l = 0; l < line_count; l++)
         for (size_t s = 0; s < set_count; s++) {
-            if (lines[l] & (lines[l] - 1) || lines[l] > PSNAP_REUSE_LINE_MAX)
-                return psnap_cmd_usage("sim", "--line: %" PRIu64 " is no power of two up to 1G",
+            if (lines[l] < 2 || lines[l] & (lines[l] - 1) || lines[l] > PSNAP_REUSE_LINE_MAX)
+                return psnap_cmd_usage("sim", "--line: %" PRIu64 " is no power of two from 2 to 1G",
                                        lines[l]);
             if (sets[s] > UINT32_MAX / settings->ways)
                 return psnap_cmd_usage(

@@ -403,6 +403,21 @@ static void write_to_shared(struct detail *d, uint32_t l, uint32_t other, uint64
     write_down(d, m, address & ~(level->shape.line_bytes - 1), level->shape.line_bytes);
 }
 
+/* A line was taken from a part of level l, and so from the exclusive ones below it, to which it
+ * would have gone. */
+static void note_taken(struct detail *d, uint32_t l, uint32_t i, uint64_t address)
+{
+    const uint32_t core = i * d->levels[l].share;
+
+    for (uint32_t m = l; m < d->level_count && d->levels[m].count > 1; m++) {
+        struct part *part = &d->levels[m].parts[core / d->levels[m].share];
+        if (m > l && (d->levels[m].shape.inclusion != PSNAP_EXCLUSIVE || part == part_of(d, m)))
+            break;
+        d->is_out_of_memory |=
+            history_set(&part->history, address >> part->cache.line_shift, HISTORY_TAKEN) < 0;
+    }
+}
+
 /* Before an access: a store takes its lines from caches that are not the core's, a load leaves
  * them clean. */
 static void take_from_others(struct detail *d, const struct sought *sought, bool store)
@@ -418,9 +433,7 @@ static void take_from_others(struct detail *d, const struct sought *sought, bool
             while (next_line(sought, level->shape.line_bytes, &offset, &bytes, &address)) {
                 if (store && take(part, &level->shape, address, &dirty)) {
                     note(d, DETAIL_INVALIDATIONS, l);
-                    d->is_out_of_memory |=
-                        history_set(&part->history, address >> part->cache.line_shift,
-                                    HISTORY_TAKEN) < 0;
+                    note_taken(d, l, i, address);
                 } else if (!store) {
                     dirty = cache_clean(&part->cache, address) ||
                             (level->shape.victim_lines && cache_clean(&part->victims, address));

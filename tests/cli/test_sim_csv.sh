@@ -36,7 +36,9 @@ if "sweep" in document:
         for ways, rate in enumerate(row.pop("hit_rates"), 1):
             expected.append({**row, "ways": ways, "hit_rate": rate})
     for record in records:
-        assert abs(float(record.pop("miss_ratio")) - 1 + float(record["hit_rate"])) < 1e-12
+        accesses, hits = int(record["accesses"]), int(record.pop("hits"))
+        assert float(record.pop("miss_ratio")) == (accesses - hits) / accesses
+        assert float(record["hit_rate"]) == hits / accesses
         assert int(record.pop("size_bytes")) == (
             int(record["line_bytes"]) * int(record["sets"]) * int(record["ways"]))
 else:
@@ -66,7 +68,7 @@ both -m odd.yaml --cores 2 --misses
 has out.csv '"a, ""b"""'
 both -m odd.yaml -m 1K:64:2 --misses
 both --sweep 1,3,16 --line 16,64 --ways 3 --by total,loop
-head -n 1 out.csv | grep -qx "line_bytes,sets,ways,size_bytes,scope,id,name,accesses,hit_rate,miss_ratio"
+head -n 1 out.csv | grep -qx "line_bytes,sets,ways,size_bytes,scope,id,name,accesses,hits,hit_rate,miss_ratio"
 
 expect 2 "$PSNAP" sim trace.csv -m 1K:64:2 --csv --json
 has err "one of them"

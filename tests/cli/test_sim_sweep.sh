@@ -5,14 +5,7 @@
 # of a trace with threads; and bad input.
 set -eu
 
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-
-fail() {
-    echo "test_sim_sweep: $*" >&2
-    exit 1
-}
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 
 awk 'BEGIN {
     print "address,size,kind,thread,ref"
@@ -67,3 +60,16 @@ grep -q "48 is no power of two" err || fail "$(cat err)"
 usage --sweep 64 --ways 0
 usage --sweep 64 --ways 1025
 usage --sweep 1G --ways 16
+
+# What a sweep does not have is refused, and so is what only a sweep has
+expect 2 "$PSNAP" sim trace.csv --sweep 64 --misses
+has err "leave out --misses"
+expect 2 "$PSNAP" sim trace.csv --sweep 64 --cores 2
+has err "leave out --cores"
+expect 2 "$PSNAP" sim trace.csv --sweep 64 --line 1
+has err "from 2 to 1G"
+expect 2 "$PSNAP" sim trace.csv -m 4K:64:4 --ways 3
+has err "of a --sweep"
+: > nothing.din
+expect 0 "$PSNAP" sim --from din nothing.din --sweep 4
+! grep -q nan out || fail "a rate of nothing: $(cat out)"

@@ -171,6 +171,33 @@ static void stores_take_lines_from_others(void **state)
     psnap_program_free(program);
 }
 
+/* An exclusive level loses the line, too, when the level above it does, which it gave it to. */
+static void what_is_taken_is_gone_from_exclusive_levels(void **state)
+{
+    struct psnap_machine machine = machine_of("32:16:full,256:16:full");
+    struct psnap_program *program = eight_refs();
+    const struct psnap_sim_options options = {.cores = 2, .classify = true};
+    const struct psnap_access block[] = {
+        {64, 0, 4, PSNAP_LOAD, 0}, {64, 0, 4, PSNAP_STORE, 1}, {64, 0, 4, PSNAP_LOAD, 0}};
+    struct psnap_tally tally = {0};
+    struct psnap_sink *sim;
+
+    (void)state;
+    machine.levels[1].inclusion = PSNAP_EXCLUSIVE;
+    machine.coherent = true;
+    assert_int_equal(psnap_machine_check(&machine, NULL), PSNAP_OK);
+    sim = psnap_sim_new(&machine, 1, program, &options, NULL);
+    assert_int_equal(psnap_sink_put(sim, block, 3, NULL), PSNAP_OK);
+    psnap_sim_add_total(sim, 0, &tally);
+    for (int level = 0; level < 2; level++) {
+        assert_int_equal(tally.cold[level], 2);
+        assert_int_equal(tally.coherence[level], 1);
+        assert_int_equal(tally.capacity[level], 0);
+    }
+    psnap_sink_free(sim);
+    psnap_program_free(program);
+}
+
 /* ------------------------------------------------------------- a naive simulator */
 
 enum { LEVELS = 3, SETS = 4, WAYS = 4, VICTIMS = 3 };
@@ -422,6 +449,7 @@ int main(void)
         cmocka_unit_test(stores_need_not_allocate),
         cmocka_unit_test(next_lines_come_too),
         cmocka_unit_test(stores_take_lines_from_others),
+        cmocka_unit_test(what_is_taken_is_gone_from_exclusive_levels),
         cmocka_unit_test(all_together_as_the_naive_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
