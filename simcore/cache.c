@@ -54,7 +54,6 @@ static void *in_lines(struct cache *cache, size_t bytes)
 bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint32_t index,
                 enum cache_kind kind)
 {
-
     *cache = (struct cache){
         .kind = kind_of(level, kind),
         .line_shift = log2_exact(level->line_bytes),
@@ -80,7 +79,7 @@ bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint
     }
     if (cache->kind == CACHE_LISTED)
         return cache_listed_init(cache);
-    if (cache->kind == CACHE_PACKED || cache->kind == CACHE_PACKED_WIDE)
+    if (cache_is_packed(cache))
         return (cache->tags = in_lines(cache, level->sets * packed_row(cache->kind) * 4)) != NULL;
     return (cache->words = in_lines(cache, level->sets * level->ways * 8)) != NULL;
 }
@@ -120,7 +119,7 @@ static bool packed_to_flat(struct cache *cache, const struct rename *rename)
 
 bool cache_rename_back(struct cache *cache, const struct rename *rename)
 {
-    if (cache->kind == CACHE_PACKED || cache->kind == CACHE_PACKED_WIDE)
+    if (cache_is_packed(cache))
         return packed_to_flat(cache, rename);
     if (cache->kind == CACHE_LISTED) {
         cache_listed_rename_back(cache, rename);
@@ -157,7 +156,7 @@ bool cache_mark_dirty(struct cache *cache, uint64_t address)
         return cache_listed_mark_dirty(cache, line);
     if (cache->kind == CACHE_GENERAL)
         return cache_general_mark_dirty(cache, line);
-    if (cache->kind == CACHE_PACKED || cache->kind == CACHE_PACKED_WIDE)
+    if (cache_is_packed(cache))
         return packed_mark_dirty(cache, line);
     set = cache_set(cache, cache->kind, line);
     for (uint32_t way = 0; way < cache->ways; way++) {

@@ -98,7 +98,8 @@ struct cache {
 };
 
 /* An empty cache of a checked level, the index-th of its machine. `kind` CACHE_GENERAL or
- * CACHE_LISTED forces that representation if it can hold the level; else it is chosen. False: out
+ * CACHE_LISTED forces that representation if it can hold the level; else it is chosen, packed only
+ * for CACHE_PACKED. False: out
  * of memory (release is still legal). */
 bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint32_t index,
                 enum cache_kind kind);
@@ -169,6 +170,11 @@ static inline uint64_t *cache_set(const struct cache *cache, enum cache_kind kin
     const uint64_t set = kind == CACHE_FLAT ? line & cache->set_mask : line % cache->sets;
 
     return cache->words + set * cache->ways;
+}
+
+static inline bool cache_is_packed(const struct cache *cache)
+{
+    return cache->kind == CACHE_PACKED || cache->kind == CACHE_PACKED_WIDE;
 }
 
 /* Whether a set's order is that of a queue, from which the last one leaves. */

@@ -50,7 +50,7 @@ static inline uint64_t packed_address(const struct cache *cache, uint64_t line, 
 #    include <immintrin.h>
 
 /* Where the words before the w-th come to lie, and that one in front: of the first eight words, and
- * of the second. What comes to lie first of each half is put there apart. */
+ * of the second. The first word of each half is set by itself. */
 static const uint32_t packed_order[2][16][8] __attribute__((aligned(32))) = {
     {{0, 1, 2, 3, 4, 5, 6, 7},
      {0, 0, 2, 3, 4, 5, 6, 7},
@@ -152,7 +152,7 @@ CACHE_INLINE void packed_swap(uint32_t *set, uint32_t dirty)
 
     _mm256_store_si256(words,
                        _mm256_or_si256(_mm256_blend_epi32(old, _mm256_shuffle_epi32(old, 0xe1), 3),
-                                       _mm256_castsi128_si256(_mm_cvtsi32_si128((int)dirty))));
+                                       _mm256_setr_epi32((int)dirty, 0, 0, 0, 0, 0, 0, 0)));
 }
 
 /* Where a word is in its set, dirty or not; PSNAP_NONE: it is not. */

@@ -84,7 +84,7 @@ enum psnap_status side_run(struct compare_side *side, struct psnap_source *sourc
 
     if (!until)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    ahead = psnap_processors() > 1 ? psnap_relay_source_new(until, NULL) : NULL;
+    ahead = psnap_processors() > (n > 1 ? 2 : 1) ? psnap_relay_source_new(until, NULL) : NULL;
     status = simulate(side, ahead ? ahead : until, machines, n, error);
     psnap_source_free(ahead);
     psnap_source_free(until);

@@ -99,9 +99,14 @@ static void ask_memory(struct detail *d, const struct sought *missing, enum purp
     if (!d->memory.request)
         return;
     while (next_line(missing, line_bytes, &offset, &bytes, &address)) {
-        if (purpose == STORE)
-            write_memory(d, address, offset - (address - missing->address));
-        else
+        for (; purpose == STORE && bytes;) { /* what is sought of it, which may have gaps */
+            const unsigned begin = (unsigned)__builtin_ctzll(bytes);
+            const uint64_t rest = ~(bytes >> begin);
+            const unsigned n = rest ? (unsigned)__builtin_ctzll(rest) : 64;
+            write_memory(d, missing->address + begin, n);
+            bytes &= n + begin == 64 ? 0 : UINT64_MAX << (begin + n);
+        }
+        if (purpose != STORE)
             d->memory.request(d->memory.context, d->at, address & ~(line_bytes - 1), line_bytes,
                               false);
     }

@@ -44,7 +44,7 @@ static const struct loops plain[] = {[CACHE_FLAT] = {flat_block, flat_queue},
 
 static const struct loops *loops_of(const struct level *level, bool foreseen)
 {
-    if (level->cache->kind == CACHE_PACKED || level->cache->kind == CACHE_PACKED_WIDE)
+    if (cache_is_packed(level->cache))
         return packed_loops(level->cache, foreseen);
     return level->cache_count > 1 ? &apart[level->cache->kind] : &plain[level->cache->kind];
 }
@@ -68,9 +68,11 @@ void hierarchy_foresee(struct hierarchy *hierarchy, bool foreseen)
         hierarchy->levels[i]->loops = loops_of(hierarchy->levels[i], foreseen);
 }
 
-/* Too many addresses for packed caches. */
+/* Too many addresses for packed caches. False: out of memory; some levels are renamed, others not,
+ * so that nothing more can be run. */
 static bool unpack(struct hierarchy *hierarchy)
 {
+    hierarchy->is_dead = true;
     for (size_t i = 0; i < hierarchy->level_count; i++) {
         struct level *level = hierarchy->levels[i];
 
@@ -79,7 +81,7 @@ static bool unpack(struct hierarchy *hierarchy)
                 return false;
         level->loops = loops_of(level, false);
     }
-    hierarchy->packs = false;
+    hierarchy->packs = hierarchy->is_dead = false;
     return true;
 }
 
@@ -89,6 +91,8 @@ static const struct psnap_access *rename_if_need_be(struct hierarchy *hierarchy,
 {
     uint64_t any = 0;
 
+    if (hierarchy->is_dead)
+        return NULL;
     if (!hierarchy->packs)
         return block;
     for (size_t i = 0; i < n; i++)
@@ -265,8 +269,7 @@ struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
     if (!fits)
         return NULL;
     hierarchy->cores = cores;
-    hierarchy->packs = kind == CACHE_PACKED && can_rename(&hierarchy->rename, machines, n);
-    if (kind == CACHE_PACKED && !hierarchy->packs)
+    if (kind == CACHE_PACKED && !can_rename(&hierarchy->rename, machines, n))
         kind = CACHE_FLAT;
     hierarchy->levels =
         calloc(n + 1, (PSNAP_LEVELS_MAX + PSNAP_TLB_LEVELS_MAX) * sizeof(struct level *));
@@ -277,6 +280,8 @@ struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
         hierarchy_free(hierarchy);
         return NULL;
     }
+    for (size_t i = 0; i < hierarchy->level_count; i++)
+        hierarchy->packs |= cache_is_packed(hierarchy->levels[i]->cache);
     return hierarchy;
 }
 

@@ -86,7 +86,8 @@ struct hierarchy {
     size_t level_count, machine_count;
     uint32_t cores; /* 0: all threads have one hierarchy */
     bool is_foreseen;
-    bool packs; /* some levels are packed: addresses are renamed */
+    bool packs;   /* some levels are packed: addresses are renamed */
+    bool is_dead; /* it ran out of memory half way */
     struct rename rename;
     struct psnap_access renamed[HIERARCHY_BLOCK];
     struct paths paths[]; /* per machine */

@@ -5,6 +5,7 @@
  * comes; they are put on one by one, so that the count of the program's accesses before them, which
  * serves as their time, is true of each.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,13 @@ static enum psnap_status memory_side_put(struct psnap_sink *sink, const struct p
     for (size_t at = 0; at < n; at += HIERARCHY_BLOCK) {
         const size_t part = n - at < HIERARCHY_BLOCK ? n - at : HIERARCHY_BLOCK;
 
+        for (size_t i = at; i < at + part; i++)
+            if (block[i].kind > PSNAP_ATOMIC || block[i].size < 1 ||
+                block[i].size > PSNAP_ACCESS_SIZE_MAX)
+                return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                       "access %" PRIu64
+                                       " of the stream makes no sense: kind %u, %u bytes",
+                                       self->before + (i - at), block[i].kind, block[i].size);
         self->block = block + at;
         if (!detail_run(self->detail, self->block, part))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");

@@ -216,13 +216,21 @@ static bool is_of(const struct schedule *schedule, const struct psnap_run *run, 
     return true;
 }
 
+/* The length of the stride that all have, which may be INT64_MIN. */
+static uint64_t step_of(const struct psnap_run *run)
+{
+    const int64_t stride = run->strides[0];
+
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
 /* Whether differences of addresses are what they seem: no access comes to the end of the address
  * space, where a set is no longer next to that of the line before, and none is far away. */
 static bool is_within(const struct psnap_run *run)
 {
-    const uint64_t way = (run->count - 1) * (uint64_t)llabs(run->strides[0]);
+    const uint64_t way = (run->count - 1) * step_of(run);
 
-    if (run->count > UINT32_MAX) /* steps are at most half a line */
+    if (run->count > UINT32_MAX) /* so that `way` cannot overflow: a step is below 2^32 */
         return false;
     for (size_t k = 0; k < run->width; k++) {
         const uint64_t first = run->first[k].address;
@@ -238,10 +246,10 @@ static bool is_within(const struct psnap_run *run)
 /* Repetitions of a window, 0: there is none. */
 static uint32_t window_of(const struct reduce *reduce, const struct psnap_run *run)
 {
-    const uint64_t line = reduce->line_bytes, step = (uint64_t)llabs(run->strides[0]);
+    const uint64_t line = reduce->line_bytes, step = step_of(run);
     uint64_t window;
 
-    if (run->width > REDUCE_WIDTH_MAX || run->columns || step == 0 || 2 * step > line)
+    if (run->width > REDUCE_WIDTH_MAX || run->columns || step == 0 || step > line / 2)
         return 0;
     for (size_t k = 1; k < run->width; k++)
         if (run->strides[k] != run->strides[0])

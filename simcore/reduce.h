@@ -30,7 +30,8 @@ enum {
 /* A first level. */
 struct reduce_shape {
     unsigned line_shift;
-    uint64_t sets, mask; /* `mask` sets - 1 where that is one, else 0 */
+    uint64_t sets;
+    uint64_t mask; /* sets - 1 of a power of two of sets, else 0 */
     uint64_t ways;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments are searched one by one, from that of the access before: programs have few. */
+/* Segments are searched one by one, after that of the access before: programs have few. */
 #include "simcore/rename.h"
 
 #include "formats/base/divisor.h"
@@ -25,8 +25,9 @@ void rename_add_level(struct rename *rename, uint64_t way_bytes)
     }
     rename->first =
         (RENAME_END - 1) / rename->segment_bytes * rename->segment_bytes + rename->segment_bytes;
-    rename->room = (uint32_t)((2 * RENAME_END - rename->first) / rename->segment_bytes);
-    rename->room -= rename->room > RENAME_SEGMENTS_MAX; /* no address is the last one */
+    rename->room = (uint32_t)((2 * RENAME_END - 1 - rename->first) / rename->segment_bytes);
+    if (rename->room > RENAME_SEGMENTS_MAX)
+        rename->room = RENAME_SEGMENTS_MAX;
 }
 
 /* The number of a segment; `used` when it is new and there is no room. */
@@ -54,10 +55,12 @@ bool rename_block(struct rename *rename, const struct psnap_access *block, size_
         to[i] = block[i];
         if (address <= RENAME_END - size)
             continue;
+        if (address < RENAME_END) /* it lies on both sides */
+            return false;
         if (!begin || address - begin >= bytes) {
             const uint64_t segment = address / bytes;
             const uint32_t number = find(rename, segment);
-            if (number == rename->room || address < RENAME_END)
+            if (number == rename->room)
                 return false;
             begin = segment * bytes;
             shift = rename->first + number * bytes - begin;

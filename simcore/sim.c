@@ -68,7 +68,7 @@ struct sim {
         struct hierarchy *hierarchy;
         bool is_out_of_memory;
     } groups[GROUPS];      /* of machines: the second is simulated by the worker */
-    struct worker *worker; /* NULL: there is one group */
+    struct worker *worker; /* NULL: there is one group, or no thread to be had */
     struct {
         const struct psnap_access *block;
         size_t n;
@@ -375,6 +375,8 @@ static enum psnap_status run_groups(struct sim *sim, const struct psnap_access *
     run_group(&sim->groups[0]);
     if (sim->worker)
         worker_end(sim->worker);
+    else if (sim->groups[1].hierarchy)
+        run_group(&sim->groups[1]);
     for (int i = 0; i < GROUPS; i++)
         if (sim->groups[i].is_out_of_memory)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
@@ -540,7 +542,10 @@ static bool same_first_level(const struct psnap_machine *a, const struct psnap_m
            one->ways == other->ways;
 }
 
-/* Puts machines into groups of about as many levels; those that share a first level stay together.
+/* What a first level, which every access goes to, costs beside another one. */
+enum { FIRST_LEVEL_WEIGHT = 4 };
+
+/* Puts machines into groups of about the same cost; those that share a first level stay together.
  */
 static void form_groups(struct sim *sim, const struct psnap_machine *machines, size_t n)
 {
@@ -550,11 +555,16 @@ static void form_groups(struct sim *sim, const struct psnap_machine *machines, s
         sim->runs[i].group = -1;
     for (size_t i = 0; i < n; i++) {
         const int lighter = weights[1] < weights[0];
-        for (size_t k = i; k < n; k++)
-            if (sim->runs[k].group < 0 && same_first_level(&machines[k], &machines[i])) {
-                sim->runs[k].group = lighter;
-                weights[lighter] += machines[k].level_count;
-            }
+        bool is_alone = true; /* who shares a first level pays only for those below */
+        for (size_t k = i; k < n; k++) {
+            if (sim->runs[k].group >= 0 ||
+                (k > i && (sim->options.classify || machine_is_detailed(&machines[i]) ||
+                           !same_first_level(&machines[k], &machines[i]))))
+                continue;
+            sim->runs[k].group = lighter;
+            weights[lighter] += machines[k].level_count + (is_alone ? FIRST_LEVEL_WEIGHT : 0);
+            is_alone = false;
+        }
     }
 }
 
@@ -598,7 +608,7 @@ static bool make_groups(struct sim *sim, const struct psnap_machine *machines, s
                  machines[i].level_count);
     if (has_second)
         sim->worker = worker_new(run_group, &sim->groups[1]);
-    return !has_second || sim->worker;
+    return true; /* without one the second group comes after the first */
 }
 
 /* The first levels of a hierarchy; false: some level does not suit. */
@@ -622,8 +632,8 @@ static bool add_shapes(struct reduce *reduce, const struct hierarchy *hierarchy)
 }
 
 /*
- * Runs can be simulated by the line where nothing sees accesses but levels of exact LRU, which all
- * have one hierarchy: no TLB, no prefetcher, no cores and no tags. False: out of memory.
+ * Runs can be simulated by the line where all first levels are exact LRU, and nothing else sees
+ * accesses: no TLB, no prefetcher, no cores and no tags. False: out of memory.
  */
 static bool plan_runs(struct sim *sim)
 {

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `state` says whose turn it is. A worker that sleeps has said so before it looked at the state for
- * the last time, and who asks looks for that after it has changed the state: one of the two sees
- * the other.
+ * `state` says whose turn it is. Who sleeps has said so before it looked at the state for the last
+ * time, and who changes the state looks for that afterwards: one of the two sees the other.
  */
 #include "simcore/worker.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { AWAKE = 2000 }; /* looks at the state before others may run: some microseconds */
+enum { AWAKE = 1000 }; /* looks at the state before others may run: tens of microseconds */
 enum state { DONE, ASKED, STOPPED };
 
 struct worker {
@@ -20,9 +18,10 @@ struct worker {
     void *context;
     pthread_t thread;
     pthread_mutex_t mutex;
-    pthread_cond_t woken;
     atomic_int state;
-    atomic_bool sleeps;
+    /* by sides: the worker, which waits while the state is DONE, and who asks, while it is ASKED */
+    pthread_cond_t changed[2];
+    atomic_bool sleeps[2];
 };
 
 static void pause_a_little(void)
@@ -32,40 +31,54 @@ static void pause_a_little(void)
 #endif
 }
 
-static int next_turn(struct worker *worker)
+/* Waits until the state is another one than that, which is the waiting side's, and returns it. */
+static int wait_while(struct worker *worker, int state)
 {
-    for (int i = 0; i < AWAKE && atomic_load(&worker->state) == DONE; i++)
+    const int side = state == ASKED;
+
+    for (int i = 0; i < AWAKE && atomic_load(&worker->state) == state; i++)
         pause_a_little();
-    if (atomic_load(&worker->state) == DONE) {
+    if (atomic_load(&worker->state) == state) {
         pthread_mutex_lock(&worker->mutex);
-        atomic_store(&worker->sleeps, true);
-        while (atomic_load(&worker->state) == DONE)
-            pthread_cond_wait(&worker->woken, &worker->mutex);
-        atomic_store(&worker->sleeps, false);
+        atomic_store(&worker->sleeps[side], true);
+        while (atomic_load(&worker->state) == state)
+            pthread_cond_wait(&worker->changed[side], &worker->mutex);
+        atomic_store(&worker->sleeps[side], false);
         pthread_mutex_unlock(&worker->mutex);
     }
     return atomic_load(&worker->state);
+}
+
+/* The other one's turn. */
+static void change(struct worker *worker, int state)
+{
+    const int other = state == DONE; /* the side that has waited for it */
+
+    atomic_store(&worker->state, state);
+    if (atomic_load(&worker->sleeps[other])) {
+        pthread_mutex_lock(&worker->mutex);
+        pthread_cond_signal(&worker->changed[other]);
+        pthread_mutex_unlock(&worker->mutex);
+    }
 }
 
 static void *work(void *argument)
 {
     struct worker *worker = argument;
 
-    while (next_turn(worker) == ASKED) {
+    while (wait_while(worker, DONE) == ASKED) {
         worker->job(worker->context);
-        atomic_store(&worker->state, DONE);
+        change(worker, DONE);
     }
     return NULL;
 }
 
-static void ask(struct worker *worker, int state)
+static void release(struct worker *worker)
 {
-    atomic_store(&worker->state, state);
-    if (atomic_load(&worker->sleeps)) {
-        pthread_mutex_lock(&worker->mutex);
-        pthread_cond_signal(&worker->woken);
-        pthread_mutex_unlock(&worker->mutex);
-    }
+    for (int side = 0; side < 2; side++)
+        pthread_cond_destroy(&worker->changed[side]);
+    pthread_mutex_destroy(&worker->mutex);
+    free(worker);
 }
 
 struct worker *worker_new(void (*job)(void *context), void *context)
@@ -77,27 +90,22 @@ struct worker *worker_new(void (*job)(void *context), void *context)
     worker->job = job;
     worker->context = context;
     pthread_mutex_init(&worker->mutex, NULL);
-    pthread_cond_init(&worker->woken, NULL);
+    for (int side = 0; side < 2; side++)
+        pthread_cond_init(&worker->changed[side], NULL);
     if (pthread_create(&worker->thread, NULL, work, worker) == 0)
         return worker;
-    pthread_cond_destroy(&worker->woken);
-    pthread_mutex_destroy(&worker->mutex);
-    free(worker);
+    release(worker);
     return NULL;
 }
 
 void worker_begin(struct worker *worker)
 {
-    ask(worker, ASKED);
+    change(worker, ASKED);
 }
 
 void worker_end(struct worker *worker)
 {
-    for (int i = 0; atomic_load(&worker->state) == ASKED; i++)
-        if (i < AWAKE)
-            pause_a_little();
-        else
-            sched_yield();
+    wait_while(worker, ASKED);
 }
 
 void worker_free(struct worker *worker)
@@ -105,9 +113,7 @@ void worker_free(struct worker *worker)
     if (!worker)
         return;
     worker_end(worker);
-    ask(worker, STOPPED);
+    change(worker, STOPPED);
     pthread_join(worker->thread, NULL);
-    pthread_cond_destroy(&worker->woken);
-    pthread_mutex_destroy(&worker->mutex);
-    free(worker);
+    release(worker);
 }

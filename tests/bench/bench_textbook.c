@@ -89,11 +89,11 @@ static void fail(const char *what, const struct psnap_error *error)
     exit(1);
 }
 
-static struct psnap_sink *new_sim(const struct psnap_machine *machines, size_t n,
+static struct psnap_sink *new_sim(const struct psnap_machine *machines, size_t n, uint32_t threads,
                                   const struct psnap_program *program)
 {
     struct psnap_error error;
-    const struct psnap_sim_options options = {.threads = psnap_processors()};
+    const struct psnap_sim_options options = {.threads = threads};
     struct psnap_sink *sim = psnap_sim_new(machines, n, program, &options, &error);
 
     if (!sim)
@@ -101,11 +101,11 @@ static struct psnap_sink *new_sim(const struct psnap_machine *machines, size_t n
     return sim;
 }
 
-static double run_memory(const struct psnap_machine *machines, size_t count,
+static double run_memory(const struct psnap_machine *machines, size_t count, uint32_t threads,
                          const struct psnap_program *program, const struct psnap_access *stream,
                          size_t n, struct psnap_tally *tally)
 {
-    struct psnap_sink *sim = new_sim(machines, count, program);
+    struct psnap_sink *sim = new_sim(machines, count, threads, program);
     struct psnap_error error;
     const double start = now();
     double seconds;
@@ -135,7 +135,7 @@ static double run_file(const struct psnap_machine *machine, const char *path, bo
     source = ahead ? psnap_relay_source_new(file, &error) : file;
     if (!source)
         fail(path, &error);
-    sim = new_sim(machine, 1, source->program);
+    sim = new_sim(machine, 1, 1, source->program);
     if (psnap_pump(source, sim, &count, &error))
         fail(path, &error);
     psnap_sink_free(sim);
@@ -153,7 +153,7 @@ static void bench(const char *path, size_t rounds, size_t most)
     struct psnap_access *stream = malloc((most + PSNAP_BLOCK_ACCESSES) * sizeof *stream);
     uint64_t *addresses = malloc(most * sizeof *addresses), hits[LEVELS + 1];
     double textbook[ROUNDS_MAX], memory[ROUNDS_MAX], file[ROUNDS_MAX];
-    double two[ROUNDS_MAX], ten[ROUNDS_MAX];
+    double two[ROUNDS_MAX], ten[ROUNDS_MAX], ten_two[ROUNDS_MAX];
     struct psnap_tally tally = {0};
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     size_t length = 0;
@@ -182,18 +182,20 @@ static void bench(const char *path, size_t rounds, size_t most)
             fail(machine_text, &error);
         textbook[i] = run_textbook(addresses, length, hits);
         memset(&tally, 0, sizeof tally);
-        memory[i] = run_memory(&machine, 1, source->program, stream, length, &tally);
+        memory[i] = run_memory(&machine, 1, 1, source->program, stream, length, &tally);
         file[i] = run_file(&machine, path, false);
         two[i] = run_file(&machine, path, true);
         struct psnap_tally unused = {0};
-        ten[i] = run_memory(machines, MACHINES, source->program, stream, length, &unused);
+        ten[i] = run_memory(machines, MACHINES, 1, source->program, stream, length, &unused);
+        ten_two[i] = run_memory(machines, MACHINES, 2, source->program, stream, length, &unused);
     }
     const double rate = 1e-6 * (double)length, book = rate / median(textbook, rounds);
     const double mine = rate / median(memory, rounds);
     const double each = median(file, rounds), of_two = median(two, rounds);
-    printf("%s,%zu,%.0f,%.0f,%.2f,%.0f,%.2f,%.0f,%.2f,%.1f,%.2f,%.2f\n", name, length, book, mine,
-           mine / book, 1e-6 / each, 1e-6 / each / book, 1e-6 / of_two, 1e-6 / of_two / book,
-           median(ten, rounds) / median(memory, rounds), 100 * (double)hits[0] / (double)length,
+    printf("%s,%zu,%.0f,%.0f,%.2f,%.0f,%.2f,%.0f,%.2f,%.1f,%.1f,%.2f,%.2f\n", name, length, book,
+           mine, mine / book, 1e-6 / each, 1e-6 / each / book, 1e-6 / of_two, 1e-6 / of_two / book,
+           median(ten, rounds) / median(memory, rounds),
+           median(ten_two, rounds) / median(memory, rounds), 100 * (double)hits[0] / (double)length,
            100 * psnap_tally_hit_rate(&tally, 0));
     fflush(stdout);
     free(stream);
@@ -216,7 +218,7 @@ int main(int argc, char **argv)
             return 1;
     }
     printf("trace,accesses,textbook_m_s,memory_m_s,memory_x,pst_m_s,pst_x,two_threads_m_s,two_"
-           "threads_x,ten_machines_x,"
+           "threads_x,ten_machines_x,ten_two_threads_x,"
            "textbook_l1,l1\n");
     for (int i = 3; i < argc; i++)
         bench(argv[i], rounds, most);

@@ -65,12 +65,19 @@ static inline void random_tlb(struct psnap_rng *rng, struct psnap_machine *machi
 static inline void random_machine(struct psnap_rng *rng, struct psnap_machine *machine,
                                   uint64_t ways_max)
 {
+    const bool is_large = pick(rng, 0, 2) == 0;
+
     *machine = (struct psnap_machine){.name = "random", .level_count = (uint32_t)pick(rng, 1, 4)};
     for (uint32_t i = 0; i < machine->level_count; i++) {
         struct psnap_cache_level *level = &machine->levels[i];
         level->line_bytes = UINT64_C(1) << pick(rng, 0, 8);
         level->ways = pick(rng, 0, 9) ? pick(rng, 1, 9) : pick(rng, 1, ways_max);
         level->sets = pick(rng, 0, 1) ? UINT64_C(1) << pick(rng, 0, 4) : pick(rng, 1, 20);
+        if (is_large) { /* enough to be packed (simcore/cache_packed.h) */
+            level->line_bytes = UINT64_C(1) << pick(rng, 5, 7);
+            level->sets = UINT64_C(128) << pick(rng, 0, 1);
+            level->ways = pick(rng, 1, 16);
+        }
         level->size_bytes = level->line_bytes * level->ways * level->sets;
     }
     if (pick(rng, 0, 2))
@@ -85,6 +92,7 @@ static inline void random_stream(struct psnap_rng *rng, struct psnap_access *str
     const uint64_t span = UINT64_C(1) << pick(rng, 6, 14);
     const uint64_t size_max = UINT64_C(1) << pick(rng, 0, 6);
     const bool strided = pick(rng, 0, 2) == 0;
+    const bool spread = pick(rng, 0, 2) == 0; /* lines in few sets, here and there above 2^42 */
     uint64_t walk = base, walks[5] = {0}, strides[5] = {0};
 
     for (size_t i = 0; i < n; i++) {
@@ -104,6 +112,9 @@ static inline void random_stream(struct psnap_rng *rng, struct psnap_access *str
                                           .size = (uint8_t)pick(rng, 1, size_max),
                                           .kind = (uint8_t)pick(rng, 0, 2),
                                           .thread = (uint16_t)pick(rng, 0, 2)};
+        if (spread)
+            stream[i].address = (stream[i].address >> 6 << 14) + (stream[i].address & 63) +
+                                (UINT64_C(1) << 41) * (ref % 3);
     }
 }
 
