@@ -306,7 +306,7 @@ int psnap_cmd_run(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the stream; 'psnap formats' lists them"},
-        {PSNAP_OPTION_TEXT, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
+        {PSNAP_OPTION_ONCE, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
         {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
          "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "of a profile's replay (0)"},

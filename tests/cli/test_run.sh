@@ -122,6 +122,7 @@ signals -15 SIGTERM psnap trace.din sh -c "trap '' TERM; $reads" sh {}
 expect 1 nowhere.pst -f din -- touch started
 expect 2 trace.din -f nonesuch -- touch started
 expect 2 trace.din -- touch started
+expect 2 trace.din -f din -m 32K:64:8 -m none -- touch started
 expect 2 trace.din -f din
 expect 2 trace.din -f din --
 expect 2 -f din -- touch started
