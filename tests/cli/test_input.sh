@@ -56,6 +56,15 @@ for start in 'p' '#' '{' '\001' 'x'; do
     says 1 'not a trace in a known format' "$PSNAP" info noise
     says 1 'no profile: it has bytes that are no text' "$PSNAP" check noise
 done
+says 1 'those without a mark, champsim and dinbin, need --from' "$PSNAP" info noise
+for suffix in champsim dinbin; do
+    cp noise noise.$suffix
+    says 1 "if it is what its name says, say --from $suffix" "$PSNAP" info noise.$suffix
+    gzip noise.$suffix
+    says 1 "if it is what its name says, say --from $suffix" "$PSNAP" info noise.$suffix.gz
+done
+cp noise noise.dramsim3 # which is only written
+says 1 'need --from' "$PSNAP" info noise.dramsim3
 printf 'hello, world\n' > letter
 says 1 'not a trace in a known format' "$PSNAP" info letter
 says 1 letter "$PSNAP" check letter
