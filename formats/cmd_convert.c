@@ -80,7 +80,7 @@ int psnap_cmd_convert(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'o', "output", &conversion.output, "FILE", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 'f', "format", &conversion.format, "FORMAT",
          "to which format; else FILE's suffix says, or pst"},
-        {PSNAP_OPTION_TEXT, 'm', "machine", &conversion.machine, "MACHINE", PSNAP_EXPORT_HELP},
+        {PSNAP_OPTION_ONCE, 'm', "machine", &conversion.machine, "MACHINE", PSNAP_EXPORT_HELP},
         {PSNAP_OPTION_TEXT, 0, "from", &conversion.options.from, "FORMAT",
          "of the input; else it is recognised"},
         {PSNAP_OPTION_U64, 0, "seed", &conversion.options.seed, "N",

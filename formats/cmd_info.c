@@ -130,7 +130,7 @@ static void print_text(const struct info *info)
     if (isfinite(bytes_per_access(info)))
         printf("%-16s %.6g\n", "bytes per access", bytes_per_access(info));
     if (info->was_cut)
-        printf("%-16s %s\n", "cut off", "yes: the whole chunks are counted");
+        printf("%-16s %s\n", "cut off", "yes: what is whole is counted");
     if (info->is_limited)
         printf("%-16s %s\n", "limited", "yes: the program went on, the trace had its --max-bytes");
     psnap_print_part(info->part, 17);

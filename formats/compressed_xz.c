@@ -71,7 +71,7 @@ static enum psnap_status xz_read(void *state, struct psnap_compress_step *step,
     return xz_failed(result, error);
 }
 
-#    define PRESET 3 /* of 0 to 9; xz itself takes 6, and much longer */
+#    define PRESET 1 /* of 0 to 9; text comes out 2 % larger than by 3, in half the time */
 
 static void *xz_begin_write(void)
 {

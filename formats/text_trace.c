@@ -3,8 +3,9 @@
  * Text traces: lines in, lines out. A line is scanned where it lies in the
  * reader's buffer; its end ('\n', or the reader's 0 at the end of the input)
  * stops every scan, so no scan asks for bounds. Lines have at most 4096
- * bytes. A line may turn into several accesses; when the caller's block is
- * nearly full they wait in `pending`.
+ * bytes. A last line without an end that cannot be read is that of a trace that was cut off, unless
+ * it is the only one. A line may turn into several accesses; when the caller's block is nearly full
+ * they wait in `pending`.
  */
 #include "formats/text_trace.h"
 
@@ -161,6 +162,30 @@ static size_t take_pending(struct psnap_text_trace *trace, struct psnap_access *
     return n;
 }
 
+/* Whether the line is the last, without its end, and some are before it. */
+static bool is_without_end(const struct psnap_text_trace *trace, const struct psnap_scan *scan)
+{
+    const struct psnap_reader *reader = trace->trace.reader;
+
+    return trace->src_line > 1 && reader->ended && !reader->failure &&
+           scan->end == reader->data + reader->end;
+}
+
+/* A line that cannot be read; one without an end was cut off, and what is before it counts. */
+static enum psnap_status bad_line(const struct psnap_text_trace *trace,
+                                  const struct psnap_scan *scan, enum psnap_status status,
+                                  struct psnap_error *error)
+{
+    char why[sizeof error->message];
+
+    if (status != PSNAP_ERROR_MEMORY && is_without_end(trace, scan)) {
+        memcpy(why, error->message, sizeof why);
+        status = psnap_error_set(error, PSNAP_ERROR_TRUNCATED,
+                                 "the trace was cut off within the line: %.150s", why);
+    }
+    return at_line(trace, (size_t)(scan->at - scan->start) + 1, status, error);
+}
+
 /* Scans one line to up to `room` accesses, or more into `pending`. */
 static enum psnap_status read_line(struct psnap_text_trace *trace, struct psnap_access *out,
                                    size_t room, size_t *n, struct psnap_error *error)
@@ -178,7 +203,7 @@ static enum psnap_status read_line(struct psnap_text_trace *trace, struct psnap_
     }
     status = trace->line(trace, &scan, direct ? out : trace->pending, &made, error);
     if (status != PSNAP_OK)
-        return at_line(trace, (size_t)(scan.at - scan.start) + 1, status, error);
+        return bad_line(trace, &scan, status, error);
     if (direct) {
         *n += made;
     } else {

@@ -101,6 +101,24 @@ static bool is_table(const unsigned char *start, size_t n)
     return commas >= 2;
 }
 
+/* Why no format is recognised, as far as the first bytes and the file's name tell. */
+static void not_recognised(const struct psnap_reader *reader, const unsigned char *start, size_t n,
+                           struct psnap_error *error)
+{
+    const struct psnap_format *named = psnap_format_of_path(reader->name);
+    const char *const what = "not a trace in a known format ('psnap formats' lists them)";
+
+    if (is_table(start, n))
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "%s; a csv begins with the heading 'address,size,kind,thread,ref'", what);
+    else if (named && named->readable)
+        psnap_error_set(error, PSNAP_ERROR_VALUE, "%s; if it is what its name says, say --from %s",
+                        what, named->name);
+    else
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "%s; those without a mark, champsim and dinbin, need --from", what);
+}
+
 /* The format that is surest of the input's first bytes, or NULL with `error` filled. */
 static const struct psnap_format *recognise(struct psnap_reader *reader, struct psnap_error *error)
 {
@@ -115,11 +133,7 @@ static const struct psnap_format *recognise(struct psnap_reader *reader, struct 
         psnap_error_set(error, PSNAP_ERROR_VALUE,
                         "empty input: no format to recognise, no access to read");
     else
-        psnap_error_set(error, PSNAP_ERROR_VALUE,
-                        "not a trace in a known format ('psnap formats' lists them)%s",
-                        is_table(start, have) ? "; a csv begins with the heading "
-                                                "'address,size,kind,thread,ref'"
-                                              : "");
+        not_recognised(reader, start, have, error);
     psnap_error_at(error, reader->name, 0, 0);
     return NULL;
 }

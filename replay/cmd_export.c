@@ -59,10 +59,11 @@ void psnap_export_report(const struct psnap_export *export)
     if (export->is_filtered)
         fprintf(stderr,
                 "psnap %s: %s gets what misses the last level of %s%s, and its write-backs: "
-                "%s reads, %s writes\n",
+                "%s line%s read, %s line%s written back\n",
                 export->command, format->name, export->machine.name,
                 export->is_default ? " (-m MACHINE takes another, -m none all accesses)" : "",
-                psnap_group_digits(side->reads, reads), psnap_group_digits(side->writes, writes));
+                psnap_group_digits(side->reads, reads), psnap_plural(side->reads),
+                psnap_group_digits(side->writes, writes), psnap_plural(side->writes));
     else if (format->is_memory_side)
         fprintf(stderr, "psnap %s: %s gets all accesses, as a processor makes them (-m none)\n",
                 export->command, format->name);

@@ -71,7 +71,7 @@ int psnap_cmd_replay(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "FILE", "where to; else stdout"},
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the output; else FILE's suffix says, or pst"},
-        {PSNAP_OPTION_TEXT, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
+        {PSNAP_OPTION_ONCE, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N",
          "of what is random; 0 unless said"},
         {PSNAP_OPTION_COUNT, 0, "skip", &request.options.skip, "N",

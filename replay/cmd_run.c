@@ -2,7 +2,7 @@
 /*
  * psnap run: starts another program and feeds it a stream, in any format that can be written: on
  * its standard input, or through a FIFO, whose name stands where an argument has {}. It ends with
- * that program's exit status.
+ * that program's exit status; a signal that ends psnap ends it, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include "formats/formats.h"
 #include "replay/cmd_export.h"
 #include "replay/cmd_input.h"
+#include "replay/cmd_run_signals.h"
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, PIPE_BYTES = 1 << 20 };
 #define PLACE "{}"
@@ -66,8 +67,11 @@ static char *filled(const char *word, const char *fifo)
     return text;
 }
 
+/* No signal ends psnap before it knows what to remove. */
 static enum psnap_status make_fifo(struct feed *feed, const char *format, struct psnap_error *error)
 {
+    const sigset_t signals = psnap_run_signals_hold();
+    enum psnap_status status = PSNAP_OK;
     const char *where = getenv("TMPDIR");
 
     snprintf(feed->folder, sizeof feed->folder, "%.200s/psnap-run-XXXXXX",
@@ -75,12 +79,15 @@ static enum psnap_status make_fifo(struct feed *feed, const char *format, struct
     if (!mkdtemp(feed->folder)) {
         const int reason = errno;
         feed->folder[0] = '\0';
+        psnap_run_signals_let(&signals);
         return psnap_error_system(error, reason, "cannot make a folder for a FIFO");
     }
     snprintf(feed->fifo, sizeof feed->fifo, "%s/stream.%.16s", feed->folder, format);
     if (mkfifo(feed->fifo, 0600))
-        return psnap_error_file(error, errno, "make the FIFO", feed->fifo);
-    return PSNAP_OK;
+        status = psnap_error_file(error, errno, "make the FIFO", feed->fifo);
+    psnap_run_signals_remove(feed->fifo, feed->folder);
+    psnap_run_signals_let(&signals);
+    return status;
 }
 
 /* The consumer's command line, and what it needs to be fed. */
@@ -113,6 +120,7 @@ static void release(struct feed *feed)
         unlink(feed->fifo);
     if (feed->folder[0])
         rmdir(feed->folder);
+    psnap_run_signals_remove(NULL, NULL);
 }
 
 /* In the child: becomes the consumer, or tells why not. */
@@ -136,15 +144,23 @@ static void become(const struct feed *feed, int input, int report)
 static enum psnap_status start(struct feed *feed, int *reason, struct psnap_error *error)
 {
     int input[2] = {-1, -1}, report[2];
+    sigset_t signals;
 
     *reason = 0;
     if ((!feed->fifo[0] && pipe2(input, O_CLOEXEC)) || pipe2(report, O_CLOEXEC))
         return psnap_error_system(error, errno, "cannot make a pipe");
+    signals = psnap_run_signals_hold();
     feed->child = fork();
     if (feed->child < 0)
-        return psnap_error_system(error, errno, "cannot start '%.200s'", feed->arguments[0]);
-    if (feed->child == 0)
+        psnap_error_system(error, errno, "cannot start '%.200s'", feed->arguments[0]);
+    if (feed->child == 0) {
+        psnap_run_signals_restore(&signals);
         become(feed, input[0], report[1]);
+    }
+    psnap_run_signals_child(feed->child);
+    psnap_run_signals_let(&signals);
+    if (feed->child < 0)
+        return error->code;
     close(report[1]);
     if (input[0] >= 0)
         close(input[0]);
@@ -211,8 +227,12 @@ static enum psnap_status pour(struct request *request, struct psnap_source *sour
 
 static int wait_for(pid_t child)
 {
+    siginfo_t about = {0};
     int how = 0;
 
+    while (waitid(P_PID, (id_t)child, &about, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    psnap_run_signals_child(0); /* before its number is free */
     while (waitpid(child, &how, 0) < 0 && errno == EINTR)
         ;
     return WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
@@ -240,9 +260,12 @@ static int run(struct request *request)
     uint64_t count = 0;
     bool has_left = true;
 
+    psnap_run_signals_arrange();
+    if (!status)
+        status = prepare(&feed, request, &error);
     if (!status) {
         source = psnap_input_open(request->input, &request->options, &error);
-        status = source ? prepare(&feed, request, &error) : error.code;
+        status = source ? PSNAP_OK : error.code;
     }
     if (!status)
         status = start(&feed, &reason, &error);
@@ -283,7 +306,7 @@ int psnap_cmd_run(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the stream; 'psnap formats' lists them"},
-        {PSNAP_OPTION_TEXT, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
+        {PSNAP_OPTION_ONCE, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
         {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
          "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "of a profile's replay (0)"},

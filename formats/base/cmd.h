@@ -61,6 +61,7 @@ enum psnap_option_type {
     PSNAP_OPTION_END = 0,
     PSNAP_OPTION_FLAG,  /* bool * */
     PSNAP_OPTION_TEXT,  /* const char ** */
+    PSNAP_OPTION_ONCE,  /* the same, NULL before; given twice it is wrong usage */
     PSNAP_OPTION_LIST,  /* struct psnap_text_list *: may be given several times */
     PSNAP_OPTION_U64,   /* uint64_t *, decimal or 0x */
     PSNAP_OPTION_SIZE,  /* uint64_t *, takes K M G T */

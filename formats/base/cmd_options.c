@@ -114,6 +114,14 @@ static bool list_append(struct psnap_text_list *list, const char *text)
     return true;
 }
 
+static int given_twice(const struct parser *parser, const struct psnap_option *option)
+{
+    char what[128];
+
+    describe(option, what, sizeof what);
+    return psnap_cmd_usage(parser->command, "%s: given more than once", what);
+}
+
 /* Stores `text` (NULL for a flag) as the option's value; 0 or an exit status. */
 static int store(const struct parser *parser, const struct psnap_option *option, const char *text)
 {
@@ -126,6 +134,11 @@ static int store(const struct parser *parser, const struct psnap_option *option,
         *(bool *)option->value = true;
         break;
     case PSNAP_OPTION_TEXT:
+        *(const char **)option->value = text;
+        break;
+    case PSNAP_OPTION_ONCE:
+        if (*(const char **)option->value)
+            return given_twice(parser, option);
         *(const char **)option->value = text;
         break;
     case PSNAP_OPTION_LIST:

@@ -8,6 +8,7 @@
  * accesses that it would satisfy alone. The cumulative hit rate of level i is the largest of P_1 to
  * P_i, and what follows from it are the other rates of a report.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,12 +210,23 @@ static void predict(struct report *report, size_t machine, size_t row, enum meth
 
 /* ------------------------------------------------------------------ the table */
 
-enum { FIXED = 5, COLUMNS_MAX = FIXED + METHODS * PSNAP_LEVELS_MAX };
+enum { FIXED = 5, COLUMNS_MAX = FIXED + METHODS * PSNAP_LEVELS_MAX, COLUMN_ROOM = 64 };
+
+/* A level's own name, or its number. */
+static void name_column(char name[COLUMN_ROOM], const struct psnap_machine *machine, uint32_t level,
+                        int method)
+{
+    if (machine->levels[level].name[0])
+        snprintf(name, COLUMN_ROOM, "%s %s %%", machine->levels[level].name,
+                 method_headings[method]);
+    else
+        snprintf(name, COLUMN_ROOM, "L%" PRIu32 " %s %%", level + 1, method_headings[method]);
+}
 
 static struct psnap_table *new_table(const struct report *report, size_t machine)
 {
     static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
-    char names[COLUMNS_MAX][32];
+    char names[COLUMNS_MAX][COLUMN_ROOM];
     const char *headings[COLUMNS_MAX];
     size_t columns = FIXED;
     struct psnap_table *table;
@@ -223,8 +235,7 @@ static struct psnap_table *new_table(const struct report *report, size_t machine
     for (uint32_t l = 0; l < report->machines[machine].level_count; l++)
         for (int method = 0; method < METHODS; method++)
             if (report->methods[method]) {
-                snprintf(names[columns], sizeof names[columns], "L%u %s %%", (unsigned)l + 1,
-                         method_headings[method]);
+                name_column(names[columns], &report->machines[machine], l, method);
                 headings[columns] = names[columns];
                 columns++;
             }
@@ -299,6 +310,8 @@ static void json_row(struct psnap_json *json, struct report *report, size_t mach
         const double nearer = l ? rates[l - 1] : 0;
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", l + 1);
+        if (report->machines[machine].levels[l].name[0])
+            psnap_json_text(json, "name", report->machines[machine].levels[l].name);
         psnap_json_real(json, "accesses", accesses * (1 - nearer));
         psnap_json_real(json, "hits", accesses * (rates[l] - nearer));
         psnap_json_real(json, "hit_rate", nearer < 1 ? (rates[l] - nearer) / (1 - nearer) : NAN);

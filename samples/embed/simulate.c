@@ -2,7 +2,7 @@
 /*
  * psnap's cache simulator in a program of your own: a column of a matrix of 256 by 256 doubles
  * after the other, in two levels of caches. Build it with CMakeLists.txt here, or with cc
- * simulate.c $(pkg-config --cflags --libs psnap)
+ * simulate.c $(pkg-config --cflags --libs psnap) -Wl,-rpath,$(pkg-config --variable=libdir psnap)
  */
 #include <inttypes.h>
 #include <psnap/simcore.h>

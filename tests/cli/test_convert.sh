@@ -111,6 +111,7 @@ refused 2 "-o is missing" long.din
 refused 2 "no format 'dim'; did you mean 'din'?" long.din -f dim -o y.dat
 refused 2 "no format 'dim'; did you mean 'din'?" long.din --from dim -o y.pst
 refused 2 "one input, please" -o y.pst
+refused 2 "-m, --machine MACHINE: given more than once" long.din -o y.din -m 32K:64:8 -m none
 [ -z "$(find . -name 'y.*')" ] || fail "something is left: $(ls)"
 
 # binary output is kept from a terminal, text is not

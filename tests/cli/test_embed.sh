@@ -9,7 +9,6 @@ set -eu
 cc=${PSNAP_CC:-cc}
 
 cmake --install "$PSNAP_BUILD" --prefix "$dir/prefix" > log || fail "$(cat log)"
-libraries=$(dirname "$(find prefix -name libpsnap.so)")
 PKG_CONFIG_PATH=$(dirname "$(find "$dir/prefix" -name psnap.pc)")
 export PKG_CONFIG_PATH
 
@@ -22,8 +21,8 @@ level 2: 57344 hits of 65536
 END
 # shellcheck disable=SC2046
 $cc -std=c17 -Wall -Wextra -Wpedantic -Werror "$PSNAP_SOURCE/samples/embed/simulate.c" -o by_hand \
-    $(pkg-config --cflags --libs psnap)
-LD_LIBRARY_PATH=$libraries ./by_hand | diff expected - || fail "by pkg-config"
+    $(pkg-config --cflags --libs psnap) -Wl,-rpath,"$(pkg-config --variable=libdir psnap)"
+./by_hand | diff expected - || fail "by pkg-config"
 
 cmake -S "$PSNAP_SOURCE/samples/embed" -B build -DCMAKE_PREFIX_PATH="$dir/prefix" \
     -DCMAKE_C_COMPILER="$cc" > log 2>&1 && cmake --build build >> log 2>&1 || fail "$(cat log)"

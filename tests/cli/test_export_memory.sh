@@ -118,6 +118,8 @@ done
 # Unless said, a machine is taken, and that is said; formats for processors get everything
 "$PSNAP" convert low.csv -f dramsim3 -o default.dramsim3 2> err
 has err "dramsim3 gets what misses the last level of i7-5960x (-m MACHINE takes another, -m none all accesses)"
+echo '0 40' | "$PSNAP" convert - --from din -f dramsim3 -o line.dramsim3 -m 8K:256:4 2> err
+has err ': 1 line read, 0 lines written back'
 "$PSNAP" convert low.csv -f prospero -o default.prospero 2> err
 cmp default.prospero raw.prospero
 "$PSNAP" convert low.csv -f dramsim3 -m i7-5960x -o named.dramsim3 2> err

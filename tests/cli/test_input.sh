@@ -56,6 +56,27 @@ for start in 'p' '#' '{' '\001' 'x'; do
     says 1 'not a trace in a known format' "$PSNAP" info noise
     says 1 'no profile: it has bytes that are no text' "$PSNAP" check noise
 done
+says 1 'those without a mark, champsim and dinbin, need --from' "$PSNAP" info noise
+for suffix in champsim dinbin; do
+    cp noise noise.$suffix
+    says 1 "if it is what its name says, say --from $suffix" "$PSNAP" info noise.$suffix
+    gzip noise.$suffix
+    says 1 "if it is what its name says, say --from $suffix" "$PSNAP" info noise.$suffix.gz
+done
+cp noise noise.dramsim3 # which is only written
+says 1 'need --from' "$PSNAP" info noise.dramsim3
+
+# A text trace that was cut off within a line: what is before it is taken, with a warning
+for text in '0 10\n1 20\n0 ' 'address,size,kind,thread,ref\n0x10,4,load,0,0\n0x20,4,store,0,0\n0x30,4,lo' \
+    ' L 10,4\n S 20,4\n L 3' 'r 10 4\nw 20 4\nr'; do
+    printf "$text" > cut.text
+    says 0 'the trace was cut off within the line: ' "$PSNAP" convert cut.text -f din -o -
+    tr -s ' ' < out | head -n 2 | diff - <(printf '0 10\n1 20\n') || fail "$text"
+    printf "$text\n" > cut.text # with its end it is wrong
+    says 1 'expected' "$PSNAP" convert cut.text -f din -o -
+done
+printf '0 ' > cut.text
+says 1 'cut.text:1:3: a hexadecimal address' "$PSNAP" info cut.text --from din
 printf 'hello, world\n' > letter
 says 1 'not a trace in a known format' "$PSNAP" info letter
 says 1 letter "$PSNAP" check letter

@@ -46,6 +46,18 @@ has table "machine 32K:64:8, cumulative hit rates:"
 has table "L1 SDCM %  L1 sets %  L1 sim. %"
 "$PSNAP" predict cache lines.csv -m 32K:64:8 --by total --method per-set > table
 has table "L1 sets %"
+cat > named.yaml << 'END'
+machine:
+  name: named
+  clock_hz: 1e9
+  levels:
+    - {size_bytes: 1K, line_bytes: 64, ways: 2}
+    - {name: LLC, size_bytes: 32K, line_bytes: 64, ways: 8}
+END
+"$PSNAP" predict cache lines.csv -m named.yaml --by total --method per-set > named
+has named "L1 sets %  LLC sets %"
+"$PSNAP" predict cache lines.csv -m named.yaml --by total --json > named
+has named '"name": "LLC"'
 ! grep -q SDCM table || fail "SDCM was not asked for"
 
 # Fully associative: all three are the same

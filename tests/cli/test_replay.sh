@@ -55,6 +55,8 @@ expect 2 "$PSNAP" replay
 expect 2 "$PSNAP" replay "$golden" "$golden"
 expect 2 "$PSNAP" replay "$golden" -f nothing
 expect 2 "$PSNAP" replay "$golden" --seed x
+expect 2 "$PSNAP" replay "$golden" -f din -m 32K:64:8 -m none
+has err "-m, --machine MACHINE: given more than once"
 expect 1 "$PSNAP" replay missing.yaml -f xdin
 expect 1 "$PSNAP" replay all.xdin -f xdin
 sed 's/^psnap: 1$/psnap: 3/' "$golden" > newer.yaml

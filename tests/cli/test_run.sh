@@ -54,10 +54,75 @@ expect 127 trace.din -f din -- no-such-program-here
 grep -q "cannot run 'no-such-program-here': no such file" err || fail "$(cat err)"
 expect 126 trace.din -f din -- /
 
+# A signal to psnap alone ends the consumer, too, and psnap ends by it; one to the group likewise,
+# and one to a psnap that waits for its input. Nothing is left. (A shell's background jobs ignore
+# SIGINT, so Python starts them.)
+cat > signals.py << 'END'
+import os, signal, subprocess, sys, time
+
+def wait_for(what):
+    while not what():
+        time.sleep(0.01)
+
+number, whom, stream, *arguments = sys.argv[1:]
+number = getattr(signal, number)
+signal.signal(signal.SIGHUP, signal.SIG_IGN if whom == "nohup" else signal.SIG_DFL)
+psnap = subprocess.Popen([os.environ["PSNAP"], "run", *arguments], stdin=subprocess.PIPE,
+                         start_new_session=True, restore_signals=False)
+if stream != "-":
+    psnap.stdin.write(open(stream, "rb").read())
+    psnap.stdin.flush()
+    if stream == "short.din":
+        psnap.stdin.close()
+    wait_for(lambda: os.path.exists("pid") and os.path.getsize("pid"))
+else:
+    wait_for(lambda: os.listdir("tmp"))
+if whom == "group":
+    os.killpg(psnap.pid, number)
+else:
+    os.kill(psnap.pid, number)
+if whom == "nohup":
+    psnap.stdin.close()
+print(psnap.wait())
+if os.path.exists("pid"):
+    consumer = int(open("pid").read())
+    def is_gone():
+        try:
+            with open(f"/proc/{consumer}/stat") as stat:
+                return stat.read().rpartition(")")[2].split()[0] in "ZX"
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+    wait_for(is_gone)
+END
+# shellcheck disable=SC2016
+reads='echo $$ > new; mv new pid; exec cat ${1-} > /dev/null'
+signals() { # WANTED SIGNAL WHOM STREAM CONSUMER...
+    local wanted=$1
+    shift
+    rm -f pid
+    timeout 60 python3 signals.py "$1" "$2" "$3" - -f din -- "${@:4}" > out 2> err || fail "$*: $(cat err)"
+    [ "$(cat out)" = "$wanted" ] || fail "$*: ended with $(cat out), not $wanted: $(cat err)"
+    [ -z "$(ls tmp)" ] || fail "$*: left $(ls tmp)"
+}
+for whom in psnap group; do
+    signals -2 SIGINT $whom trace.din sh -c "$reads" sh {}
+    signals -15 SIGTERM $whom trace.din sh -c "$reads" sh {}
+    signals -1 SIGHUP $whom trace.din sh -c "$reads" sh {}
+    signals -15 SIGTERM $whom trace.din sh -c "$reads"
+done
+signals -15 SIGTERM psnap - cat {}
+signals 0 SIGHUP nohup trace.din sh -c "$reads" sh {}
+# One that never opens the FIFO
+head -n 100 trace.din > short.din
+signals -15 SIGTERM psnap short.din sh -c 'echo $$ > new; mv new pid; exec sleep 600' sh {}
+# One that does not mind: psnap ends, and with it the stream
+signals -15 SIGTERM psnap trace.din sh -c "trap '' TERM; $reads" sh {}
+
 # Nothing is started when there is nothing to feed
 expect 1 nowhere.pst -f din -- touch started
 expect 2 trace.din -f nonesuch -- touch started
 expect 2 trace.din -- touch started
+expect 2 trace.din -f din -m 32K:64:8 -m none -- touch started
 expect 2 trace.din -f din
 expect 2 trace.din -f din --
 expect 2 -f din -- touch started

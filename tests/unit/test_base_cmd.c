@@ -15,6 +15,7 @@
 struct values {
     bool json, loud;
     const char *output;
+    const char *cache;
     struct psnap_text_list machines;
     uint64_t count, size;
     double rate;
@@ -40,6 +41,7 @@ static int parse(char **words, struct values *values, bool stop, int *status)
         {PSNAP_OPTION_LIST, 'm', "machine", &values->machines, "MACHINE", "a machine"},
         {PSNAP_OPTION_U64, 0, "count", &values->count, "N", "how many"},
         {PSNAP_OPTION_SIZE, 's', "size", &values->size, "BYTES", "how large"},
+        {PSNAP_OPTION_ONCE, 'c', "cache", &values->cache, "CACHE", "one of them"},
         {PSNAP_OPTION_REAL, 'r', "rate-of-sampling-by-line", &values->rate, "R", "how often"},
         {.type = PSNAP_OPTION_END},
     };
@@ -147,6 +149,7 @@ static void mistakes_name_the_option(void **state)
 {
     (void)state;
     check_mistake(WORDS("--jsn"), "no option '--jsn'; did you mean '--json'?");
+    check_mistake(WORDS("-c", "one", "--cache=two"), "-c, --cache CACHE: given more than once");
     check_mistake(WORDS("--machin=x"), "no option '--machin'; did you mean '--machine'?");
     check_mistake(WORDS("--hlep"), "no option '--hlep'; did you mean '--help'?");
     check_mistake(WORDS("--helpp"), "no option '--helpp'; did you mean '--help'?");
@@ -186,6 +189,7 @@ static void help_is_made_from_the_table(void **state)
                               "  -m, --machine MACHINE       a machine\n"
                               "  --count N                   how many\n"
                               "  -s, --size BYTES            how large\n"
+                              "  -c, --cache CACHE           one of them\n"
                               "  -r, --rate-of-sampling-by-line R\n"
                               "                              how often\n"
                               "  -h, --help                  show this help\n");

@@ -137,7 +137,8 @@ static void test_errors_have_places(void **state)
         {"din", "0 10000000000000000\n", 0, 1, 3},
         {"din", "0 10g\n", 0, 1, 5},
         {"din", "0\n", 0, 1, 1},
-        {"din", "0 1\n\n\n0", 1, 4, 1},
+        {"din", "0 1\n\n\n0\n", 1, 4, 1},
+        {"din", "5", 0, 1, 1}, /* not one that was cut off */
         {"xdin", "r 10 4\nr 10\n", 1, 2, 5},
         {"xdin", "r 10 0\n", 0, 1, 7},
         {"xdin", "r 10 1001\n", 0, 1, 10},
@@ -173,6 +174,36 @@ static void test_errors_have_places(void **state)
         assert_true(status == PSNAP_ERROR_SYNTAX || status == PSNAP_ERROR_VALUE);
         assert_int_equal(n, cases[i].accesses);
         assert_string_equal(error.file, "memory");
+        assert_int_equal(error.src_line, cases[i].src_line);
+        assert_int_equal(error.column, cases[i].column);
+    }
+}
+
+/* A last line without its end: what is before it counts, and what is whole as it is is taken. */
+static void test_cut_off(void **state)
+{
+    static const struct {
+        const char *format, *text;
+        size_t accesses;
+        uint32_t src_line, column;
+    } cases[] = {
+        {"din", "0 1\n\n\n0", 1, 4, 1},
+        {"xdin", "r 10 4\nw 20 4\nr 30", 2, 3, 5},
+        {"lackey", " L 10,8\n L 10,", 1, 2, 7},
+        {"pinatrace", "0x1: R 0x10\n0x1: ", 1, 2, 6},
+        {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1\n0x1,8,lo", 1, 3, 7},
+        {"din", "0 1\n0 2", 2, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct psnap_error error = {0};
+        enum psnap_status status;
+        size_t n;
+
+        free(read_text(cases[i].text, cases[i].format, 5, &n, &status, &error));
+        assert_int_equal(status, cases[i].src_line ? PSNAP_ERROR_TRUNCATED : PSNAP_OK);
+        assert_int_equal(n, cases[i].accesses);
         assert_int_equal(error.src_line, cases[i].src_line);
         assert_int_equal(error.column, cases[i].column);
     }
@@ -543,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_pinatrace),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_errors_have_places),
+        cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_recognition),
         cmocka_unit_test(test_numbers),
