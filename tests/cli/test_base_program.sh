@@ -53,6 +53,10 @@ status=0
 "$PSNAP" help > /dev/full 2> "$work/err" || status=$?
 [ "$status" = 1 ]
 [ "$(cat "$work/err")" = "psnap help: cannot write standard output: no space left on device" ]
+status=0 # more than a buffer: it fails before the end
+"$PSNAP" machines --schema > /dev/full 2> "$work/err" || status=$?
+[ "$status" = 1 ]
+[ "$(cat "$work/err")" = "psnap machines: cannot write standard output: no space left on device" ]
 status=0
 "$PSNAP" help 2> "$work/err" > >(exec true) || status=$?
 # whether the reader is gone already is a race; when it is, this comes out
