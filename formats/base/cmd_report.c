@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -95,14 +94,10 @@ void psnap_cmd_restore_sigpipe(void)
 int psnap_cmd_close_stdout(const char *command, int status)
 {
     const bool failed_before = ferror(stdout); /* whose reason is gone */
-    struct pollfd pipe = {.fd = STDOUT_FILENO, .events = POLLOUT};
     struct psnap_error error;
 
-    if (fflush(stdout))
-        psnap_error_system(&error, errno, "cannot write standard output");
-    else if (failed_before && poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR))
-        psnap_error_system(&error, EPIPE, "cannot write standard output");
-    else if (failed_before && write(STDOUT_FILENO, "\n", 1) < 0) /* what is there is not whole */
+    /* what is there is not whole: a byte more asks for the reason again */
+    if (fflush(stdout) || (failed_before && write(STDOUT_FILENO, "\n", 1) < 0))
         psnap_error_system(&error, errno, "cannot write standard output");
     else if (failed_before)
         psnap_error_set(&error, PSNAP_ERROR_IO, "cannot write standard output");

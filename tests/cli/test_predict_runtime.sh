@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     return 0;
 }
 END
-sed 's/bandwidth_bytes_per_s: 2.5e10}/bandwidth_bytes_per_s: 2.5e10, first_touch_cycles: 1000}/' \
+sed 's/bandwidth_bytes_per_s: 2.5e+10}/bandwidth_bytes_per_s: 2.5e+10, first_touch_cycles: 1000}/' \
     "$machine" > waits.yaml
 grep -q first_touch waits.yaml
 "$PSNAP" cc -O1 waits.c -o waits
