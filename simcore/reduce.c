@@ -246,10 +246,13 @@ static bool is_within(const struct psnap_run *run)
 /* Repetitions of a window, 0: there is none. */
 static uint32_t window_of(const struct reduce *reduce, const struct psnap_run *run)
 {
-    const uint64_t line = reduce->line_bytes, step = step_of(run);
-    uint64_t window;
+    const uint64_t line = reduce->line_bytes;
+    uint64_t window, step;
 
-    if (run->width > REDUCE_WIDTH_MAX || run->columns || step == 0 || step > line / 2)
+    if (run->width > REDUCE_WIDTH_MAX || run->columns) /* which may have no strides */
+        return 0;
+    step = step_of(run);
+    if (step == 0 || step > line / 2)
         return 0;
     for (size_t k = 1; k < run->width; k++)
         if (run->strides[k] != run->strides[0])

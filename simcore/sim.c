@@ -4,83 +4,12 @@
  * what came out is counted, in a pass of its own per machine and view (by
  * reference, by thread, by the caller's tag). Loops, blocks and totals are sums
  * over references, taken when somebody asks.
- *
- * Accesses are counted by row for all machines together. A row of a machine of L levels has L
- * numbers of those that went on from a level, then L numbers of write-backs by the level that
- * evicted, charged to the access that made room. A TLB of T levels adds T numbers of accesses that
- * went on from a level, prefetchers add 3 L numbers of the lines that they brought in, and a
- * machine that is simulated in detail (detail.h) has all of its counts instead. The row of a
- * reference is its number up to REFS_DIRECT; those beyond get rows when they
- * first come, for a program may have many that no access names.
  */
-#include "simcore/simcore.h"
+#include "simcore/sim.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "simcore/detail.h"
-#include "simcore/machine.h"
-#include "simcore/reduce.h"
-#include "simcore/worker.h"
-
-#define REFS_DIRECT 4096u /* enough for most programs, which then pay nothing for the rest */
-
-enum { GROUPS = 2 };
-
-struct counts {
-    uint64_t *numbers; /* rows * width */
-    uint32_t rows, room;
-};
-
-struct run {
-    int group;
-    const struct paths *paths; /* without caches where there is `detail` */
-    struct detail *detail;
-    uint32_t levels;
-    size_t width; /* numbers in a row */
-    size_t tlb;   /* where those of the TLB begin */
-    size_t ahead; /* and those of the prefetchers, or of `detail`: counts of levels */
-    struct counts views[PSNAP_VIEW_COUNT];
-};
-
-/* The row of an access i is that at i * step. */
-struct rows {
-    const uint32_t *at;
-    size_t step;
-};
-
-static inline uint32_t row_at(struct rows rows, size_t i)
-{
-    return rows.at[i * rows.step];
-}
-
-struct sim {
-    struct psnap_sink base;
-    const struct psnap_program *program;
-    struct psnap_sim_options options;
-    bool counted[PSNAP_VIEW_COUNT];
-    uint32_t rows[PSNAP_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
-    struct rows by[PSNAP_VIEW_COUNT];                 /* of it, there or elsewhere */
-    struct counts seen[PSNAP_VIEW_COUNT];             /* accesses by row */
-    struct group {
-        struct sim *sim;
-        struct hierarchy *hierarchy;
-        bool is_out_of_memory;
-    } groups[GROUPS];      /* of machines: the second is simulated by the worker */
-    struct worker *worker; /* NULL: there is one group, or no thread to be had */
-    struct {
-        const struct psnap_access *block;
-        size_t n;
-    } hand;                /* what is simulated */
-    struct reduce *reduce; /* runs are simulated by the line; NULL: they are not */
-    uint32_t *far_rows;    /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
-    uint32_t far_room, far_count;
-    uint64_t accesses;
-    uint64_t threads[(UINT16_MAX + 1) / 64]; /* bit t: there were accesses of thread t */
-    size_t run_count;
-    struct run runs[];
-};
 
 /* Those of references below REFS_DIRECT, which lie in the accesses. */
 static struct rows refs_of(const struct psnap_access *block)
@@ -134,11 +63,6 @@ static uint32_t highest_of(const uint32_t *rows, size_t n)
     return highest;
 }
 
-static uint32_t row_of_ref(const struct sim *sim, uint32_t ref)
-{
-    return ref < REFS_DIRECT ? ref : sim->far_rows[ref - REFS_DIRECT];
-}
-
 static bool refers_beyond(const struct sim *sim, const struct psnap_access *block, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -166,9 +90,9 @@ static bool give_rows(struct sim *sim, const struct psnap_access *block, size_t 
     }
     for (size_t i = 0; i < n; i++) {
         const uint32_t ref = block[i].ref;
-        if (ref >= REFS_DIRECT && row_of_ref(sim, ref) == PSNAP_NONE)
+        if (ref >= REFS_DIRECT && sim_row_of_ref(sim, ref) == PSNAP_NONE)
             sim->far_rows[ref - REFS_DIRECT] = REFS_DIRECT + sim->far_count++;
-        rows_of_block[i] = row_of_ref(sim, ref);
+        rows_of_block[i] = sim_row_of_ref(sim, ref);
     }
     return true;
 }
@@ -348,7 +272,7 @@ static void count_outcome(struct sim *sim, int group, int view, size_t n)
 }
 
 /* Simulates what is in hand on the machines of a group. */
-static void run_group(void *context)
+void sim_run_group(void *context)
 {
     struct group *group = context;
     struct sim *sim = group->sim;
@@ -372,11 +296,11 @@ static enum psnap_status run_groups(struct sim *sim, const struct psnap_access *
     sim->hand.n = n;
     if (sim->worker)
         worker_begin(sim->worker);
-    run_group(&sim->groups[0]);
+    sim_run_group(&sim->groups[0]);
     if (sim->worker)
         worker_end(sim->worker);
     else if (sim->groups[1].hierarchy)
-        run_group(&sim->groups[1]);
+        sim_run_group(&sim->groups[1]);
     for (int i = 0; i < GROUPS; i++)
         if (sim->groups[i].is_out_of_memory)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
@@ -512,147 +436,6 @@ static void sim_free(struct psnap_sink *self)
 static const struct psnap_sink_ops sim_ops = {
     .put = sim_put, .free = sim_free, .put_run = sim_put_run};
 
-/* Lays out the numbers of a row. */
-static void run_init(struct run *run, const struct paths *paths, uint32_t levels)
-{
-    const size_t tlb_levels = paths->tlb.level_count;
-    bool foresees = false;
-
-    for (size_t i = 0; i < paths->caches.level_count; i++)
-        foresees |= paths->caches.levels[i]->ahead != NULL;
-    run->paths = paths;
-    run->levels = levels;
-    run->width = 2 * (size_t)levels;
-    run->tlb = run->width;
-    run->width += tlb_levels;
-    if (run->detail) {
-        run->ahead = run->width;
-        run->width += DETAIL_COUNTS * (size_t)levels;
-    } else if (foresees) {
-        run->ahead = run->width;
-        run->width += 3 * (size_t)levels;
-    }
-}
-
-static bool same_first_level(const struct psnap_machine *a, const struct psnap_machine *b)
-{
-    const struct psnap_cache_level *one = &a->levels[0], *other = &b->levels[0];
-
-    return one->size_bytes == other->size_bytes && one->line_bytes == other->line_bytes &&
-           one->ways == other->ways;
-}
-
-/* What a first level, which every access goes to, costs beside another one. */
-enum { FIRST_LEVEL_WEIGHT = 4 };
-
-/* Puts machines into groups of about the same cost; those that share a first level stay together.
- */
-static void form_groups(struct sim *sim, const struct psnap_machine *machines, size_t n)
-{
-    size_t weights[GROUPS] = {0};
-
-    for (size_t i = 0; i < n; i++)
-        sim->runs[i].group = -1;
-    for (size_t i = 0; i < n; i++) {
-        const int lighter = weights[1] < weights[0];
-        bool is_alone = true; /* who shares a first level pays only for those below */
-        for (size_t k = i; k < n; k++) {
-            if (sim->runs[k].group >= 0 ||
-                (k > i && (sim->options.classify || machine_is_detailed(&machines[i]) ||
-                           !same_first_level(&machines[k], &machines[i]))))
-                continue;
-            sim->runs[k].group = lighter;
-            weights[lighter] += machines[k].level_count + (is_alone ? FIRST_LEVEL_WEIGHT : 0);
-            is_alone = false;
-        }
-    }
-}
-
-/* The machines that are simulated in detail get that; the others of a group, and all of its TLBs,
- * one hierarchy. */
-static bool make_levels(struct sim *sim, const struct psnap_machine *machines, size_t n, int group)
-{
-    struct psnap_machine *plain = malloc((n + !n) * sizeof *plain);
-    bool fits = plain != NULL;
-
-    for (size_t i = 0; i < n && fits; i++) {
-        struct run *run = &sim->runs[i];
-        plain[i] = machines[i];
-        if (run->group != group)
-            plain[i].level_count = plain[i].tlb_level_count = 0;
-        if (run->group != group || (!sim->options.classify && !machine_is_detailed(&machines[i])))
-            continue;
-        plain[i].level_count = 0;
-        run->detail = detail_new(&machines[i], sim->options.cores, sim->options.classify);
-        fits = run->detail != NULL;
-    }
-    if (fits)
-        sim->groups[group].hierarchy = hierarchy_new(plain, n, CACHE_PACKED, sim->options.cores);
-    sim->groups[group].sim = sim;
-    free(plain);
-    return fits && sim->groups[group].hierarchy;
-}
-
-static bool make_groups(struct sim *sim, const struct psnap_machine *machines, size_t n)
-{
-    bool has_second = false;
-
-    if (sim->options.threads > 1)
-        form_groups(sim, machines, n);
-    for (size_t i = 0; i < n; i++)
-        has_second |= sim->runs[i].group == 1;
-    if (!make_levels(sim, machines, n, 0) || (has_second && !make_levels(sim, machines, n, 1)))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        run_init(&sim->runs[i], &sim->groups[sim->runs[i].group].hierarchy->paths[i],
-                 machines[i].level_count);
-    if (has_second)
-        sim->worker = worker_new(run_group, &sim->groups[1]);
-    return true; /* without one the second group comes after the first */
-}
-
-/* The first levels of a hierarchy; false: some level does not suit. */
-static bool add_shapes(struct reduce *reduce, const struct hierarchy *hierarchy)
-{
-    for (size_t i = 0; i < hierarchy->level_count; i++)
-        if (hierarchy->levels[i]->ahead)
-            return false;
-    for (const struct level *root = hierarchy->roots; root; root = root->sibling) {
-        const struct cache *cache = root->cache;
-        if (cache->replacement != PSNAP_REPLACE_LRU || cache->index != PSNAP_INDEX_MODULO ||
-            reduce->shape_count == REDUCE_SHAPES_MAX)
-            return false;
-        reduce->shapes[reduce->shape_count++] =
-            (struct reduce_shape){cache->line_shift, cache->sets,
-                                  cache->sets & cache->set_mask ? 0 : cache->set_mask, cache->ways};
-        if (cache->line_bytes > reduce->line_bytes)
-            reduce->line_bytes = cache->line_bytes;
-    }
-    return true;
-}
-
-/*
- * Runs can be simulated by the line where all first levels are exact LRU, and nothing else sees
- * accesses: no TLB, no prefetcher, no cores and no tags. False: out of memory.
- */
-static bool plan_runs(struct sim *sim)
-{
-    struct reduce *reduce = calloc(1, sizeof *reduce);
-    bool plain = !sim->options.cores && !sim->options.tagger;
-
-    if (!reduce)
-        return false;
-    for (size_t i = 0; i < sim->run_count; i++)
-        plain &= !sim->runs[i].detail && !sim->runs[i].paths->tlb.level_count;
-    for (int i = 0; i < GROUPS && sim->groups[i].hierarchy; i++)
-        plain = plain && add_shapes(reduce, sim->groups[i].hierarchy);
-    if (plain && reduce->shape_count)
-        sim->reduce = reduce;
-    else
-        free(reduce);
-    return true;
-}
-
 struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
                                  const struct psnap_program *program,
                                  const struct psnap_sim_options *options, struct psnap_error *error)
@@ -673,111 +456,10 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->counted[PSNAP_VIEW_REF] = true;
     sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
-    if (!make_groups(sim, machines, n) || !plan_runs(sim)) {
+    if (!sim_make_groups(sim, machines, n) || !sim_plan_runs(sim)) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
         sim_free(&sim->base);
         return NULL;
     }
     return &sim->base;
-}
-
-uint64_t psnap_sim_accesses(const struct psnap_sink *sim)
-{
-    return ((const struct sim *)sim)->accesses;
-}
-
-uint32_t psnap_sim_threads(const struct psnap_sink *sim)
-{
-    const uint64_t *threads = ((const struct sim *)sim)->threads;
-    uint32_t count = 0;
-
-    for (size_t i = 0; i <= UINT16_MAX; i++)
-        count += (uint32_t)(threads[i / 64] >> i % 64) & 1;
-    return count;
-}
-
-/* One more than the highest reference of an access. */
-static uint32_t ref_end(const struct sim *sim)
-{
-    uint32_t end = sim->far_room;
-
-    while (end && sim->far_rows[end - 1] == PSNAP_NONE)
-        end--;
-    if (end)
-        return REFS_DIRECT + end;
-    end = sim->seen[PSNAP_VIEW_REF].rows;
-    while (end && !sim->seen[PSNAP_VIEW_REF].numbers[end - 1])
-        end--;
-    return end;
-}
-
-uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_view view)
-{
-    const struct sim *self = (const struct sim *)sim;
-
-    if (view == PSNAP_VIEW_REF)
-        return ref_end(self);
-    return self->run_count ? self->runs[0].views[view].rows : 0;
-}
-
-static void add_detail(const struct run *run, const uint64_t *numbers, struct psnap_tally *tally)
-{
-    uint64_t *const counts[DETAIL_COUNTS] = {
-        [DETAIL_WRITE_BACKS] = tally->write_backs,
-        [DETAIL_ISSUED] = tally->prefetches,
-        [DETAIL_USEFUL] = tally->prefetches_useful,
-        [DETAIL_USELESS] = tally->prefetches_useless,
-        [DETAIL_WRITE_THROUGHS] = tally->write_throughs,
-        [DETAIL_EVICTIONS] = tally->evictions,
-        [DETAIL_VICTIM_HITS] = tally->victim_hits,
-        [DETAIL_INVALIDATIONS] = tally->invalidations,
-        [DETAIL_COLD] = tally->cold,
-        [DETAIL_CAPACITY] = tally->capacity,
-        [DETAIL_CONFLICT] = tally->conflict,
-        [DETAIL_COHERENCE] = tally->coherence,
-    };
-
-    for (int count = 0; count < DETAIL_COUNTS; count++)
-        for (uint32_t level = 0; level < run->levels; level++)
-            counts[count][level] += numbers[(size_t)count * run->levels + level];
-}
-
-void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view view, uint32_t row,
-                   struct psnap_tally *tally)
-{
-    const struct sim *self = (const struct sim *)sim;
-    const struct run *run = &self->runs[machine];
-    const uint32_t levels = run->levels;
-    const uint64_t *numbers;
-    uint64_t seen;
-
-    if (view == PSNAP_VIEW_REF)
-        row = row < REFS_DIRECT + self->far_room ? row_of_ref(self, row) : PSNAP_NONE;
-    if (row >= run->views[view].rows)
-        return;
-    seen = self->seen[view].numbers[row];
-    numbers = run->views[view].numbers + row * run->width;
-    tally->accesses += seen;
-    for (uint32_t level = 0; level < levels; level++) {
-        tally->hits[level] += (level ? numbers[level - 1] : seen) - numbers[level];
-        tally->write_backs[level] += numbers[levels + level];
-    }
-    if (run->detail)
-        add_detail(run, numbers + run->ahead, tally);
-    for (uint32_t level = 0; level < levels && run->ahead && !run->detail; level++) {
-        tally->prefetches[level] += numbers[run->ahead + level];
-        tally->prefetches_useful[level] += numbers[run->ahead + levels + level];
-        tally->prefetches_useless[level] += numbers[run->ahead + 2 * (size_t)levels + level];
-    }
-    for (uint32_t level = 0; level < run->paths->tlb.level_count; level++)
-        tally->tlb_hits[level] +=
-            (level ? numbers[run->tlb + level - 1] : seen) - numbers[run->tlb + level];
-}
-
-void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine, struct psnap_tally *tally)
-{
-    const uint32_t rows = psnap_sim_rows(sim, PSNAP_VIEW_REF);
-
-    for (uint32_t row = 0; row < rows; row++)
-        psnap_sim_add(sim, machine, PSNAP_VIEW_REF, row, tally);
 }
