@@ -3,8 +3,8 @@
  * A reader behind a reader. Compressed data are recognised by their first bytes, never by a name,
  * and may have any number of members (gzip), streams (xz) or frames (zstd), one after the other.
  * Data that end within one are an error (TRUNCATED), told when all that came before was read;
- * damage is one (CORRUPT) with its place in the compressed file. Places in what a trace says are
- * those of what is decompressed.
+ * damage is one (CORRUPT) with its place in the compressed file. Errors of the
+ * trace itself have their places in the decompressed data.
  */
 #include "formats/compressed.h"
 

@@ -57,10 +57,10 @@ const struct psnap_compression *psnap_compression_at(size_t i);
 struct psnap_reader *psnap_decompress(struct psnap_reader *inner, struct psnap_error *error);
 
 /*
- * A FILE that writes to `file`, which stays the caller's, what is written to it, compressed so that
- * `with` can read it. Closed, it writes the rest, but does not flush `file`; that it could not is
- * what fclose returns. As long as *is_whole is false it leaves the compressed data cut off then,
- * for a reader to notice. NULL with `error` filled.
+ * A FILE that compresses its data as `with` says and writes them to `file`, which stays the
+ * caller's. fclose writes the rest, fails when it cannot, and does not flush `file`. While
+ * *is_whole is false fclose leaves the compressed data cut off, for a reader to notice. NULL with
+ * `error` filled.
  */
 FILE *psnap_compress(const struct psnap_compression *with, FILE *file, const bool *is_whole,
                      struct psnap_error *error);

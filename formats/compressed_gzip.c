@@ -17,7 +17,7 @@ static bool is_gzip(const unsigned char *start, size_t n)
 #ifdef PSNAP_HAVE_ZLIB
 
 #    include <limits.h>
-#    define ZLIB_CONST /* of what is read */
+#    define ZLIB_CONST /* zlib's input pointer is to const */
 #    include <zlib.h>
 
 struct gzip {

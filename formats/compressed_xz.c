@@ -51,7 +51,7 @@ static enum psnap_status xz_failed(lzma_ret result, struct psnap_error *error)
                                                        : "they cannot be decompressed");
 }
 
-/* Only the library knows whether data may end where they do, and only when it is told so. */
+/* Only liblzma knows whether a stream is whole, and it says so only when asked to finish. */
 static enum psnap_status xz_read(void *state, struct psnap_compress_step *step,
                                  struct psnap_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zstd's frames (RFC 8878), those that are to be skipped among them, as pzstd makes them. A window
+ * zstd's frames (RFC 8878), and its skippable frames, which pzstd writes. A window
  * has at most 128 MiB, as for zstd(1) itself without --long.
  */
 #include "formats/compressed.h"

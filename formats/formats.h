@@ -52,8 +52,8 @@ PSNAP_API const struct psnap_format *psnap_format_recognise(const void *start, s
  * NULL recognises it. The source owns the file and a program, which holds at least one loop once an
  * access has been read, and grows while the stream is read. NULL on failure, with `error` filled:
  * an empty input and an unknown format are errors. Errors of the source name the file and the line
- * and column, or the offset: of what is decompressed, but for damage to the compressed data
- * themselves.
+ * and column, or the offset, in the decompressed data; damage to compressed data has its offset in
+ * the file.
  *
  * A .pst that ends too early delivers every access of its whole chunks, then
  * fails with PSNAP_ERROR_TRUNCATED.

@@ -75,6 +75,13 @@ static enum psnap_status simulate(struct compare_side *side, struct psnap_source
     return status;
 }
 
+struct psnap_source *side_read_ahead(struct psnap_source *source, size_t machine_count)
+{
+    const uint32_t simulating = machine_count > 1 ? 2 : 1;
+
+    return psnap_processors() > simulating ? psnap_relay_source_new(source, NULL) : NULL;
+}
+
 enum psnap_status side_run(struct compare_side *side, struct psnap_source *source,
                            const struct psnap_machine *machines, size_t n,
                            struct psnap_error *error)
@@ -84,7 +91,7 @@ enum psnap_status side_run(struct compare_side *side, struct psnap_source *sourc
 
     if (!until)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    ahead = psnap_processors() > (n > 1 ? 2 : 1) ? psnap_relay_source_new(until, NULL) : NULL;
+    ahead = side_read_ahead(until, n);
     status = simulate(side, ahead ? ahead : until, machines, n, error);
     psnap_source_free(ahead);
     psnap_source_free(until);

@@ -20,6 +20,10 @@ void side_warn_of_sizes(const struct psnap_machine *machines, size_t n);
 /* What a simulator of `n` machines has counted of its stream, which has ended. */
 enum psnap_status side_take(struct compare_side *side, const struct psnap_sink *sim, size_t n,
                             const struct psnap_program *program, struct psnap_error *error);
+/* The stream of a source, read ahead by a thread of its own, when the simulation of so many
+ * machines leaves a processor to spare; else NULL. Does not own `source`. */
+struct psnap_source *side_read_ahead(struct psnap_source *source, size_t machine_count);
+
 /* Runs a stream through the machines to its end. */
 enum psnap_status side_run(struct compare_side *side, struct psnap_source *source,
                            const struct psnap_machine *machines, size_t n,

@@ -63,14 +63,10 @@ static enum psnap_status run_all(struct sim_report *report, struct psnap_source 
     return status;
 }
 
-/* With a processor to spare, one that no second group of machines takes, the stream is read ahead
- * by a thread of its own. */
 static enum psnap_status run(void *context, struct psnap_source *source, struct psnap_error *error)
 {
     const struct sim_report *report = context;
-    const uint32_t busy = report->machine_count > 1 ? 2 : 1;
-    struct psnap_source *ahead =
-        psnap_processors() > busy ? psnap_relay_source_new(source, NULL) : NULL;
+    struct psnap_source *ahead = side_read_ahead(source, report->machine_count);
     const enum psnap_status status = run_all(context, ahead ? ahead : source, error);
 
     psnap_source_free(ahead);

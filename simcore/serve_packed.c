@@ -12,8 +12,8 @@
 
 #ifdef __AVX2__
 
-/* What missed and was not handed down yet: accesses of the block, or requests of the queue, and the
- * words that left for them. */
+/* Misses that were not handed down yet: indices of accesses in the block, or of requests in the
+ * queue, and for each the word that its line replaced. */
 struct missed {
     uint32_t n;
     uint16_t at[HIERARCHY_QUEUE + 1]; /* the entry after the last one is written to, too */

@@ -96,7 +96,7 @@ int psnap_cmd_close_stdout(const char *command, int status)
     const bool failed_before = ferror(stdout); /* whose reason is gone */
     struct psnap_error error;
 
-    /* what is there is not whole: a byte more asks for the reason again */
+    /* The output is cut off already: writing one byte more tells the reason again. */
     if (fflush(stdout) || (failed_before && write(STDOUT_FILENO, "\n", 1) < 0))
         psnap_error_system(&error, errno, "cannot write standard output");
     else if (failed_before)
