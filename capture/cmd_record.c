@@ -33,6 +33,9 @@ static void summarise(const struct psnap_recording *recording)
     if (recording->trace && recording->trace_format->loses[0])
         fprintf(stderr, " (%s does not keep: %s)", recording->trace_format->name,
                 recording->trace_format->loses);
+    if (recording->trace_left_out)
+        fprintf(stderr, "; the trace leaves out %s of the accesses",
+                psnap_group_digits(recording->trace_left_out, digits));
     fputc('\n', stderr);
 }
 

@@ -47,6 +47,7 @@ struct psnap_recording {
     const struct psnap_format *trace_format;      /* as the trace's name says */
     char default_profile[4096], trace_name[4096]; /* room for names */
     uint64_t accesses;                            /* counted while recording */
+    uint64_t trace_left_out; /* of these, that the trace's format had no place for */
 };
 
 /* Checks the options and settles names; `program` names the default profile. */

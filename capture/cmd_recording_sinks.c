@@ -59,6 +59,7 @@ static const struct psnap_sink_ops trace_ops = {
 static enum psnap_status end_trace(struct psnap_recording *recording, struct psnap_trace_sink *sink,
                                    struct psnap_error *error)
 {
+    recording->trace_left_out = psnap_sink_left_out(sink->writer);
     if (!sink->status)
         return psnap_recording_commit(recording, &recording->trace_output, error);
     *error = sink->error;

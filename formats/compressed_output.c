@@ -134,6 +134,11 @@ static enum psnap_status compressed_finish(struct psnap_sink *self, struct psnap
     return PSNAP_OK;
 }
 
+static uint64_t compressed_left_out(const struct psnap_sink *self)
+{
+    return psnap_sink_left_out(((const struct compressed_sink *)self)->inner);
+}
+
 static void compressed_free(struct psnap_sink *self)
 {
     struct compressed_sink *sink = (struct compressed_sink *)self;
@@ -173,6 +178,7 @@ struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const c
         .free = compressed_free,
         .put_run = compressed_put_run,
         .put_rounds = compressed_put_rounds,
+        .left_out = compressed_left_out,
     };
     const struct psnap_compression *with = compression ? find(compression) : NULL;
     struct compressed_sink *sink;

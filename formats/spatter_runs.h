@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The patterns of one reference, as they come. Private to formats/. */
+/* The patterns of one region, as they come. Private to formats/. */
 #ifndef PSNAP_FORMATS_SPATTER_RUNS_H
 #define PSNAP_FORMATS_SPATTER_RUNS_H
 
@@ -9,7 +9,7 @@
 enum {
     SPATTER_WINDOW = 64,  /* accesses in which a pattern is looked for */
     SPATTER_PATTERN = 32, /* the longest that repeats */
-    SPATTER_PIECES = 8    /* different patterns of a reference */
+    SPATTER_PIECES = 8    /* different patterns of a region */
 };
 
 /* Repetitions of a pattern: access j of repetition i is to `first[j]` + i * step. */
@@ -21,7 +21,7 @@ struct spatter_piece {
     uint64_t runs, accesses;           /* in whole repetitions, of all of them */
 };
 
-struct spatter_reference {
+struct spatter_region {
     uint64_t accesses, left_out;
     uint64_t window[SPATTER_WINDOW]; /* addresses: not looked at yet, or */
     uint32_t used;
@@ -35,8 +35,8 @@ struct spatter_reference {
     uint64_t irregular_accesses, low, high; /* of all such */
 };
 
-void spatter_take(struct spatter_reference *reference, uint64_t address);
+void spatter_take(struct spatter_region *region, uint64_t address);
 /* The stream has ended. */
-void spatter_end(struct spatter_reference *reference);
+void spatter_end(struct spatter_region *region);
 
 #endif

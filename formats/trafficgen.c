@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A configuration of gem5's traffic generator (traffic_gen.cc), written only: not the stream but
- * what is left of it when every reference of the program is a state,
+ * what is left of it when the loads, and the stores, of every region are a state
+ * (pattern_states.h),
  *
  *     STATE id ticks LINEAR read% start end block minimum-period maximum-period limit
  *     STATE id ticks RANDOM read% start end block minimum-period maximum-period limit
  *     STATE id ticks STRIDED read% start end offset block superblock stride min max limit
  *
- * all decimal. A state is a sweep by the reference's stride, if at least half of its steps are of
- * one positive stride, over the range of its addresses, else random in it; it lasts for as many
- * periods as the reference made accesses. After each comes the next, in the order in which they
- * came first (a tick later: gem5 sends no packet at the tick of a transition), by one of
- * probability 1 (gem5 insists on a sum of 1), at last EXIT. Strides are found with the few counters
- * of Misra and Gries (Finding repeated elements, 1982), which count too few by at most a fifth of
- * the steps.
+ * all decimal. A state is a sweep over the range of its addresses if at least half of its steps are
+ * of one positive stride, else random in the range; it lasts for as many periods as it had
+ * accesses. After each comes the next, in the order in which they came first (a tick later: gem5
+ * sends no packet at the tick of a transition), by one of probability 1 (gem5 insists on a sum of
+ * 1), at last EXIT.
+ *
+ * Strides are found with the few counters of Misra and Gries (Finding repeated elements, 1982),
+ * which never lose one of more than a fifth of the steps for good. Their weights fall as other
+ * strides come; beside each is how often its stride came since it has the counter. That is too few
+ * only if the stride had lost one before, as when it comes after many others: then by a fifth of
+ * the steps at most.
  *
  * Blocks are powers of two, as large as the accesses or smaller, that the stride is a multiple of,
  * and begin at a multiple of themselves: gem5 asserts the one, and no packet may be in two lines.
@@ -23,99 +28,109 @@
 #include <stdlib.h>
 
 #include "formats/base/access.h"
-#include "formats/ref_states.h"
+#include "formats/pattern_states.h"
 #include "formats/trace.h"
 
 enum { STRIDES = 4, STATES_MAX = 1000 };
 #define PERIOD UINT64_C(1000) /* ticks for each access: a nanosecond, as gem5 has them */
 
-struct reference {
+struct region {
     uint64_t accesses, loads;
     uint64_t last, low, high; /* first bytes of accesses */
     uint8_t size;             /* the largest */
     struct {
-        uint64_t stride, count;
+        uint64_t stride, weight, count;
     } strides[STRIDES];
 };
 
 struct trafficgen {
     struct psnap_sink base;
     FILE *file;
-    struct ref_states references;
+    struct pattern_states regions;
+    uint64_t left_out;
 };
 
 /* Counts a step. */
-static void step(struct reference *reference, uint64_t stride)
+static void step(struct region *region, uint64_t stride)
 {
     size_t empty = STRIDES;
 
     for (size_t i = 0; i < STRIDES; i++) {
-        if (reference->strides[i].count && reference->strides[i].stride == stride) {
-            reference->strides[i].count++;
+        if (region->strides[i].weight && region->strides[i].stride == stride) {
+            region->strides[i].weight++;
+            region->strides[i].count++;
             return;
         }
-        if (!reference->strides[i].count)
+        if (!region->strides[i].weight)
             empty = i;
     }
     if (empty < STRIDES) {
-        reference->strides[empty].stride = stride;
-        reference->strides[empty].count = 1;
+        region->strides[empty].stride = stride;
+        region->strides[empty].weight = region->strides[empty].count = 1;
         return;
     }
     for (size_t i = 0; i < STRIDES; i++)
-        reference->strides[i].count--;
+        region->strides[i].weight--;
+}
+
+static void take(struct region *region, const struct psnap_access *access)
+{
+    const uint64_t address = access->address;
+
+    if (region->accesses)
+        step(region, address - region->last);
+    else
+        region->low = region->high = address;
+    region->accesses++;
+    region->loads += access->kind == PSNAP_LOAD;
+    region->last = address;
+    region->low = address < region->low ? address : region->low;
+    region->high = address > region->high ? address : region->high;
+    region->size = access->size > region->size ? access->size : region->size;
 }
 
 static enum psnap_status trafficgen_put(struct psnap_sink *self, const struct psnap_access *block,
                                         size_t n, struct psnap_error *error)
 {
     struct trafficgen *generator = (struct trafficgen *)self;
+    enum psnap_status status = PSNAP_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t address = block[i].address;
-        struct reference *reference = ref_states_get(&generator->references, block[i].ref);
+    for (size_t at = 0; at < n && !status; at += PATTERN_BLOCK) {
+        const size_t part = n - at < PATTERN_BLOCK ? n - at : PATTERN_BLOCK;
+        void *regions[PATTERN_BLOCK];
 
-        if (!reference)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        if (reference->accesses)
-            step(reference, address - reference->last);
-        else
-            reference->low = reference->high = address;
-        reference->accesses++;
-        reference->loads += block[i].kind == PSNAP_LOAD;
-        reference->last = address;
-        reference->low = address < reference->low ? address : reference->low;
-        reference->high = address > reference->high ? address : reference->high;
-        reference->size = block[i].size > reference->size ? block[i].size : reference->size;
+        status = pattern_states_find(&generator->regions, block + at, part, regions, error);
+        for (size_t i = 0; i < part && !status; i++)
+            take(regions[i], &block[at + i]);
     }
-    return PSNAP_OK;
+    return status;
 }
 
 /* The positive stride of at least half of the steps, or 0. */
-static uint64_t stride_of(const struct reference *reference)
+static uint64_t stride_of(const struct region *region)
 {
     for (size_t i = 0; i < STRIDES; i++)
-        if (reference->strides[i].count &&
-            2 * reference->strides[i].count >= reference->accesses - 1)
-            return reference->strides[i].stride >> 63 ? 0 : reference->strides[i].stride;
+        if (region->strides[i].weight && (int64_t)region->strides[i].stride > 0 &&
+            2 * region->strides[i].count >= region->accesses - 1)
+            return region->strides[i].stride;
     return 0;
 }
 
-static void print_state(FILE *file, size_t id, const struct reference *reference)
+static void print_state(FILE *file, size_t id, const struct region *region)
 {
-    const uint64_t stride = stride_of(reference);
-    uint64_t block = UINT64_C(1) << (31 - __builtin_clz(reference->size)), low, high;
+    const uint64_t stride = stride_of(region);
+    uint64_t block = UINT64_C(1) << (31 - __builtin_clz(region->size)), low, high;
 
     while (stride % block)
         block /= 2;
-    low = reference->low & ~(block - 1);
-    high = reference->high & ~(block - 1);
+    low = region->low & ~(block - 1);
+    high = region->high & ~(block - 1);
     fprintf(file, "STATE %zu %" PRIu64 " %s %" PRIu64 " %" PRIu64, id,
-            reference->accesses * PERIOD + 1,
+            region->accesses * PERIOD + 1,
             low == high || stride == block ? "LINEAR"
             : stride                       ? "STRIDED"
                                            : "RANDOM",
-            (reference->loads * 100 + reference->accesses / 2) / reference->accesses, low);
+            (region->loads * 100 + region->accesses / 2) / region->accesses, low);
     if (stride && stride != block && low != high) /* the last byte: gem5 begins anew above it */
         fprintf(file, " %" PRIu64 " 0 %" PRIu64 " %" PRIu64 " %" PRIu64, high + (block - 1), block,
                 block, stride);
@@ -135,20 +150,20 @@ static int compare_down(const void *a, const void *b)
 }
 
 /* The least number of accesses that makes a state, of which there are STATES_MAX at most. */
-static enum psnap_status threshold(const struct ref_states *references, uint64_t *least,
+static enum psnap_status threshold(const struct pattern_states *regions, uint64_t *least,
                                    struct psnap_error *error)
 {
     uint64_t *counts;
 
     *least = 0;
-    if (references->count <= STATES_MAX)
+    if (regions->count <= STATES_MAX)
         return PSNAP_OK;
-    counts = malloc(references->count * sizeof *counts);
+    counts = malloc(regions->count * sizeof *counts);
     if (!counts)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (size_t i = 0; i < references->count; i++)
-        counts[i] = ((const struct reference *)references->by_ref[references->order[i]])->accesses;
-    qsort(counts, references->count, sizeof *counts, compare_down);
+    for (size_t i = 0; i < regions->count; i++)
+        counts[i] = ((const struct region *)regions->all[i].state)->accesses;
+    qsort(counts, regions->count, sizeof *counts, compare_down);
     *least = counts[STATES_MAX - 1];
     free(counts);
     return PSNAP_OK;
@@ -157,18 +172,20 @@ static enum psnap_status threshold(const struct ref_states *references, uint64_t
 static enum psnap_status trafficgen_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct trafficgen *generator = (struct trafficgen *)self;
-    const struct ref_states *references = &generator->references;
+    const struct pattern_states *regions = &generator->regions;
     FILE *file = generator->file;
     size_t states = 0;
     uint64_t least;
-    const enum psnap_status status = threshold(references, &least, error);
+    const enum psnap_status status = threshold(regions, &least, error);
 
     if (status)
         return status;
-    for (size_t i = 0; i < references->count && states < STATES_MAX; i++) {
-        const struct reference *reference = references->by_ref[references->order[i]];
-        if (reference->accesses >= least)
-            print_state(file, states++, reference);
+    for (size_t i = 0; i < regions->count; i++) {
+        const struct region *region = regions->all[i].state;
+        if (states < STATES_MAX && region->accesses >= least)
+            print_state(file, states++, region);
+        else
+            generator->left_out += region->accesses;
     }
     fprintf(file, "STATE %zu 1 EXIT\nINIT 0\n", states);
     for (size_t i = 0; i < states; i++)
@@ -179,28 +196,36 @@ static enum psnap_status trafficgen_finish(struct psnap_sink *self, struct psnap
     return PSNAP_OK;
 }
 
+static uint64_t trafficgen_left_out(const struct psnap_sink *self)
+{
+    return ((const struct trafficgen *)self)->left_out;
+}
+
 static void trafficgen_free(struct psnap_sink *self)
 {
-    ref_states_release(&((struct trafficgen *)self)->references);
+    pattern_states_release(&((struct trafficgen *)self)->regions);
     free(self);
 }
 
 static struct psnap_sink *trafficgen_create(FILE *file, struct psnap_program *program,
                                             struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {
-        .put = trafficgen_put, .finish = trafficgen_finish, .free = trafficgen_free};
+    static const struct psnap_sink_ops ops = {.put = trafficgen_put,
+                                              .finish = trafficgen_finish,
+                                              .free = trafficgen_free,
+                                              .left_out = trafficgen_left_out};
     struct trafficgen *generator = calloc(1, sizeof *generator);
 
-    (void)program;
     if (!generator) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
     }
     generator->base.ops = &ops;
     generator->file = file;
-    generator->references.bytes = sizeof(struct reference);
-    return &generator->base;
+    if (!pattern_states_init(&generator->regions, sizeof(struct region), program, error))
+        return &generator->base;
+    free(generator);
+    return NULL;
 }
 
 static const struct psnap_format_ops trafficgen_ops = {.create = trafficgen_create};
@@ -210,13 +235,17 @@ const struct psnap_format psnap_format_trafficgen = {
     .summary = "a configuration of gem5's traffic generator",
     .description =
         "For gem5 v19 and later, TrafficGen(config_file=...). It is not the stream but\n"
-        "what is left of it: each reference, in the order in which they came first, is\n"
-        "a state that lasts 1000 ticks for each of its accesses and 1, then comes the\n"
-        "next, at last EXIT. It is LINEAR or STRIDED over the range of the reference's\n"
-        "addresses if one positive stride is at least half of its steps, else RANDOM in\n"
-        "that range. Of nested loops the innermost stride alone remains. Blocks are\n"
-        "powers of two, no larger than the accesses. There are at most 1000 states, of\n"
-        "the references with most accesses. All numbers are decimal.\n\n"
+        "what is left of it: a state is what a loop loads from, or stores to, a region\n"
+        "with a name, as 'psnap sim --by region' has them; where no name is known, what\n"
+        "a reference of the program accesses. States are in the order in which they came\n"
+        "first; each lasts 1000 ticks for each of its accesses and 1, then comes the\n"
+        "next, at last EXIT. It is LINEAR or STRIDED over the range of its addresses if\n"
+        "one positive stride is at least half of its steps, else RANDOM in that range.\n"
+        "(What comes after many other steps may have been missed at first: up to a fifth\n"
+        "of the steps.) Of nested loops the innermost stride alone remains. Blocks are\n"
+        "powers of two, no larger than the accesses. There are at most 1000 states, those\n"
+        "of most accesses; how many accesses have none is said when the file is written.\n"
+        "All numbers are decimal.\n\n"
         "    STATE 0 64000001 LINEAR 100 35184372088832 35184372600831 8 1000 1000 0\n"
         "    STATE 1 64000001 STRIDED 0 4096 515071 0 8 8 64 1000 1000 0\n"
         "    STATE 2 1 EXIT\n"
@@ -224,7 +253,7 @@ const struct psnap_format psnap_format_trafficgen = {
         "    TRANSITION 0 1 1\n"
         "    TRANSITION 1 2 1\n"
         "    TRANSITION 2 2 1\n",
-    .loses = "order of accesses and of references, strides but one, which addresses are accessed "
+    .loses = "order of accesses and of regions, strides but one, which addresses are accessed "
              "when, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,

@@ -44,6 +44,8 @@ enum psnap_status psnap_export_open(struct psnap_export *export, const char *com
 
 void psnap_export_close(struct psnap_export *export)
 {
+    if (export->sink)
+        export->left_out = psnap_sink_left_out(export->writer);
     if (export->sink != export->writer)
         psnap_sink_free(export->sink);
     psnap_sink_free(export->writer);
@@ -54,7 +56,7 @@ void psnap_export_report(const struct psnap_export *export)
 {
     const struct psnap_format *format = psnap_format_find(export->format);
     const struct psnap_memory_side *side = &export->side;
-    char reads[32], writes[32];
+    char reads[32], writes[32], left_out[32];
 
     if (export->is_filtered)
         fprintf(stderr,
@@ -70,4 +72,8 @@ void psnap_export_report(const struct psnap_export *export)
     if (format->loses[0])
         fprintf(stderr, "psnap %s: %s does not keep: %s\n", export->command, format->name,
                 format->loses);
+    if (export->left_out)
+        fprintf(stderr, "psnap %s: %s leaves out %s access%s; 'psnap formats %s' says which\n",
+                export->command, format->name, psnap_group_digits(export->left_out, left_out),
+                export->left_out == 1 ? "" : "es", format->name);
 }

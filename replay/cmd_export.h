@@ -22,6 +22,7 @@ struct psnap_export {
     bool is_filtered;             /* and there is one */
     struct psnap_machine machine; /* where it is filtered */
     struct psnap_memory_side side;
+    uint64_t left_out; /* accesses that the format had no place for, when it is closed */
     struct psnap_sink *writer, *sink; /* the sink is what the stream goes into */
 };
 

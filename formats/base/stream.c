@@ -93,6 +93,11 @@ enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error 
     return sink->ops->finish ? sink->ops->finish(sink, error) : PSNAP_OK;
 }
 
+uint64_t psnap_sink_left_out(const struct psnap_sink *sink)
+{
+    return sink->ops->left_out ? sink->ops->left_out(sink) : 0;
+}
+
 void psnap_sink_free(struct psnap_sink *sink)
 {
     if (sink)

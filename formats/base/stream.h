@@ -186,6 +186,9 @@ struct psnap_sink_ops {
     /* Takes rounds, equal to putting their runs one by one. May be NULL. */
     enum psnap_status (*put_rounds)(struct psnap_sink *self, const struct psnap_rounds *rounds,
                                     struct psnap_error *error);
+    /* How many of the accesses that it took it had no place for. May be NULL: none. Called when it
+     * is finished. */
+    uint64_t (*left_out)(const struct psnap_sink *self);
 };
 
 struct psnap_sink {
@@ -224,6 +227,8 @@ PSNAP_API enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink,
                                                        const struct psnap_run *run, uint64_t from,
                                                        uint64_t to, struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error);
+/* Accesses of a finished sink that are not in what it made. */
+PSNAP_API uint64_t psnap_sink_left_out(const struct psnap_sink *sink);
 PSNAP_API void psnap_sink_free(struct psnap_sink *sink); /* NULL is legal */
 
 /*

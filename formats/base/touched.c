@@ -202,7 +202,8 @@ static bool grow_rows(struct psnap_touched *touched)
     return true;
 }
 
-static uint32_t row_of(struct psnap_touched *touched, const char *loop, const char *object)
+static uint32_t row_of(struct psnap_touched *touched, const char *loop, const char *object,
+                       bool is_object)
 {
     uint32_t *bucket;
 
@@ -211,7 +212,7 @@ static uint32_t row_of(struct psnap_touched *touched, const char *loop, const ch
     bucket = bucket_of(touched, loop, object);
     if (*bucket == PSNAP_NONE) {
         *bucket = touched->row_count;
-        touched->rows[touched->row_count++] = (struct psnap_touched_row){loop, object};
+        touched->rows[touched->row_count++] = (struct psnap_touched_row){loop, object, is_object};
     }
     return *bucket;
 }
@@ -233,6 +234,7 @@ static bool look_up(struct psnap_touched *touched, const struct psnap_access *ac
     struct memory *memory = &touched->memories[access->ref];
     const char *name = ref->object;
     const char *loop = ref->loop < program->loop_count ? program->loops[ref->loop].src_id : "";
+    bool is_object = true;
 
     *memory = (struct memory){0, UINT64_MAX, PSNAP_NONE, touched->objects_seen};
     if (!name || !*name) {
@@ -241,13 +243,14 @@ static bool look_up(struct psnap_touched *touched, const struct psnap_access *ac
         name = object_at(touched, access->address, &memory->first, &memory->last);
         if (!name || !*name) { /* the layout changes at windows */
             name = layout_name(access->address);
+            is_object = false;
             if (memory->first < window)
                 memory->first = window;
             if (memory->last > window + (PSNAP_LAYOUT_WINDOW - 1))
                 memory->last = window + (PSNAP_LAYOUT_WINDOW - 1);
         }
     }
-    memory->row = row_of(touched, loop, name);
+    memory->row = row_of(touched, loop, name, is_object);
     return memory->row != PSNAP_NONE;
 }
 

@@ -6,6 +6,7 @@
 #ifndef PSNAP_BASE_TOUCHED_H
 #define PSNAP_BASE_TOUCHED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct psnap_touched;
 struct psnap_touched_row {
     const char *loop;   /* src_id */
     const char *object; /* a name, or "(heap)", "(stack)", ... */
+    bool is_object;     /* it is a name */
 };
 
 /* `program` is the stream's and outlives the tagger. NULL: out of memory. */

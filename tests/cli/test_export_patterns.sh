@@ -38,8 +38,10 @@ python3 made.py > trace.csv
 for format in spatter trafficgen; do
     "$PSNAP" convert trace.csv -f $format -o all.$format 2> err
     has err "$format does not keep: order of "
+    ! grep "leaves out" err || fail "nothing is left out"
     "$PSNAP" convert trace.csv -f $format --skip 9 --count 9000 -o part.$format 2> err
     has err "9,000 accesses after the first 9"
+    [ $format = trafficgen ] || has err "spatter leaves out 1 access; 'psnap formats spatter' says which"
     "$PSNAP" convert trace.csv -f $format --count 0 -o none.$format 2> err
     "$PSNAP" convert trace.csv -f $format --count 9 -o one.$format 2> err
     "$PSNAP" convert trace.csv -f $format -m 8K:64:4 -o side.$format 2> err
@@ -115,6 +117,7 @@ assert len(readers.spatter("wild.spatter")) >= 750
 EOF
 awk -F, 'BEGIN {OFS = ","} NR > 1 {$5 = NR % 1500} {print}' wild.csv > many.csv
 "$PSNAP" convert many.csv -f trafficgen -o many.trafficgen 2> err
+has err "trafficgen leaves out 10,000 accesses"
 python3 - << 'EOF' || fail "of many references: see above"
 import export_readers as readers
 assert len(readers.trafficgen("many.trafficgen")) == 1000

@@ -130,6 +130,19 @@ done
 has err "trace in t.csv"
 "$PSNAP" record -v --no-profile --trace lost.din -- tools/prog 2> err > out
 has err "din does not keep: "
+cat > three.c << 'END'
+static volatile double cells[4096];
+int main(void)
+{
+    for (int i = 0; i < 1000; i++) /* the last is no whole repetition of three */
+        cells[i / 3 * 8 + i % 3 * 3 % 7] = i;
+    return 0;
+}
+END
+"$PSNAP" cc -O1 -o tools/three three.c
+"$PSNAP" record -v --no-profile --trace t.spatter -- tools/three 2> err > out
+has err "; the trace leaves out 1 of the accesses"
+grep -q '"name": "main:[0-9]* cells: 1 runs, 999 accesses"' t.spatter || fail "$(cat t.spatter)"
 "$PSNAP" record --no-profile --trace t.other -- tools/prog > out 2> err
 has err "'t.other' names no format by its end, and is written as pst"
 "$PSNAP" info t.other > out
