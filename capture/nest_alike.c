@@ -223,17 +223,19 @@ static bool add_run(struct analysis *with, uint32_t at)
     const struct psnap_capture_step *step = &open->steps[at];
     const struct psnap_capture_hoist *hoist = &tables->hoists[step->a];
     const struct psnap_capture_move *move = &tables->moves[hoist->first_move];
-    const struct psnap_capture_quotient *quotient = &tables->quotients[hoist->first_quotient];
 
     if (open->repeat.runs == PSNAP_REPEAT_RUNS || !use(open, step->b))
         return false;
     for (uint32_t i = 0; i < hoist->refs; i++, move++)
         if (!use(open, move->base) || !use(open, move->step))
             return false;
-    for (uint32_t i = 0; i < hoist->quotients; i++, quotient++)
+    for (uint32_t i = 0; i < hoist->quotients; i++) {
+        const struct psnap_capture_quotient *quotient =
+            &tables->quotients[hoist->first_quotient + i];
         if (!use(open, quotient->base) || !use(open, quotient->step) ||
             !use(open, quotient->factor))
             return false;
+    }
     open->repeat.run[open->repeat.runs++] = (uint16_t)at;
     return true;
 }

@@ -141,7 +141,7 @@ static bool enter_loop(struct deal_cursor *cursor)
     cursor->iterations = loop->iterations;
     cursor->chunk = loop->chunk;
     cursor->where = DEAL_COUNTED;
-    cursor->counts = cursor->deal->counts + loop->first;
+    cursor->counts = loop->count ? cursor->deal->counts + loop->first : NULL;
     cursor->count_count = loop->count;
     seen = psnap_with_room(cursor->seen, &cursor->seen_room, loop->count + 1, sizeof *seen);
     if (!seen)

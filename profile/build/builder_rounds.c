@@ -346,10 +346,10 @@ static uint64_t find_places(struct build_rounds *put, uint32_t at, unsigned top,
     for (uint32_t a = node->begin; !node->span && a < (uint32_t)node->begin + node->width && most;
          a++) {
         const struct psnap_access *access = &put->rounds->first[a];
-        const struct ref_state *state = &b->refs[access->ref];
+        const struct ref_state *state = access->ref < b->ref_count ? &b->refs[access->ref] : NULL;
         uint64_t inside;
         uint32_t place;
-        if (access->ref >= b->ref_count || !state->loop || state->region == &b->nowhere ||
+        if (!state || !state->loop || state->region == &b->nowhere ||
             state->loop->pattern_count < BUILD_PATTERN ||
             access->size - 1u >= PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
             return 0;

@@ -30,7 +30,7 @@ static double wrong_share(uint32_t (*next)(struct psnap_rng *rng, uint32_t step)
     }
     assert_int_equal(mispredict_count(mispredict, 1), 0); /* always followed by block 0 */
     assert_int_equal(mispredict_count(mispredict, 7), 0); /* unknown */
-    share = (double)mispredict_count(mispredict, 0) / STEPS;
+    share = (double)mispredict_count(mispredict, 0) / (double)STEPS;
     mispredict_free(mispredict);
     return share;
 }
@@ -114,8 +114,8 @@ static void threads(void **state)
         assert_true(mispredict_add(mispredict, 3, 0, 1 + i % 2));
         assert_true(mispredict_add(mispredict, 9, 5, 6 + (uint32_t)psnap_rng_below(&rng, 2)));
     }
-    assert_true((double)mispredict_count(mispredict, 0) / STEPS < 0.01);
-    assert_true((double)mispredict_count(mispredict, 5) / STEPS > 0.45);
+    assert_true((double)mispredict_count(mispredict, 0) / (double)STEPS < 0.01);
+    assert_true((double)mispredict_count(mispredict, 5) / (double)STEPS > 0.45);
     mispredict_free(mispredict);
 }
 

@@ -85,8 +85,8 @@ static void scores_of_walks(void **state)
         locality = measured(stream, N);
         /* all but the first word are a step from the word before, and touched per_word times */
         assert_true(fabs(psnap_locality_spatial(locality) -
-                         (double)(N / per_word - 1) / N * (stride > 8 ? 8.0 / (double)stride : 1)) <
-                    1e-12);
+                         (double)(N / per_word - 1) / (double)N *
+                             (stride > 8 ? 8.0 / (double)stride : 1)) < 1e-12);
         assert_true(fabs(psnap_locality_temporal(locality) - (1 - 1.0 / (double)per_word)) < 1e-12);
         free(locality);
     }
@@ -94,7 +94,7 @@ static void scores_of_walks(void **state)
     memset(stream, 0, N * sizeof *stream);
     locality = measured(stream, N);
     assert_true(psnap_locality_spatial(locality) == 0);
-    assert_true(fabs(psnap_locality_temporal(locality) - (double)(N - 1) / N) < 1e-12);
+    assert_true(fabs(psnap_locality_temporal(locality) - (double)(N - 1) / (double)N) < 1e-12);
     assert_int_equal(locality->surface[MIDDLE][0], N - 1);
     free(locality);
 }
@@ -313,7 +313,7 @@ static void temporal_is_of_caches(void **state)
     }
     locality = measured(stream, N);
     assert_true(sum > 1);
-    assert_true(fabs(psnap_locality_temporal(locality) - sum / MACHINES) < 1e-9);
+    assert_true(fabs(psnap_locality_temporal(locality) - sum / (double)MACHINES) < 1e-9);
     free(locality);
     psnap_sink_free(sim);
     psnap_program_free(program);
@@ -343,7 +343,7 @@ static void spatial_by_definition(void **state)
                 sum += 1 / (double)nearest;
         }
         locality = measured(stream, N);
-        assert_true(fabs(psnap_locality_spatial(locality) - sum / N) < 1e-12);
+        assert_true(fabs(psnap_locality_spatial(locality) - sum / (double)N) < 1e-12);
         free(locality);
     }
 }
