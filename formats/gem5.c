@@ -4,8 +4,8 @@
  * length as a varint of at most 32 bits: first the header, then packets,
  *
  *     header:  1 name of the object    2 version    3 ticks per second    4 names of numbers
- *     packet:  1 tick    2 command    3 address    4 size    5 flags    6 number    7 program
- * counter
+ *     packet:  1 tick    2 command    3 address    4 size    5 flags    6 number
+ *              7 program counter
  *
  * Of the commands, reads (1) and writes (4) are accesses, unless flag 0x100 says that they fetch
  * instructions; other ones are passed over. libprotobuf-c does the messages (gem5_packet.c).
@@ -132,7 +132,6 @@ static enum psnap_status read_header(struct gem5 *trace, struct psnap_reader *re
 {
     size_t there = psnap_reader_ahead(reader, MAGIC_BYTES + LENGTH_MAX), behind = MAGIC_BYTES;
     enum psnap_status status = psnap_reader_failed(reader, error);
-    uint64_t ticks_per_s;
     uint32_t length;
 
     if (status)
@@ -147,8 +146,8 @@ static enum psnap_status read_header(struct gem5 *trace, struct psnap_reader *re
     if (!status && (behind == MAGIC_BYTES || there < behind + length))
         status = psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the input ends in the header");
     if (!status)
-        status = psnap_gem5_unpack_header(trace->room, reader->data + reader->at + behind, length,
-                                          &ticks_per_s, error);
+        status =
+            psnap_gem5_check_header(trace->room, reader->data + reader->at + behind, length, error);
     if (!status)
         reader->at += behind + length;
     return status;
@@ -241,10 +240,12 @@ const struct psnap_format psnap_format_gem5 = {
         "and packets. Read, commands 1 (ReadReq) and 4 (WriteReq) are accesses, those\n"
         "that fetch instructions (flag 0x100) and other commands are passed over,\n"
         "packets of more than 64 bytes are split, and every program counter's loads and\n"
-        "stores become references. Written, an access comes each nanosecond at 10^12\n"
-        "ticks per second, which must be gem5's frequency too (it is by default), its\n"
-        "counter made of the reference's number. An atomic is written as a write. gem5\n"
-        "takes such files as they are or compressed by gzip (-o NAME.gem5.gz).\n\n"
+        "stores become references. Ticks, and with them the header's tick_freq, are\n"
+        "passed over: a stream has no times. Written, an access comes each nanosecond\n"
+        "at 10^12 ticks per second, which must be gem5's frequency too (it is by\n"
+        "default), its counter made of the reference's number. An atomic is written as\n"
+        "a write. gem5 takes such files as they are or compressed by gzip (-o\n"
+        "NAME.gem5.gz).\n\n"
         "    header   1 obj_id    2 ver    3 tick_freq    4 id_strings\n"
         "    packet   1 tick      2 cmd    3 addr    4 size    5 flags    7 pc\n\n"
         "    67 65 6d 35                     gem5\n"

@@ -3,6 +3,10 @@
  * The only file that knows libprotobuf-c, which parses and makes the messages. It asks for memory
  * for each one: that comes from a room that is used anew for each, and from malloc for a message
  * that needs more than there is.
+ *
+ * Of the 56 ns that a packet takes to read, 44 are the library's, some 7 for each field and 1 for
+ * memory. 64 packets at once, as one message whose fields are repeated, took it 39, and it could
+ * not have said which of them lacks a field.
  */
 #include "formats/gem5_packet.h"
 
@@ -94,9 +98,9 @@ enum psnap_status psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned
     return PSNAP_OK;
 }
 
-enum psnap_status psnap_gem5_unpack_header(struct psnap_gem5_room *room,
-                                           const unsigned char *message, size_t n,
-                                           uint64_t *ticks_per_s, struct psnap_error *error)
+enum psnap_status psnap_gem5_check_header(struct psnap_gem5_room *room,
+                                          const unsigned char *message, size_t n,
+                                          struct psnap_error *error)
 {
     Psnap__Gem5__Header *it;
 
@@ -104,7 +108,6 @@ enum psnap_status psnap_gem5_unpack_header(struct psnap_gem5_room *room,
     it = psnap__gem5__header__unpack(&room->allocator, n, message);
     if (!it)
         return no_message(room, "header", error);
-    *ticks_per_s = it->tick_freq;
     psnap__gem5__header__free_unpacked(it, &room->allocator);
     return PSNAP_OK;
 }
@@ -161,14 +164,13 @@ enum psnap_status psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned
     return PSNAP_ERROR_UNSUPPORTED;
 }
 
-enum psnap_status psnap_gem5_unpack_header(struct psnap_gem5_room *room,
-                                           const unsigned char *message, size_t n,
-                                           uint64_t *ticks_per_s, struct psnap_error *error)
+enum psnap_status psnap_gem5_check_header(struct psnap_gem5_room *room,
+                                          const unsigned char *message, size_t n,
+                                          struct psnap_error *error)
 {
     (void)room;
     (void)message;
     (void)n;
-    (void)ticks_per_s;
     (void)error;
     return PSNAP_ERROR_UNSUPPORTED;
 }

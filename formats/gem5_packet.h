@@ -31,9 +31,10 @@ void psnap_gem5_room_free(struct psnap_gem5_room *room);
 enum psnap_status psnap_gem5_unpack(struct psnap_gem5_room *room, const unsigned char *message,
                                     size_t n, struct psnap_gem5_packet *packet,
                                     struct psnap_error *error);
-enum psnap_status psnap_gem5_unpack_header(struct psnap_gem5_room *room,
-                                           const unsigned char *message, size_t n,
-                                           uint64_t *ticks_per_s, struct psnap_error *error);
+/* Whether the message is a header, no more: a stream has no times that its ticks would be of. */
+enum psnap_status psnap_gem5_check_header(struct psnap_gem5_room *room,
+                                          const unsigned char *message, size_t n,
+                                          struct psnap_error *error);
 
 /* Write the message to `to`, which has room for PSNAP_GEM5_PACKET_BYTES; return its bytes. */
 size_t psnap_gem5_pack(const struct psnap_gem5_packet *packet, unsigned char *to);
