@@ -89,11 +89,16 @@ each_sample()
     done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
 }
 
-# put_rows FILE CSV: the rows of FILE into CSV in place of those of the same samples, sorted
+# put_rows FILE CSV: the rows of FILE into CSV in place of those of the same samples, sorted; where
+# they have other columns nothing is written
 put_rows()
 {
     local all
     [ -e "$2" ] || head -n 1 "$1" > "$2"
+    if [ "$(head -n 1 "$1")" != "$(head -n 1 "$2")" ]; then
+        echo "$2 has the columns '$(head -n 1 "$2")', the new rows '$(head -n 1 "$1")': remove it" >&2
+        return 1
+    fi
     all=$(awk -F, 'FNR == 1 {if (NR == 1) print; next} !seen[$1]++' "$1" "$2")
     { head -n 1 <<< "$all" && tail -n +2 <<< "$all" | sort; } > "$2"
 }
