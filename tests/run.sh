@@ -68,8 +68,11 @@ fuzz()
 run()
 {
     local preset=$1 start=$SECONDS log="build/$1/tests.log" tidy=${PSNAP_TIDY:-0} only="" targets="" result
+    local compilers=""
     echo "== $preset"
-    if ! cmake --preset "$preset" > "build/$preset.configure.log" 2>&1; then
+    [ "$preset" != asan ] || compilers="CC=clang-19 CXX=clang++-19" # the other ones are built by gcc
+    # shellcheck disable=SC2086
+    if ! env $compilers cmake --preset "$preset" > "build/$preset.configure.log" 2>&1; then
         cat "build/$preset.configure.log"
         note "$preset" $((SECONDS - start)) "cannot be configured"
         return 1
