@@ -32,8 +32,8 @@ struct request {
 
 /* Where the stream goes. */
 struct feed {
-    char folder[256], fifo[300]; /* "": to standard input */
-    char **arguments;            /* the consumer's, with the FIFO's name in them */
+    char *folder, *fifo; /* NULL: to standard input */
+    char **arguments;    /* the consumer's, with the FIFO's name in them */
     pid_t child;
     int pipe; /* to its standard input, or -1 */
 };
@@ -67,25 +67,37 @@ static char *filled(const char *word, const char *fifo)
     return text;
 }
 
+/* BEFORE NAME BEHIND in one; NULL: out of memory. */
+static char *joined(const char *before, const char *name, const char *behind)
+{
+    char *path;
+
+    return asprintf(&path, "%s%s%s", before, name, behind) < 0 ? NULL : path;
+}
+
 /* No signal ends psnap before it knows what to remove. */
 static enum psnap_status make_fifo(struct feed *feed, const char *format, struct psnap_error *error)
 {
-    const sigset_t signals = psnap_run_signals_hold();
+    const char *tmpdir = getenv("TMPDIR"), *where = tmpdir && *tmpdir ? tmpdir : "/tmp";
+    char *folder = joined(where, "/psnap-run-", "XXXXXX");
+    sigset_t signals;
     enum psnap_status status = PSNAP_OK;
-    const char *where = getenv("TMPDIR");
 
-    snprintf(feed->folder, sizeof feed->folder, "%.200s/psnap-run-XXXXXX",
-             where && *where ? where : "/tmp");
-    if (!mkdtemp(feed->folder)) {
-        const int reason = errno;
-        feed->folder[0] = '\0';
-        psnap_run_signals_let(&signals);
-        return psnap_error_system(error, reason, "cannot make a folder for a FIFO");
+    if (!folder)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    signals = psnap_run_signals_hold();
+    if (mkdtemp(folder)) {
+        feed->folder = folder;
+        feed->fifo = joined(folder, "/stream.", format);
+        if (!feed->fifo)
+            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        else if (mkfifo(feed->fifo, 0600))
+            status = psnap_error_file(error, errno, "make the FIFO", feed->fifo);
+        psnap_run_signals_remove(feed->fifo, feed->folder);
+    } else {
+        status = psnap_error_file(error, errno, "make a folder for a FIFO in", where);
+        free(folder);
     }
-    snprintf(feed->fifo, sizeof feed->fifo, "%s/stream.%.16s", feed->folder, format);
-    if (mkfifo(feed->fifo, 0600))
-        status = psnap_error_file(error, errno, "make the FIFO", feed->fifo);
-    psnap_run_signals_remove(feed->fifo, feed->folder);
     psnap_run_signals_let(&signals);
     return status;
 }
@@ -116,11 +128,13 @@ static void release(struct feed *feed)
     for (size_t i = 0; feed->arguments && feed->arguments[i]; i++)
         free(feed->arguments[i]);
     free(feed->arguments);
-    if (feed->fifo[0])
+    if (feed->fifo)
         unlink(feed->fifo);
-    if (feed->folder[0])
+    if (feed->folder)
         rmdir(feed->folder);
     psnap_run_signals_remove(NULL, NULL);
+    free(feed->fifo);
+    free(feed->folder);
 }
 
 /* In the child: becomes the consumer, or tells why not. */
@@ -147,7 +161,7 @@ static enum psnap_status start(struct feed *feed, int *reason, struct psnap_erro
     sigset_t signals;
 
     *reason = 0;
-    if ((!feed->fifo[0] && pipe2(input, O_CLOEXEC)) || pipe2(report, O_CLOEXEC))
+    if ((!feed->fifo && pipe2(input, O_CLOEXEC)) || pipe2(report, O_CLOEXEC))
         return psnap_error_system(error, errno, "cannot make a pipe");
     signals = psnap_run_signals_hold();
     feed->child = fork();
@@ -276,7 +290,7 @@ static int run(struct request *request)
         if (feed.pipe >= 0)
             close(feed.pipe);
     } else if (!status) {
-        fd = feed.fifo[0] ? open_fifo(&feed) : feed.pipe;
+        fd = feed.fifo ? open_fifo(&feed) : feed.pipe;
         if (fd >= 0)
             status = pour(request, source, fd, &count, &has_left, &error);
         exit_status = wait_for(feed.child);

@@ -36,6 +36,16 @@ expect 0 trace.din -f csv -- cat {}
 cmp out wanted.csv
 expect 0 trace.din -f csv --skip 10 --count 5 -- sh -c 'test -p "$1" && cat "$1"' sh {}
 [ "$(wc -l < out)" = 6 ] || fail "$(cat out)"
+# A folder for the FIFO whose name is long, and one that is not there
+long=$dir/deep
+for letter in a b c; do long=$long/$(printf "$letter%.0s" {1..200}); done
+mkdir -p "$long"
+TMPDIR=$long expect 0 trace.din -f csv -- cat {}
+cmp out wanted.csv
+[ -z "$(ls "$long")" ] || fail "left $(ls "$long")"
+TMPDIR=$dir/nowhere expect 1 trace.din -f csv -- touch started {}
+grep -q "cannot make a folder for a FIFO in '$dir/nowhere': no such file or directory" err || fail "$(cat err)"
+[ ! -e started ] || fail "a consumer was started without a FIFO"
 "$PSNAP" run - -f din -- wc -l < trace.din > out 2> err
 [ "$(tr -d ' ' < out)" = 200000 ] || fail "$(cat out)"
 "$PSNAP" run - -f din -- sh -c 'cat > nothing; wc -l < "$1"' sh {} < trace.din > out 2> err
