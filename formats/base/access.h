@@ -2,6 +2,10 @@
 /*
  * The access record: one load or store as the instrumented IR makes it. It is
  * what every source produces and every sink consumes, 16 bytes, in blocks.
+ *
+ * Addresses are sums modulo 2^64: behind the last byte of the address space comes byte 0, and an
+ * access may have both. No program makes such ones: the readers of traces of others, and the
+ * builder of profiles, whose regions have ends, refuse them.
  */
 #ifndef PSNAP_BASE_ACCESS_H
 #define PSNAP_BASE_ACCESS_H

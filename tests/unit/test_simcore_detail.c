@@ -439,6 +439,23 @@ static void all_together_as_the_naive_one(void **state)
     }
 }
 
+/* An access across the end of the address space has the last line and line 0. */
+static void line_zero_is_behind_the_top(void **state)
+{
+    struct psnap_machine machine = machine_of("64:16:full,128:16:full");
+    struct watch watch;
+
+    (void)state;
+    machine.levels[0].write_through = true;
+    watch_begin(&watch, &machine);
+    assert_int_equal(step(&watch, UINT64_MAX - 3, 8, PSNAP_STORE, 0, 0).hits[0], 0);
+    assert_int_equal(step(&watch, 0, 1, PSNAP_LOAD, 0, 0).hits[0], 1);
+    assert_int_equal(step(&watch, UINT64_MAX, 1, PSNAP_LOAD, 0, 0).hits[0], 1);
+    assert_int_equal(step(&watch, UINT64_MAX - 3, 8, PSNAP_LOAD, 0, 0).hits[0], 1);
+    assert_int_equal(step(&watch, LINE, 1, PSNAP_LOAD, 0, 0).hits[0], 0);
+    watch_end(&watch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +468,7 @@ int main(void)
         cmocka_unit_test(stores_take_lines_from_others),
         cmocka_unit_test(what_is_taken_is_gone_from_exclusive_levels),
         cmocka_unit_test(all_together_as_the_naive_one),
+        cmocka_unit_test(line_zero_is_behind_the_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
