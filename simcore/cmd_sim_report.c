@@ -142,11 +142,11 @@ static struct psnap_table *machine_table(const struct sim_report *report,
     const char *headings[COLUMNS_MAX];
     struct columns columns = {.count = 0};
     struct psnap_table *table;
-    char level[LEVEL_NAME_ROOM];
+    char level[PSNAP_LEVEL_NAME_ROOM];
 
     add_columns(&columns, "", fixed, FIXED);
     for (uint32_t i = 0; i < machine->level_count; i++) {
-        scope_level_name(machine, i, level);
+        psnap_machine_level_name(machine, i, level);
         add_columns(&columns, level, per_level, PER_LEVEL);
         if (sim_foresees(&machine->levels[i]))
             add_columns(&columns, level, per_prefetcher, PER_PREFETCHER);
@@ -190,7 +190,7 @@ static struct psnap_table *side_by_side(const struct sim_report *report)
     size_t columns = FIXED;
     struct psnap_table *table;
     const char **headings;
-    char(*names)[96], level_name[LEVEL_NAME_ROOM];
+    char(*names)[96], level_name[PSNAP_LEVEL_NAME_ROOM];
 
     for (size_t i = 0; i < report->machine_count; i++)
         columns += report->machines[i].level_count;
@@ -201,7 +201,7 @@ static struct psnap_table *side_by_side(const struct sim_report *report)
     for (size_t i = 0, at = FIXED; headings && names && i < report->machine_count; i++)
         for (uint32_t level = 0; level < report->machines[i].level_count; level++, at++) {
             snprintf(names[at], sizeof names[at], "%.48s %s %%", report->machines[i].name,
-                     scope_level_name(&report->machines[i], level, level_name));
+                     psnap_machine_level_name(&report->machines[i], level, level_name));
             headings[at] = names[at];
         }
     table = headings && names ? psnap_table_new(columns, headings) : NULL;

@@ -475,3 +475,13 @@ enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *mac
         return psnap_machine_parse_inline(text, machine, error);
     return no_such_machine(text, reason, error);
 }
+
+char *psnap_machine_level_name(const struct psnap_machine *machine, uint32_t level,
+                               char text[PSNAP_LEVEL_NAME_ROOM])
+{
+    if (machine->levels[level].name[0])
+        snprintf(text, PSNAP_LEVEL_NAME_ROOM, "%s", machine->levels[level].name);
+    else
+        snprintf(text, PSNAP_LEVEL_NAME_ROOM, "L%" PRIu32, level + 1);
+    return text;
+}

@@ -129,16 +129,6 @@ static size_t write_size(char *text, size_t size, uint64_t bytes)
     return (size_t)snprintf(text, size, "%" PRIu64, bytes);
 }
 
-char *scope_level_name(const struct psnap_machine *machine, uint32_t level,
-                       char text[LEVEL_NAME_ROOM])
-{
-    if (machine->levels[level].name[0])
-        snprintf(text, LEVEL_NAME_ROOM, "%s", machine->levels[level].name);
-    else
-        snprintf(text, LEVEL_NAME_ROOM, "L%" PRIu32, level + 1);
-    return text;
-}
-
 const char *scope_tlb_name(size_t level)
 {
     static const char *const names[PSNAP_TLB_LEVELS_MAX] = {"TLB", "TLB2"};

@@ -37,11 +37,6 @@ struct psnap_machine *scope_machines(const char *const *texts, size_t n, struct 
 /* "64K:64:2,512K:64:16:plru", the caches of a machine, into `text`; returns it. */
 char *scope_machine_shape(const struct psnap_machine *machine, char *text, size_t size);
 
-/* What reports call a level, from 0, into `text`: its name, or "L1"; returns it. */
-enum { LEVEL_NAME_ROOM = 48 };
-char *scope_level_name(const struct psnap_machine *machine, uint32_t level,
-                       char text[LEVEL_NAME_ROOM]);
-
 /* What reports call a level of a TLB, from 0. */
 const char *scope_tlb_name(size_t level);
 

@@ -206,6 +206,11 @@ PSNAP_API const char *psnap_inclusion_name(enum psnap_inclusion inclusion);
 PSNAP_API enum psnap_status psnap_machine_check(struct psnap_machine *machine,
                                                 struct psnap_error *error);
 
+/* What reports call a level, from 0, into `text`: its name, or "L1"; returns it. */
+enum { PSNAP_LEVEL_NAME_ROOM = 48 };
+PSNAP_API char *psnap_machine_level_name(const struct psnap_machine *machine, uint32_t level,
+                                         char text[PSNAP_LEVEL_NAME_ROOM]);
+
 /* "32K:64:8,1M:64:16:plru": size:line:ways per level, and perhaps its replacement; ways may be
  * "full". */
 PSNAP_API enum psnap_status psnap_machine_parse_inline(const char *text,

@@ -205,13 +205,14 @@ static struct psnap_table *new_table(const struct psnap_machine *machine,
     static const char *const names[NAMES] = {"scope", "id", "name", "distances", "accesses"};
     static const char *const parts[PARTS] = {"T_mem", "T_cpu", "T_branch", "T_touch"};
     const char *headings[COLUMNS_MAX];
-    char made[COLUMNS_MAX][32];
+    char made[COLUMNS_MAX][64], level[PSNAP_LEVEL_NAME_ROOM];
     size_t columns = NAMES;
     struct psnap_table *table;
 
     memcpy(headings, names, sizeof names);
     for (uint32_t l = 0; l < machine->level_count; l++, columns++) {
-        snprintf(made[columns], sizeof made[columns], "L%u cum. %%", (unsigned)l + 1);
+        snprintf(made[columns], sizeof made[columns], "%s cum. %%",
+                 psnap_machine_level_name(machine, l, level));
         headings[columns] = made[columns];
     }
     for (int method = 0; method < RUNTIME_METHODS; method++)
@@ -301,6 +302,8 @@ static void json_levels(struct psnap_json *json, const struct runtime_row *row,
         const double hits = row->cumulative[l] - nearer;
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", l + 1);
+        if (machine->levels[l].name[0])
+            psnap_json_text(json, "name", machine->levels[l].name);
         psnap_json_real(json, "accesses", row->accesses * (1 - nearer));
         psnap_json_real(json, "hits", row->accesses * hits);
         psnap_json_real(json, "hit_rate", nearer < 1 ? hits / (1 - nearer) : NAN);

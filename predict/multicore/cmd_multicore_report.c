@@ -15,21 +15,25 @@ static const char *const headings_of[MULTICORE_METHODS] = {"SDCM", "sets", "sim.
 
 enum { COLUMNS_MAX = 11 + MULTICORE_METHODS * PSNAP_LEVELS_MAX };
 
-/* "L1", or "L3/8" where eight cores share one. */
-static void name_level(const struct psnap_machine *machine, uint32_t l, char name[32])
+enum { SHARED_NAME_ROOM = PSNAP_LEVEL_NAME_ROOM + 12 };
+
+/* "L1", or "L3/8" where eight cores share one; by the level's name, if it has one. */
+static void name_level(const struct psnap_machine *machine, uint32_t l, char name[SHARED_NAME_ROOM])
 {
     const uint32_t share = machine->levels[l].shared_by;
+    char level[PSNAP_LEVEL_NAME_ROOM];
 
+    psnap_machine_level_name(machine, l, level);
     if (share > 1)
-        snprintf(name, 32, "L%u/%" PRIu32, l + 1, share);
+        snprintf(name, SHARED_NAME_ROOM, "%s/%" PRIu32, level, share);
     else
-        snprintf(name, 32, "L%u", l + 1);
+        snprintf(name, SHARED_NAME_ROOM, "%s", level);
 }
 
 static struct psnap_table *table_of(const struct multicore *study,
                                     const struct psnap_machine *machine, const char *first)
 {
-    char names[COLUMNS_MAX][64];
+    char names[COLUMNS_MAX][SHARED_NAME_ROOM + 8];
     const char *headings[COLUMNS_MAX];
     struct psnap_table *table;
     size_t n = 0;
@@ -40,7 +44,7 @@ static struct psnap_table *table_of(const struct multicore *study,
     headings[n++] = "accesses";
     for (uint32_t l = 0; l < machine->level_count; l++)
         for (int method = 0; method < MULTICORE_METHODS; method++) {
-            char level[32];
+            char level[SHARED_NAME_ROOM];
             if (!study->methods[method])
                 continue;
             name_level(machine, l, level);
@@ -110,7 +114,7 @@ static void print_machine(const struct multicore *study, size_t m, bool sections
     const struct psnap_machine *machine = &study->machines[m];
     struct psnap_table *table = table_of(study, machine, NULL);
 
-    printf("%smachine %s, cumulative hit rates (Ln/c: c cores share one):\n\n", m ? "\n" : "",
+    printf("%smachine %s, cumulative hit rates (LEVEL/c: c cores share one):\n\n", m ? "\n" : "",
            machine->name);
     for (size_t i = 0; i < study->run_count; i++)
         table_row(table, study, m, &study->runs[i], study->tasks.count, false);
@@ -170,6 +174,8 @@ static void json_levels(struct psnap_json *json, const struct multicore *study, 
         const struct psnap_cache_level *level = &machine->levels[l];
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", l + 1);
+        if (level->name[0])
+            psnap_json_text(json, "name", level->name);
         psnap_json_u64(json, "shared_by", level->shared_by ? level->shared_by : 1);
         psnap_json_real(json, "cumulative_hit_rate", row->rates[study->timed].levels[l]);
         for (int method = 0; method < MULTICORE_METHODS; method++)

@@ -212,21 +212,10 @@ static void predict(struct report *report, size_t machine, size_t row, enum meth
 
 enum { FIXED = 5, COLUMNS_MAX = FIXED + METHODS * PSNAP_LEVELS_MAX, COLUMN_ROOM = 64 };
 
-/* A level's own name, or its number. */
-static void name_column(char name[COLUMN_ROOM], const struct psnap_machine *machine, uint32_t level,
-                        int method)
-{
-    if (machine->levels[level].name[0])
-        snprintf(name, COLUMN_ROOM, "%s %s %%", machine->levels[level].name,
-                 method_headings[method]);
-    else
-        snprintf(name, COLUMN_ROOM, "L%" PRIu32 " %s %%", level + 1, method_headings[method]);
-}
-
 static struct psnap_table *new_table(const struct report *report, size_t machine)
 {
     static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
-    char names[COLUMNS_MAX][COLUMN_ROOM];
+    char names[COLUMNS_MAX][COLUMN_ROOM], level[PSNAP_LEVEL_NAME_ROOM];
     const char *headings[COLUMNS_MAX];
     size_t columns = FIXED;
     struct psnap_table *table;
@@ -235,7 +224,9 @@ static struct psnap_table *new_table(const struct report *report, size_t machine
     for (uint32_t l = 0; l < report->machines[machine].level_count; l++)
         for (int method = 0; method < METHODS; method++)
             if (report->methods[method]) {
-                name_column(names[columns], &report->machines[machine], l, method);
+                snprintf(names[columns], COLUMN_ROOM, "%s %s %%",
+                         psnap_machine_level_name(&report->machines[machine], l, level),
+                         method_headings[method]);
                 headings[columns] = names[columns];
                 columns++;
             }

@@ -430,6 +430,11 @@ fi
     --json > list.json
 "$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 4 --task-list copy.yaml > table
 has table "nothing is simulated"
+sed 's/{size_bytes: 256K/{name: LLC, size_bytes: 256K/' machine.yaml > named.yaml
+"$PSNAP" predict multicore tasks.yaml -m named.yaml --cores 4 > table
+has table "L2/2 SDCM %  LLC/4 SDCM %"
+"$PSNAP" predict multicore tasks.yaml -m named.yaml --cores 4 --json > named.json
+has named.json '"name": "LLC"'
 cmp tasks.yaml copy.yaml
 python3 - << 'END'
 import json

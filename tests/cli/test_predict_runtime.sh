@@ -37,6 +37,11 @@ has table "published ms  throughput ms  overlap ms  overlap T_mem ms  overlap T_
 has table "multiply:39"
 has table "branch probabilities has the block counts within"
 has table "no --asm"
+sed '0,/- {size_bytes/s//- {name: L1d, size_bytes/' "$machine" > named.yaml
+"$PSNAP" predict runtime 24.pst -m named.yaml > named
+grep -q " L1d cum. %  L2 cum. %" named || fail "no level is called L1d: $(cat named)"
+"$PSNAP" predict runtime 24.pst -m named.yaml --json > named
+grep -q '"name": "L1d"' named || fail "nor in JSON"
 "$PSNAP" predict runtime 24.pst -m "$machine" --json > trace.json
 "$PSNAP" predict runtime 24.yaml -m "$machine" --json > profile.json
 for method in published throughput overlap; do
