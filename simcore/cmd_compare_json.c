@@ -6,6 +6,7 @@
 
 #include "formats/base/json.h"
 #include "simcore/cmd_compare.h"
+#include "simcore/cmd_turns.h"
 
 static void json_level(struct psnap_json *json, const struct compare_level *level)
 {
@@ -63,9 +64,7 @@ static void json_side(struct psnap_json *json, const char *key, const struct com
     psnap_json_begin_object(json, key);
     psnap_json_text(json, "input", side->path);
     psnap_json_u64(json, "accesses", side->accesses);
-    psnap_json_u64(json, "threads", side->threads);
-    psnap_json_text(json, "interleaving",
-                    side->in_turn && side->threads > 1 ? "round-robin by access" : "stream order");
+    psnap_turns_json(json, side->threads, side->in_turn);
     psnap_json_end_object(json);
 }
 

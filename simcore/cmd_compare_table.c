@@ -11,6 +11,7 @@
 
 #include "formats/base/cmd.h"
 #include "simcore/cmd_compare.h"
+#include "simcore/cmd_turns.h"
 
 #define ROWS_SHOWN 20
 
@@ -246,7 +247,7 @@ static void print_side(const char *what, const struct compare_side *side)
         printf(", a sample of %s", psnap_group_digits(side->run_accesses, digits));
     if (side->threads > 1)
         printf(", %" PRIu32 " threads, interleaved %s", side->threads,
-               side->in_turn ? "access by access" : "in the stream's order");
+               psnap_turns_words(side->in_turn));
     putchar('\n');
 }
 

@@ -12,6 +12,7 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
+#include "simcore/cmd_turns.h"
 
 static double rate(const struct sim_report *report)
 {
@@ -262,7 +263,7 @@ void sim_report_print(const struct sim_report *report)
             print_machine(report, i);
     if (report->threads > 1)
         printf("\n%" PRIu32 " threads, interleaved %s, %s\n", report->threads,
-               report->in_turn ? "access by access" : "in the stream's order",
+               psnap_turns_words(report->in_turn),
                report->cores ? "each a core with the caches that the machine has for it"
                              : "in one hierarchy");
     fflush(stdout);
@@ -335,12 +336,9 @@ void sim_report_json(const struct sim_report *report)
     psnap_json_text(&json, "command", "sim");
     psnap_json_text(&json, "input", report->path);
     psnap_json_u64(&json, "accesses", report->accesses);
-    psnap_json_u64(&json, "threads", report->threads);
+    psnap_turns_json(&json, report->threads, report->in_turn);
     if (report->cores)
         psnap_json_u64(&json, "cores", report->cores);
-    psnap_json_text(&json, "interleaving",
-                    report->in_turn && report->threads > 1 ? "round-robin by access"
-                                                           : "stream order");
     psnap_json_text(&json, "hierarchy", report->cores ? "cores" : "one");
     psnap_json_real(&json, "accesses_per_second", rate(report));
     psnap_json_begin_array(&json, "rows");

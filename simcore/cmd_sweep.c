@@ -32,6 +32,7 @@ struct sweep {
     struct point points[POINTS_MAX];
     size_t count;
     uint64_t accesses;
+    uint32_t threads;
     bool in_turn;
 };
 
@@ -43,7 +44,7 @@ static void forget(struct sweep *sweep)
         reuse_rows_release(&sweep->points[i].rows);
 }
 
-/* The sink of a point, which counts what is wanted. */
+/* The sink of a point, which counts what is wanted; the first one threads, too. */
 static struct psnap_sink *sink_of(const struct sweep *sweep, const struct point *point,
                                   const struct psnap_program *program,
                                   struct psnap_touched *touched, struct psnap_error *error)
@@ -53,12 +54,21 @@ static struct psnap_sink *sink_of(const struct sweep *sweep, const struct point 
         .sets = point->sets,
         .ways = sweep->settings->ways,
         .together = true,
-        .by_thread = sweep->settings->wanted[PSNAP_SCOPE_THREAD],
+        .by_thread = sweep->settings->wanted[PSNAP_SCOPE_THREAD] || point == sweep->points,
         .tagger = touched ? psnap_touched_tag : NULL,
         .tagger_context = touched,
     };
 
     return psnap_reuse_new(program, &options, error);
+}
+
+static uint32_t count_threads(const struct psnap_sink *sink)
+{
+    uint32_t threads = 0;
+
+    for (uint32_t i = 0; i < psnap_reuse_rows(sink, PSNAP_VIEW_THREAD); i++)
+        threads += psnap_reuse_row(sink, PSNAP_VIEW_THREAD, i) != NULL;
+    return threads;
 }
 
 static enum psnap_status take_rows(struct sweep *sweep, struct psnap_sink *const *sinks,
@@ -67,6 +77,7 @@ static enum psnap_status take_rows(struct sweep *sweep, struct psnap_sink *const
 {
     enum psnap_status status = PSNAP_OK;
 
+    sweep->threads = count_threads(sinks[0]);
     for (size_t i = 0; i < sweep->count; i++)
         for (int scope = 0; scope < PSNAP_SCOPE_COUNT && !status; scope++)
             if (sweep->settings->wanted[scope])
@@ -162,6 +173,9 @@ static void print_table(const struct sweep *sweep)
     printf("hit rates of LRU caches by lines, sets and ways; bytes are their product:\n\n");
     psnap_table_print(table, stdout);
     psnap_table_free(table);
+    if (sweep->threads > 1)
+        printf("\n%" PRIu32 " threads, interleaved %s, in each cache\n", sweep->threads,
+               psnap_turns_words(sweep->in_turn));
 }
 
 static void print_json(const struct sweep *sweep)
@@ -174,6 +188,7 @@ static void print_json(const struct sweep *sweep)
     psnap_json_text(&json, "command", "sim");
     psnap_json_text(&json, "input", sweep->settings->path);
     psnap_json_u64(&json, "accesses", sweep->accesses);
+    psnap_turns_json(&json, sweep->threads, sweep->in_turn);
     psnap_json_begin_array(&json, "sweep");
     for (size_t p = 0; p < sweep->count; p++)
         for (size_t i = 0; i < sweep->points[p].rows.count; i++) {

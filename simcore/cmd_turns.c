@@ -292,3 +292,15 @@ enum psnap_status psnap_turns_replay(const struct psnap_profile *profile, uint64
     psnap_source_free(source);
     return status || !is_mixed ? status : pass_turns(&again, pass, context, &in_turn, error);
 }
+
+const char *psnap_turns_words(bool in_turn)
+{
+    return in_turn ? "access by access" : "in the stream's order";
+}
+
+void psnap_turns_json(struct psnap_json *json, uint32_t threads, bool in_turn)
+{
+    psnap_json_u64(json, "threads", threads);
+    psnap_json_text(json, "interleaving",
+                    in_turn && threads > 1 ? "round-robin by access" : "stream order");
+}

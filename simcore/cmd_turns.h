@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "formats/base/json.h"
 #include "replay/cmd_input.h"
 
 #define PSNAP_TURNS_MAX 64 /* threads of a trace: it is read once for each */
@@ -32,5 +33,10 @@ enum psnap_status psnap_turns_replay(const struct psnap_profile *profile, uint64
                                                                struct psnap_source *source,
                                                                struct psnap_error *error),
                                      void *context, struct psnap_error *error);
+
+/* How reports say in which order threads came: "access by access" or "in the stream's order". */
+const char *psnap_turns_words(bool in_turn);
+/* The fields "threads" and "interleaving". */
+void psnap_turns_json(struct psnap_json *json, uint32_t threads, bool in_turn);
 
 #endif

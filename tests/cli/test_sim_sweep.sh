@@ -43,7 +43,16 @@ assert checked == 40
 END
 "$PSNAP" sim trace.csv --sweep 16,1K --by total,thread > table
 grep -q "16-way %" table || fail "$(cat table)"
-[ "$(grep -c thread table)" = 4 ] || fail "$(cat table)"
+[ "$(grep -c '  thread  ' table)" = 4 ] || fail "$(cat table)"
+has table "2 threads, interleaved in the stream's order, in each cache"
+"$PSNAP" sim trace.csv --sweep 16 > table
+has table "2 threads, interleaved access by access, in each cache"
+"$PSNAP" sim trace.csv --sweep 16 --json > sweep
+has sweep '"threads": 2'
+has sweep '"interleaving": "round-robin by access"'
+awk -F, -v OFS=, 'NR > 1 {$4 = 0} {print}' trace.csv > lone.csv
+"$PSNAP" sim lone.csv --sweep 16 > table
+! grep threads table || fail "one thread takes no turns"
 
 usage() {
     if "$PSNAP" sim trace.csv "$@" > out 2> err; then
