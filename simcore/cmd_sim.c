@@ -169,9 +169,10 @@ int psnap_cmd_sim(int argc, char **argv)
         "through the caches of each MACHINE, all cold at the start, in one pass.\n"
         "'psnap machines' lists the bundled machines. Hit rates are of the accesses\n"
         "that reached a level; cumulative ones of all accesses. Several machines have a\n"
-        "table in common, of cumulative hit rates. With --sweep the hit rates of a whole\n"
-        "space of single caches, in one pass. 'psnap reuse' has miss-ratio curves, of fully\n"
-        "associative caches of all sizes.",
+        "table in common, of cumulative hit rates, or several where a terminal is too\n"
+        "narrow for it. With --sweep the hit rates of a whole space of single caches, in\n"
+        "one pass. 'psnap reuse' has miss-ratio curves, of fully associative caches of\n"
+        "all sizes.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

@@ -184,25 +184,31 @@ static void print_machine(const struct sim_report *report, size_t machine)
     psnap_table_free(table);
 }
 
-/* Cumulative hit rates of all machines, beside each other. */
-static struct psnap_table *side_by_side(const struct sim_report *report)
+/* Machines whose cumulative hit rates stand beside each other. */
+struct beside {
+    const struct sim_report *report;
+    size_t from, to;
+};
+
+static struct psnap_table *beside_headings(const struct beside *beside)
 {
     static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
+    const struct psnap_machine *machines = beside->report->machines;
     size_t columns = FIXED;
     struct psnap_table *table;
     const char **headings;
     char(*names)[96], level_name[PSNAP_LEVEL_NAME_ROOM];
 
-    for (size_t i = 0; i < report->machine_count; i++)
-        columns += report->machines[i].level_count;
+    for (size_t i = beside->from; i < beside->to; i++)
+        columns += machines[i].level_count;
     headings = calloc(columns, sizeof *headings);
     names = calloc(columns, sizeof *names);
     for (size_t i = 0; headings && i < FIXED; i++)
         headings[i] = fixed[i];
-    for (size_t i = 0, at = FIXED; headings && names && i < report->machine_count; i++)
-        for (uint32_t level = 0; level < report->machines[i].level_count; level++, at++) {
-            snprintf(names[at], sizeof names[at], "%.48s %s %%", report->machines[i].name,
-                     psnap_machine_level_name(&report->machines[i], level, level_name));
+    for (size_t i = beside->from, at = FIXED; headings && names && i < beside->to; i++)
+        for (uint32_t level = 0; level < machines[i].level_count; level++, at++) {
+            snprintf(names[at], sizeof names[at], "%.48s %s %%", machines[i].name,
+                     psnap_machine_level_name(&machines[i], level, level_name));
             headings[at] = names[at];
         }
     table = headings && names ? psnap_table_new(columns, headings) : NULL;
@@ -213,9 +219,10 @@ static struct psnap_table *side_by_side(const struct sim_report *report)
     return table;
 }
 
-static void compared_row(struct psnap_table *table, const struct sim_report *report,
-                         enum psnap_scope scope, const struct scope_row *row)
+static void beside_row(struct psnap_table *table, const struct beside *beside,
+                       enum psnap_scope scope, const struct scope_row *row)
 {
+    const struct sim_report *report = beside->report;
     const uint64_t accesses = row->tallies[0].accesses;
     char digits[32];
 
@@ -224,32 +231,72 @@ static void compared_row(struct psnap_table *table, const struct sim_report *rep
     psnap_table_cell(table, "%s", row->name);
     psnap_table_cell(table, "%s", psnap_group_digits(accesses, digits));
     percent_cell(table, report->accesses ? (double)accesses / (double)report->accesses : 1);
-    for (size_t i = 0; i < report->machine_count; i++)
+    for (size_t i = beside->from; i < beside->to; i++)
         for (uint32_t level = 0; level < report->machines[i].level_count; level++)
             percent_cell(table, psnap_tally_cumulative(&row->tallies[i], level));
 }
 
-/* Write-backs, prefetches and TLBs are in each machine's own table, and with --json. */
+/* NULL: out of memory. */
+static struct psnap_table *beside_table(const struct beside *beside)
+{
+    const struct sim_report *report = beside->report;
+    struct psnap_table *table = beside_headings(beside);
+
+    if (!table)
+        return NULL;
+    psnap_table_shorten(table, 1);
+    psnap_table_shorten(table, 2);
+    for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
+        for (size_t i = 0; i < report->scopes[scope].count; i++)
+            beside_row(table, beside, (enum psnap_scope)scope, &report->scopes[scope].rows[i]);
+    return table;
+}
+
+/* The table of as many machines from beside->from on as fit, and of one at least. */
+static struct psnap_table *widest_table(struct beside *beside, size_t columns)
+{
+    struct psnap_table *table = NULL, *wider;
+
+    beside->to = columns < SIZE_MAX ? beside->from + 1 : beside->report->machine_count;
+    for (; beside->to <= beside->report->machine_count; beside->to++) {
+        wider = beside_table(beside);
+        if (table && wider && psnap_table_width(wider) > columns) {
+            psnap_table_free(wider);
+            break;
+        }
+        psnap_table_free(table);
+        table = wider;
+    }
+    beside->to--;
+    return table;
+}
+
+/*
+ * Write-backs, prefetches and TLBs are in each machine's own table, and with --json. A terminal
+ * gets as many machines beside each other as it has room for, then the next; a file or pipe gets
+ * all of them.
+ */
 static void print_compared(const struct sim_report *report)
 {
-    struct psnap_table *table = side_by_side(report);
+    const size_t columns = psnap_terminal_columns();
+    struct beside beside = {.report = report};
     char shape[512];
 
     for (size_t i = 0; i < report->machine_count; i++)
         printf("machine %s (%s)\n", report->machines[i].name,
                scope_machine_shape(&report->machines[i], shape, sizeof shape));
-    printf("\ncumulative hit rates:\n\n");
-    if (!table) {
-        fprintf(stderr, "psnap sim: out of memory for a table\n");
-        return;
+    printf("\ncumulative hit rates:\n");
+    for (; beside.from < report->machine_count; beside.from = beside.to) {
+        struct psnap_table *table = widest_table(&beside, columns);
+
+        if (!table) {
+            fprintf(stderr, "psnap sim: out of memory for a table\n");
+            return;
+        }
+        putchar('\n');
+        psnap_table_print(table, stdout);
+        psnap_table_free(table);
     }
-    psnap_table_shorten(table, 1);
-    psnap_table_shorten(table, 2);
-    for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
-        for (size_t i = 0; i < report->scopes[scope].count; i++)
-            compared_row(table, report, (enum psnap_scope)scope, &report->scopes[scope].rows[i]);
-    psnap_table_print(table, stdout);
-    psnap_table_free(table);
 }
 
 void sim_report_print(const struct sim_report *report)

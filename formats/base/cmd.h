@@ -142,6 +142,11 @@ void psnap_table_shorten(struct psnap_table *table, size_t column);
 /* Adds one cell; cells fill rows in order. */
 void psnap_table_cell(struct psnap_table *table, const char *format, ...) PSNAP_PRINTF(2, 3);
 void psnap_table_print(const struct psnap_table *table, FILE *file);
+/* The width that it is printed in. */
+size_t psnap_table_width(const struct psnap_table *table);
+/* The columns of the terminal that standard output is, by COLUMNS if that is set; SIZE_MAX: it is
+ * none. */
+size_t psnap_terminal_columns(void);
 void psnap_table_free(struct psnap_table *table);
 
 /* What a report is written as. */

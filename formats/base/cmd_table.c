@@ -16,6 +16,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "formats/base/text.h"
 
 #define SHORT_WIDTH 48 /* characters of a shortened text, more if that leaves two alike */
 #define DOTS "..."
@@ -185,7 +189,8 @@ static void print_row(const struct psnap_table *table, size_t first, const size_
     fputc('\n', file);
 }
 
-void psnap_table_print(const struct psnap_table *table, FILE *file)
+/* Of the columns, whose texts are shortened; the caller frees it. */
+static size_t *widths_of(const struct psnap_table *table)
 {
     size_t *widths = calloc(table->columns, sizeof *widths);
 
@@ -199,9 +204,39 @@ void psnap_table_print(const struct psnap_table *table, FILE *file)
         if (width > widths[i % table->columns])
             widths[i % table->columns] = width;
     }
+    return widths;
+}
+
+void psnap_table_print(const struct psnap_table *table, FILE *file)
+{
+    size_t *widths = widths_of(table);
+
     for (size_t i = 0; i < table->count; i += table->columns)
         print_row(table, i, widths, file);
     free(widths);
+}
+
+size_t psnap_table_width(const struct psnap_table *table)
+{
+    size_t *widths = widths_of(table), all = 2 * (table->columns - 1);
+
+    for (size_t i = 0; i < table->columns; i++)
+        all += widths[i];
+    free(widths);
+    return all;
+}
+
+size_t psnap_terminal_columns(void)
+{
+    const char *set = getenv("COLUMNS");
+    struct winsize size;
+    uint64_t columns;
+
+    if (!isatty(STDOUT_FILENO))
+        return SIZE_MAX;
+    if (set && psnap_text_u64(set, &columns) && columns)
+        return columns;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
 void psnap_table_free(struct psnap_table *table)

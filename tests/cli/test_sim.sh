@@ -218,6 +218,24 @@ END
 [ "$("$PSNAP" sim "$rich" -m table1-1 -m table1-3 --by total --apart 2> err | grep -c '^scope')" = 2 ] ||
     fail "apart"
 
+# A terminal gets tables that are no wider than it is, a file one, whatever COLUMNS says
+terminal() { # COLUMNS ARGUMENTS...
+    COLUMNS=$1 python3 -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$PSNAP" sim "${@:2}" < /dev/null | tr -d '\r'
+}
+three=(-m table1-1 -m table1-3 -m table1-5 --by total)
+"$PSNAP" sim "$rich" "${three[@]}" > table 2> err
+COLUMNS=100 "$PSNAP" sim "$rich" "${three[@]}" 2> err | cmp table - || fail "a pipe has no width"
+wide=$(grep '^scope' table)
+terminal ${#wide} "$rich" "${three[@]}" > fits
+diff table <(grep -v accesses.in fits) || fail "it fits in ${#wide} columns"
+terminal $((${#wide} - 1)) "$rich" "${three[@]}" > narrow
+[ "$(grep -c '^scope' narrow)" = 2 ] || fail "it does not fit in $((${#wide} - 1)) columns: $(cat narrow)"
+terminal 20 "$rich" "${three[@]}" > narrow
+[ "$(grep -c '^scope' narrow)" = 3 ] || fail "one machine at least: $(cat narrow)"
+[ "$(grep '^total' narrow | awk '{$1 = $2 = $3 = $4 = $5 = ""; print}' | tr -s ' \n' ' ')" = \
+    "$(grep '^total' table | awk '{$1 = $2 = $3 = $4 = $5 = ""; print}' | tr -s ' \n' ' ')" ] || fail "other rates"
+
 # a second level that is smaller than the first is said, and simulated
 "$PSNAP" sim "$rich" -m 32K:64:8,16K:64:8 > out 2> err
 grep -q "level 2 is smaller than level 1 (16384 and 32768 bytes)" err || fail "smaller: $(cat err)"

@@ -214,6 +214,7 @@ static void tables_are_aligned(void **state)
     psnap_table_cell(table, "123456789");
     psnap_table_cell(table, "y");
     psnap_table_cell(table, "last"); /* a row that is not full */
+    assert_int_equal(psnap_table_width(table), 7 + 2 + 9 + 2 + 4);
     psnap_table_print(table, file);
     psnap_table_free(table);
     psnap_table_free(NULL);
