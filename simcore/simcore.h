@@ -8,10 +8,10 @@
  * for every reference of the program, at which level its accesses were
  * satisfied. MACHINES.md states the model; cache.h and hierarchy.c implement it.
  *
- * In use: a machine by psnap_machine_parse_inline, _read or _find; a program that has the
- * instructions of the stream (psnap_program_add_anonymous is enough where they do not matter); then
- * psnap_sim_new, psnap_sink_put of as many blocks as there are, psnap_sim_add_total or _add at any
- * time, and psnap_sink_free. samples/embed/simulate.c is such a program.
+ * In use: psnap_sim_new_alone, psnap_sink_put of as many blocks as there are, psnap_sim_add_total
+ * or _add at any time, and psnap_sink_free, as in samples/embed/simulate.c. Where there are several
+ * machines, or instructions matter: machines by psnap_machine_parse_inline, _read or _find, a
+ * program that has the instructions of the stream, and psnap_sim_new.
  *
  * Sizes are bytes, times cycles of the core, bandwidths bytes per second; levels count from 0 where
  * they are indices. Functions that can fail return 0 (PSNAP_OK) or a negative enum psnap_status, or
@@ -309,6 +309,12 @@ PSNAP_API struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines,
                                            const struct psnap_program *program,
                                            const struct psnap_sim_options *options,
                                            struct psnap_error *error);
+
+/*
+ * A simulator of one machine, which `machine` names as psnap_machine_find has it, for accesses of
+ * no program: their refs are 0, or 0 and 1 to be counted apart.
+ */
+PSNAP_API struct psnap_sink *psnap_sim_new_alone(const char *machine, struct psnap_error *error);
 
 /* Accesses put so far, and how many threads they are of. */
 PSNAP_API uint64_t psnap_sim_accesses(const struct psnap_sink *sim);

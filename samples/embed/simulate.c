@@ -9,35 +9,22 @@
 
 int main(void)
 {
-    struct psnap_error error = {.message = "out of memory"};
-    struct psnap_machine machine;
-    struct psnap_program *program = psnap_program_new(); /* whose instructions accesses are of */
-    struct psnap_access block[256];
+    struct psnap_error error;
     struct psnap_tally tally = {0};
-    struct psnap_sink *sim = NULL;
-    int status = 1;
+    struct psnap_sink *sim = psnap_sim_new_alone("32K:64:8,1M:64:16", &error);
+    enum psnap_status status = sim ? PSNAP_OK : error.code;
 
-    if (!program || psnap_program_add_anonymous(program, "mine") || /* refs 0 (load), 1 (store) */
-        psnap_machine_parse_inline("32K:64:8,1M:64:16", &machine, &error) ||
-        !(sim = psnap_sim_new(&machine, 1, program, NULL, &error)))
-        goto out;
-    for (uint64_t column = 0; column < 256; column++) {
-        for (uint64_t row = 0; row < 256; row++)
-            block[row] =
-                (struct psnap_access){.address = 4096 + (row * 256 + column) * 8, .size = 8};
-        if (psnap_sink_put(sim, block, 256, &error)) /* as many as you like, as often */
-            goto out;
+    for (uint64_t i = 0; i < 256 * 256 && !status; i++) {
+        struct psnap_access access = {.address = 4096 + (i % 256 * 256 + i / 256) * 8, .size = 8};
+        status = psnap_sink_put(sim, &access, 1, &error); /* or blocks of many, which is faster */
     }
-    psnap_sim_add_total(sim, 0, &tally);
-    printf("%" PRIu64 " accesses\n", tally.accesses);
-    for (size_t level = 0; level < machine.level_count; level++)
-        printf("level %zu: %" PRIu64 " hits of %" PRIu64 "\n", level + 1, tally.hits[level],
-               psnap_tally_reached(&tally, level));
-    status = 0;
-out:
     if (status)
         fprintf(stderr, "simulate: %s\n", error.message);
+    else
+        psnap_sim_add_total(sim, 0, &tally);
+    for (size_t level = 0; level < 2 && !status; level++)
+        printf("level %zu: %" PRIu64 " hits of %" PRIu64 "\n", level + 1, tally.hits[level],
+               psnap_tally_reached(&tally, level));
     psnap_sink_free(sim);
-    psnap_program_free(program);
-    return status;
+    return status != PSNAP_OK;
 }

@@ -15,7 +15,6 @@ export PKG_CONFIG_PATH
 # By hand: the 256 lines of a column are in 2 of 64 sets of 8 ways, where none stays until the next
 # column, and in 32 of 1024 of 16 ways, where all stay for the 8 columns that they have.
 cat > expected << 'END'
-65536 accesses
 level 1: 0 hits of 65536
 level 2: 57344 hits of 65536
 END
