@@ -70,15 +70,34 @@ static char *write_as(const char *format, struct psnap_program *program, size_t 
     return text;
 }
 
+/* Two regions with names, and a reference that knows what it touches. */
+static struct psnap_program *make_program(void)
+{
+    static const struct psnap_object objects[] = {{0, 5000, "a", PSNAP_OBJECT_GLOBAL},
+                                                  {4096, 64, "b", PSNAP_OBJECT_GLOBAL}};
+    struct psnap_program *program = psnap_program_new();
+
+    if (!program || psnap_program_add_anonymous(program, "f"))
+        abort();
+    for (int i = 0; i < 2; i++)
+        if (psnap_program_add_object(program, &objects[i]) == PSNAP_NONE)
+            abort();
+    while (program->ref_count < REFS) {
+        const char *known = program->ref_count == 3 ? "known" : NULL;
+        if (psnap_program_add_ref(program, &(struct psnap_ref){.object = known}) == PSNAP_NONE)
+            abort();
+    }
+    return program;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct psnap_program *program = psnap_program_new();
+    struct psnap_program *program = make_program();
     const size_t n = read_accesses(data, size);
     const struct psnap_format *format;
     struct psnap_machine machine;
 
-    if (!program || psnap_program_add_anonymous(program, "f") ||
-        psnap_machine_parse_inline("256:64:2,512:128:4", &machine, NULL))
+    if (psnap_machine_parse_inline("256:64:2,512:128:4", &machine, NULL))
         abort();
     for (size_t i = 0; (format = psnap_format_at(i)); i++) {
         if (!format->writable || format->readable)
