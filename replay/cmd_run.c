@@ -115,7 +115,7 @@ static enum psnap_status prepare(struct feed *feed, const struct request *reques
         count++;
     feed->arguments = calloc(count + 1, sizeof *feed->arguments);
     for (size_t i = 0; i < count && feed->arguments && !status; i++) {
-        feed->arguments[i] = filled(request->consumer[i], feed->fifo);
+        feed->arguments[i] = filled(request->consumer[i], feed->fifo ? feed->fifo : "");
         if (!feed->arguments[i])
             status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     }
