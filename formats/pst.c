@@ -196,36 +196,26 @@ static ssize_t pst_next(struct psnap_source *self, struct psnap_access *block, s
     return status == PSNAP_OK ? (ssize_t)n : status;
 }
 
-/* Looks for a run after every few accesses, less often while there is none. */
 static ssize_t pst_next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                             struct psnap_run *out, struct psnap_error *error)
 {
     struct pst_source *source = (struct pst_source *)self;
     struct psnap_pst_run *run = &source->run;
-    uint64_t left, step = PSNAP_PST_RUN_ACCESSES;
+    uint64_t left;
     enum psnap_status status = find_accesses(source, &left, error);
     size_t n = 0;
 
     run->count = 0;
-    while (status == PSNAP_OK && left > 0 && run->count == 0) {
-        uint64_t take = step < left ? step : left;
-
-        psnap_pst_decoder_run(source->decoder, self->program, left, run);
-        if (run->count || n == capacity)
-            break;
-        if (take > capacity - n)
-            take = capacity - n;
-        status = decode(source, block + n, take, error);
-        n += (size_t)take;
-        left -= take;
-        step *= 2;
+    if (status == PSNAP_OK && left > 0) {
+        status = psnap_pst_decoder_next_run(source->decoder, self->program, left, block, capacity,
+                                            &n, run, error);
+        if (status == PSNAP_OK && !psnap_pst_decoder_is_whole(source->decoder))
+            status = psnap_pst_makes_no_sense(error);
+        status = at_frame(source, &source->chunk, status, error);
     }
-    if (status == PSNAP_OK && run->count && !psnap_pst_decoder_is_whole(source->decoder))
-        status = at_frame(source, &source->chunk, psnap_pst_makes_no_sense(error), error);
     if (status != PSNAP_OK)
         return status;
-    if (run->count)
-        advance(source, run->count * run->width);
+    advance(source, n + run->count * run->width);
     *out = (struct psnap_run){run->first, run->strides, NULL, run->width, run->count};
     return (ssize_t)n;
 }

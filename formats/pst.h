@@ -493,9 +493,13 @@ struct psnap_pst_run {
     uint32_t count; /* 0: no run begins here */
 };
 
-/* Takes a run from the next `limit` accesses if one begins there that is worth it. */
-void psnap_pst_decoder_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
-                           uint64_t limit, struct psnap_pst_run *run);
+/* Writes *n, at most `room`, of the next `limit` accesses, and stops where a run begins that is
+ * worth it; the run is of those that follow, and gone through. Nobody checks if the chunk is whole.
+ */
+enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
+                                             const struct psnap_program *program, uint64_t limit,
+                                             struct psnap_access *block, size_t room, size_t *n,
+                                             struct psnap_pst_run *run, struct psnap_error *error);
 
 /* ---- tables: pst_tables_write.c, pst_tables_read.c ---- */
 

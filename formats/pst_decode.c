@@ -14,6 +14,10 @@
 /* Accesses that come one by one before a run is looked for: after one, and where there is none. */
 #define PATIENCE 8u
 #define PATIENCE_MAX 256u
+/* Looks at lanes for a run, after each access, as a loop's next round begins with some that
+ * were not predicted: it is found where its first iteration begins that is like those that follow,
+ * the same one each round. Then it is looked for less and less often. */
+#define TRIES 160u
 
 struct psnap_pst_decoder *psnap_pst_decoder_new(void)
 {
@@ -171,20 +175,16 @@ static void start(struct psnap_pst_decoder *decoder, struct psnap_access *access
     psnap_pst_set_access(access, lane->last, lane->key);
 }
 
-enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
-                                         struct psnap_access *block, size_t n,
-                                         struct psnap_error *error)
+/* The next `n` accesses of a chunk that was started; false: they make no sense. */
+static bool next_many(struct psnap_pst_decoder *decoder, struct psnap_access *block, size_t n)
 {
     struct psnap_pst_run run;
-    size_t i = 0;
 
-    if (!decoder->started && n > 0)
-        start(decoder, &block[i++]);
-    while (i < n) {
+    for (size_t i = 0; i < n;) {
         const size_t singly = n - i < decoder->patience ? n - i : decoder->patience;
 
         if (!next_singly(decoder, block + i, singly))
-            return psnap_pst_makes_no_sense(error);
+            return false;
         i += singly;
         if (n - i < PSNAP_PST_RUN_ACCESSES)
             continue;
@@ -198,5 +198,56 @@ enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
         i += run.count * run.width;
         decoder->patience = PATIENCE;
     }
-    return psnap_pst_decoder_is_whole(decoder) ? PSNAP_OK : psnap_pst_makes_no_sense(error);
+    return true;
+}
+
+/* Whether the lane that is predicted next is in the middle of something: a run needs all to be. */
+static bool may_begin(const struct psnap_pst_decoder *decoder)
+{
+    const struct psnap_pst_read_lane *lane = &decoder->lanes[decoder->current];
+
+    return lane->next_run && decoder->lanes[lane->next].run >= PSNAP_PST_RUN_COUNT &&
+           decoder->lanes[lane->next].next_run >= PSNAP_PST_RUN_COUNT;
+}
+
+enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
+                                             const struct psnap_program *program, uint64_t limit,
+                                             struct psnap_access *block, size_t room, size_t *n,
+                                             struct psnap_pst_run *run, struct psnap_error *error)
+{
+    const size_t end = room < limit ? room : (size_t)limit;
+    size_t step = 1, tries = 0;
+
+    *n = run->count = 0;
+    if (!decoder->started && end)
+        start(decoder, &block[(*n)++]);
+    while (true) {
+        tries++;
+        if (may_begin(decoder)) {
+            psnap_pst_run_begin(decoder, program, limit - *n, run);
+            tries += run->width; /* lanes that were looked at */
+        }
+        if (run->count || *n == end)
+            return PSNAP_OK;
+        if (step > end - *n)
+            step = end - *n;
+        if (!(step > 1 ? next_many : next_singly)(decoder, block + *n, step))
+            return psnap_pst_makes_no_sense(error);
+        *n += step;
+        if (tries >= TRIES)
+            step = step > 1 ? 2 * step : PSNAP_PST_RUN_ACCESSES;
+    }
+}
+
+enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
+                                         struct psnap_access *block, size_t n,
+                                         struct psnap_error *error)
+{
+    const bool starts = !decoder->started && n > 0;
+
+    if (starts)
+        start(decoder, block);
+    return next_many(decoder, block + starts, n - starts) && psnap_pst_decoder_is_whole(decoder)
+               ? PSNAP_OK
+               : psnap_pst_makes_no_sense(error);
 }

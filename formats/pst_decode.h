@@ -74,6 +74,9 @@ static inline void psnap_pst_set_access(struct psnap_access *access, uint64_t ad
  * and threads; its count is 0 if not. */
 void psnap_pst_run_find(const struct psnap_pst_decoder *decoder, uint64_t limit,
                         struct psnap_pst_run *run);
+/* As it does, but only one that may be delivered; goes on to its end. */
+void psnap_pst_run_begin(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
+                         uint64_t limit, struct psnap_pst_run *run);
 /* Goes on to where the run that was found here ends. */
 void psnap_pst_run_take(struct psnap_pst_decoder *decoder, const struct psnap_pst_run *run);
 /* Its accesses, one after the other. */

@@ -142,8 +142,8 @@ static bool may_be_run(const struct psnap_pst_run *run, const struct psnap_progr
     return true;
 }
 
-void psnap_pst_decoder_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
-                           uint64_t limit, struct psnap_pst_run *run)
+void psnap_pst_run_begin(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
+                         uint64_t limit, struct psnap_pst_run *run)
 {
     psnap_pst_run_find(decoder, limit, run);
     if (run->count && !may_be_run(run, program))
