@@ -354,7 +354,7 @@ static bool is_waited_for(int op)
 static void need_operations(struct missing *missing, const struct psnap_machine *machine,
                             const struct runtime_work *work, enum runtime_method method)
 {
-    char name[64];
+    char name[28];
 
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++) {
         const bool has_code = method == RUNTIME_OVERLAP && !isnan(work->throughput_cycles);

@@ -113,7 +113,7 @@ check_angled()
     tests\ *) return ;;
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
     "formats zlib" | "formats lzma" | "formats protobuf") ;;
-    "profile zstd" | "profile xxhash" | "profile sqlite3" | "capture xxhash") ;;
+    "profile zstd" | "profile xxhash" | "profile sqlite3" | "capture xxhash" | "simcore xxhash") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
     esac
     case "${users["$from $library"]-} " in
