@@ -102,23 +102,21 @@ CACHE_INLINE uint32_t packed_equal(__m256i words, __m256i others)
 CACHE_INLINE uint32_t packed_search(uint32_t *set, uint32_t ways, unsigned halves, bool foreseen,
                                     uint32_t word, uint32_t dirty, bool *found)
 {
-    const __m256i clean = _mm256_set1_epi32((int)word), stored = _mm256_set1_epi32((int)word + 1);
+    const __m256i needle = _mm256_set1_epi32((int)word), clean = _mm256_set1_epi32(~1);
     __m256i low = _mm256_load_si256((const __m256i *)(const void *)set), high = low;
-    uint32_t at = packed_equal(low, clean), at_dirty = packed_equal(low, stored);
+    uint32_t at = packed_equal(_mm256_and_si256(low, clean), needle);
 
     if (halves == 2) {
         high = _mm256_load_si256((const __m256i *)(const void *)(set + 8));
-        at |= packed_equal(high, clean) << 8;
-        at_dirty |= packed_equal(high, stored) << 8;
+        at |= packed_equal(_mm256_and_si256(high, clean), needle) << 8;
     }
-    at |= at_dirty;
     unsigned way = ways - 1;
     if (foreseen && !at)
         __asm__ volatile(""); /* stays a branch */
     else
         way = (unsigned)__builtin_ctz(at | UINT32_C(1) << (ways - 1));
     const uint32_t which = set[way];
-    const __m128i front = _mm_cvtsi32_si128((int)(word | dirty | (at_dirty != 0)));
+    const __m128i front = _mm_cvtsi32_si128((int)(word | dirty | (at ? which & 1 : 0)));
     if (halves == 2) {
         const __m128i carried = _mm_cvtsi32_si128((int)set[way < 8 ? 8 : 7]);
         high = _mm256_permutevar8x32_epi32(
