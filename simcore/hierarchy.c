@@ -104,19 +104,34 @@ static const struct psnap_access *rename_if_need_be(struct hierarchy *hierarchy,
     return unpack(hierarchy) ? block : NULL;
 }
 
+void hierarchy_forget(struct hierarchy *hierarchy)
+{
+    for (size_t i = 0; i < hierarchy->level_count; i++) {
+        struct level *level = hierarchy->levels[i];
+
+        level->miss_count = 0;
+        while (level->evicting_count)
+            level->evictions[level->evicting[--level->evicting_count]] = 0;
+    }
+}
+
+void hierarchy_drain(struct hierarchy *hierarchy)
+{
+    for (size_t i = 0; i < hierarchy->level_count; i++)
+        level_drain(hierarchy->levels[i]);
+}
+
 bool hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n)
 {
     block = rename_if_need_be(hierarchy, block, n);
     if (!block)
         return false;
+    hierarchy_forget(hierarchy);
     for (size_t i = 0; i < hierarchy->level_count; i++) {
         struct level *level = hierarchy->levels[i];
 
-        level->miss_count = 0;
         for (size_t k = 0; k < n && level->cache_count > 1; k++)
             level->owners[k] = (uint16_t)(block[k].thread / level->share);
-        while (level->evicting_count)
-            level->evictions[level->evicting[--level->evicting_count]] = 0;
         if (level->ahead) {
             level->ahead->block = block;
             memset(level->ahead->issued, 0, sizeof level->ahead->issued);
@@ -126,8 +141,7 @@ bool hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block
     }
     for (struct level *root = hierarchy->roots; root; root = root->sibling)
         level_enter(root, block, n);
-    for (size_t i = 0; i < hierarchy->level_count; i++)
-        level_drain(hierarchy->levels[i]);
+    hierarchy_drain(hierarchy);
     return true;
 }
 

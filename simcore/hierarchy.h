@@ -110,4 +110,9 @@ void hierarchy_foresee(struct hierarchy *hierarchy, bool foreseen);
  * nothing was run. */
 bool hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n);
 
+/* The two parts of that around the first levels, for who knows what these ask for (memo.h): no
+ * misses and evictions so far; and all levels serve what they were asked for. */
+void hierarchy_forget(struct hierarchy *hierarchy);
+void hierarchy_drain(struct hierarchy *hierarchy);
+
 #endif

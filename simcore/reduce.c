@@ -12,7 +12,8 @@
 enum {
     WINDOW_LINES = 4,   /* a window's stride in lines: more of them would not leave out more */
     WORTH_WINDOWS = 64, /* so many windows are worth a schedule of their own */
-    LINES_MAX = 256     /* of a window */
+    LINES_MAX = 256,    /* of a window */
+    PART_ACCESSES = 4096
 };
 
 /* A line of the window, at one level. */
@@ -266,7 +267,16 @@ static uint32_t window_of(const struct reduce *reduce, const struct psnap_run *r
     return (uint32_t)window;
 }
 
-uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run)
+uint64_t reduce_part(const struct reduce *reduce, const struct psnap_run *run)
+{
+    const uint64_t most = PART_ACCESSES / run->width, window = window_of(reduce, run);
+
+    if (run->count <= 2 * most || !window)
+        return run->count;
+    return most < window ? window : most / window * window;
+}
+
+uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run, struct reduced *reduced)
 {
     const uint32_t window = window_of(reduce, run);
     const uint64_t place = run->first[0].address & (reduce->line_bytes - 1);
@@ -274,6 +284,7 @@ uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run)
     struct schedule *schedule =
         &reduce->schedules[(run->first[0].ref * 37 + place / 8 + window) % REDUCE_SCHEDULES];
 
+    *reduced = (struct reduced){0};
     if (!window)
         return 0;
     if (!is_of(schedule, run, window, base)) {
@@ -293,31 +304,28 @@ uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run)
         make(reduce, schedule);
     if (!schedule->left)
         return 0;
-    reduce->schedule = schedule;
-    reduce->base = base;
-    reduce->windows = run->count / window;
-    reduce->at = 0;
-    return reduce->windows * window;
+    *reduced = (struct reduced){schedule, base, run->count / window, 0};
+    return reduced->windows * window;
 }
 
-size_t reduce_next(struct reduce *reduce, struct psnap_access *block, size_t capacity)
+size_t reduce_next(struct reduced *reduced, struct psnap_access *block, size_t capacity)
 {
-    const struct schedule *schedule = reduce->schedule;
+    const struct schedule *schedule = reduced->schedule;
     size_t n = 0;
 
-    while (reduce->windows && n < capacity) {
-        const size_t there = schedule->left - reduce->at, room = capacity - n;
+    while (reduced->windows && n < capacity) {
+        const size_t there = schedule->left - reduced->at, room = capacity - n;
         const size_t end = n + (there < room ? there : room);
 
         for (; n < end; n++) {
-            block[n] = schedule->due[reduce->at++];
-            block[n].address += reduce->base;
+            block[n] = schedule->due[reduced->at++];
+            block[n].address += reduced->base;
         }
-        if (reduce->at < schedule->left)
+        if (reduced->at < schedule->left)
             break;
-        reduce->at = 0;
-        reduce->base += schedule->window * (uint64_t)schedule->stride;
-        reduce->windows--;
+        reduced->at = 0;
+        reduced->base += schedule->window * (uint64_t)schedule->stride;
+        reduced->windows--;
     }
     return n;
 }

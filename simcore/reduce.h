@@ -52,17 +52,24 @@ struct reduce {
     size_t shape_count;
     uint64_t line_bytes; /* the longest lines of all */
     struct schedule schedules[REDUCE_SCHEDULES];
-    const struct schedule *schedule; /* of the run in hand */
+};
+
+/* What is left of a run; all zero: nothing. Valid until the next reduce_begin(). */
+struct reduced {
+    const struct schedule *schedule;
     uint64_t base;    /* addresses of the window are those of the schedule and this */
     uint64_t windows; /* that come, with the one in hand */
     uint32_t at;      /* in `due` */
 };
 
-/* Takes a run up, which stays the caller's. Returns how many of its repetitions, from the first one
- * on, reduce_next() delivers; 0: it is not worth it. */
-uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run);
+/* Returns how many of a run's repetitions, from the first one on, reduce_next() delivers; 0: it is
+ * not worth it. */
+uint64_t reduce_begin(struct reduce *reduce, const struct psnap_run *run, struct reduced *reduced);
 
 /* The next accesses that are not left out, in order; 0 at the end. */
-size_t reduce_next(struct reduce *reduce, struct psnap_access *block, size_t capacity);
+size_t reduce_next(struct reduced *reduced, struct psnap_access *block, size_t capacity);
+
+/* Repetitions of a long run that are whole windows, and all of a short one. */
+uint64_t reduce_part(const struct reduce *reduce, const struct psnap_run *run);
 
 #endif

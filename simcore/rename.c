@@ -72,6 +72,48 @@ bool rename_block(struct rename *rename, const struct psnap_access *block, size_
     return true;
 }
 
+/* The first and the last byte of an access of a run; false: they are not in order. */
+static bool bounds(const struct psnap_run *run, size_t k, uint64_t *low, uint64_t *high)
+{
+    const int64_t stride = run->strides[k];
+    const uint64_t step = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+    uint64_t way;
+
+    if (__builtin_mul_overflow(step, run->count - 1, &way))
+        return false;
+    *low = *high = run->first[k].address;
+    if (stride < 0 ? __builtin_sub_overflow(*low, way, low)
+                   : __builtin_add_overflow(*high, way, high))
+        return false;
+    return !__builtin_add_overflow(*high, (uint64_t)run->first[k].size - 1, high);
+}
+
+bool rename_run(struct rename *rename, const struct psnap_run *run, uint64_t *addresses)
+{
+    const uint64_t bytes = rename->segment_bytes;
+    uint64_t begin = 0, shift = 0, low, high;
+
+    for (size_t k = 0; k < run->width; k++) {
+        if (!bounds(run, k, &low, &high) || (low < RENAME_END) != (high < RENAME_END))
+            return false;
+        addresses[k] = run->first[k].address;
+        if (high < RENAME_END)
+            continue;
+        if (!begin || low - begin >= bytes) {
+            const uint64_t segment = low / bytes;
+            const uint32_t number = find(rename, segment);
+            if (number == rename->room)
+                return false;
+            begin = segment * bytes;
+            shift = rename->first + number * bytes - begin;
+        }
+        if (high - begin >= bytes)
+            return false;
+        addresses[k] += shift;
+    }
+    return true;
+}
+
 uint64_t rename_back(const struct rename *rename, uint64_t address)
 {
     const uint64_t offset = address - rename->first;

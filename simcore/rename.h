@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/access.h"
+#include "formats/base/stream.h"
 
 #define RENAME_END (UINT64_C(1) << 42)
 
@@ -36,6 +36,9 @@ void rename_add_level(struct rename *rename, uint64_t way_bytes);
  * in two of them. */
 bool rename_block(struct rename *rename, const struct psnap_access *block, size_t n,
                   struct psnap_access *to);
+/* The new addresses of a run's first accesses, from which the others are as far as before. False:
+ * that cannot be, as those of an access are not all in one segment, or there are too many. */
+bool rename_run(struct rename *rename, const struct psnap_run *run, uint64_t *addresses);
 /* The address that has become this one. */
 uint64_t rename_back(const struct rename *rename, uint64_t address);
 

@@ -254,16 +254,16 @@ static void count_traffic(const struct run *run, struct rows rows, uint64_t *num
     }
 }
 
-/* Adds what became of the block in hand, beside its accesses, to a view of a group's machines. */
-static void count_outcome(struct sim *sim, int group, int view, size_t n)
+/* Adds what became of n accesses, beside themselves, to a view of a group's machines. */
+static void count_outcome(struct group *group, int view, struct rows rows, size_t n)
 {
-    const struct rows rows = sim->by[view];
+    struct sim *sim = group->sim;
 
     for (size_t i = 0; i < sim->run_count; i++) {
         const struct run *run = &sim->runs[i];
         uint64_t *numbers = run->views[view].numbers;
 
-        if (run->group != group)
+        if (run->group != group - sim->groups)
             continue;
         count_misses(numbers, run->width, rows, &run->paths->caches);
         count_traffic(run, rows, numbers, n);
@@ -271,29 +271,153 @@ static void count_outcome(struct sim *sim, int group, int view, size_t n)
     }
 }
 
+static bool run_block(struct group *group, const struct psnap_access *block, size_t n)
+{
+    struct sim *sim = group->sim;
+    bool fits = hierarchy_run(group->hierarchy, block, n);
+
+    for (size_t i = 0; i < sim->run_count && fits; i++)
+        if (sim->runs[i].detail && sim->runs[i].group == group - sim->groups)
+            fits = detail_run(sim->runs[i].detail, block, n);
+    for (int view = 0; view < PSNAP_VIEW_COUNT && fits; view++)
+        if (sim->counted[view])
+            count_outcome(group, view, sim->by[view], n);
+    return fits;
+}
+
+/* Counts what became of accesses of runs, by their references. */
+static void count_part(void *context, uint16_t thread, const uint32_t *refs, size_t step, size_t n)
+{
+    struct group *group = context;
+    const uint32_t row = thread;
+
+    count_outcome(group, PSNAP_VIEW_REF, (struct rows){refs, step}, n);
+    if (group->sim->counted[PSNAP_VIEW_THREAD])
+        count_outcome(group, PSNAP_VIEW_THREAD, (struct rows){&row, 0}, n);
+}
+
+/* Adds misses and write-backs of a level, which is a machine's l-th, to those of a row. */
+static void add_to_row(const struct run *run, enum psnap_view view, uint32_t row, uint32_t l,
+                       uint64_t misses, uint64_t write_backs)
+{
+    uint64_t *numbers = run->views[view].numbers + row * run->width;
+
+    numbers[l] += misses;
+    numbers[run->levels + l] += write_backs;
+}
+
+/* The same of a thread and a reference, on all machines of a group. */
+static void add_outcome(void *context, uint16_t thread, const struct level *level, uint32_t ref,
+                        uint64_t misses, uint64_t write_backs)
+{
+    struct group *group = context;
+    struct sim *sim = group->sim;
+
+    for (size_t i = 0; i < sim->run_count; i++) {
+        const struct run *run = &sim->runs[i];
+        const struct path *path = &run->paths->caches;
+        uint32_t l = 0;
+        if (run->group != group - sim->groups)
+            continue;
+        while (l < path->level_count && path->levels[l] != level)
+            l++;
+        if (l == path->level_count)
+            continue;
+        add_to_row(run, PSNAP_VIEW_REF, ref, l, misses, write_backs);
+        if (sim->counted[PSNAP_VIEW_THREAD])
+            add_to_row(run, PSNAP_VIEW_THREAD, thread, l, misses, write_backs);
+    }
+}
+
+/* The accesses of a run from repetition *at on, as many as there is room for. */
+static size_t repetitions(const struct psnap_run *run, uint64_t *at, struct psnap_access *block,
+                          size_t capacity)
+{
+    const uint64_t room = capacity / run->width, left = run->count - *at;
+    const uint64_t end = *at + (left < room ? left : room);
+    struct psnap_access *to = block;
+
+    for (; *at < end; ++*at)
+        for (size_t k = 0; k < run->width; k++, to++) {
+            *to = run->first[k];
+            to->address = psnap_run_address(run, *at, k);
+        }
+    return (size_t)(to - block);
+}
+
+static bool run_part(struct group *group, const struct psnap_access *block, size_t n)
+{
+    if (group->memo)
+        return memo_block(group->memo, block, n);
+    if (!hierarchy_run(group->hierarchy, block, n))
+        return false;
+    count_part(group, block[0].thread, &block->ref, sizeof *block / sizeof block->ref, n);
+    return true;
+}
+
+/* Simulates a run. */
+static bool run_run(void *context, const struct psnap_run *run)
+{
+    struct group *group = context;
+    struct reduced reduced;
+    struct psnap_access block[HIERARCHY_BLOCK];
+    uint64_t at = reduce_begin(group->reduce, run, &reduced);
+    bool fits = true;
+    size_t n;
+
+    hierarchy_foresee(group->hierarchy, !run->columns);
+    while (fits && (n = reduce_next(&reduced, block, HIERARCHY_BLOCK)))
+        fits = run_part(group, block, n);
+    while (fits && (n = repetitions(run, &at, block, HIERARCHY_BLOCK)))
+        fits = run_part(group, block, n);
+    return fits;
+}
+
+/* Whether accesses may be between two runs that are known: all of one thread, their references
+ * their rows. */
+static bool may_be_run(const struct sim *sim, const struct psnap_access *block, size_t n)
+{
+    bool may_be = n <= MEMO_PLAIN_MAX && sim->by[PSNAP_VIEW_REF].at == &block->ref;
+
+    for (size_t i = 1; i < n && may_be; i++)
+        may_be = block[i].thread == block[0].thread;
+    return may_be;
+}
+
+static bool run_accesses(struct group *group, const struct psnap_access *block, size_t n)
+{
+    static const int64_t strides[MEMO_PLAIN_MAX];
+    const struct psnap_run run = {.first = block, .strides = strides, .width = n, .count = 1};
+
+    if (group->memo && memo_is_in_phrase(group->memo) && may_be_run(group->sim, block, n))
+        return memo_put(group->memo, &run);
+    return (!group->memo || memo_interrupt(group->memo)) && run_block(group, block, n);
+}
+
 /* Simulates what is in hand on the machines of a group. */
 void sim_run_group(void *context)
 {
     struct group *group = context;
-    struct sim *sim = group->sim;
-    const int number = (int)(group - sim->groups);
+    const struct psnap_run *run = group->sim->hand.run;
+    bool fits;
 
-    group->is_out_of_memory = !hierarchy_run(group->hierarchy, sim->hand.block, sim->hand.n);
-    for (size_t i = 0; i < sim->run_count; i++)
-        if (sim->runs[i].detail && sim->runs[i].group == number &&
-            !detail_run(sim->runs[i].detail, sim->hand.block, sim->hand.n))
-            group->is_out_of_memory = true;
-    for (int view = 0; view < PSNAP_VIEW_COUNT && !group->is_out_of_memory; view++)
-        if (sim->counted[view])
-            count_outcome(sim, number, view, sim->hand.n);
+    if (run && group->memo && !run->columns)
+        fits = memo_put(group->memo, run);
+    else if (run)
+        fits = (!group->memo || memo_interrupt(group->memo)) && run_run(group, run);
+    else
+        fits = run_accesses(group, group->sim->hand.block, group->sim->hand.n);
+    group->is_out_of_memory |= !fits;
 }
 
-/* Simulates accesses whose rows are known, and counts what became of them. */
-static enum psnap_status run_groups(struct sim *sim, const struct psnap_access *block, size_t n,
-                                    struct psnap_error *error)
+static enum psnap_status out_of_memory(struct psnap_error *error)
 {
-    sim->hand.block = block;
-    sim->hand.n = n;
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
+}
+
+/* Simulates what is in hand, whose rows are known, and counts what became of it. */
+static enum psnap_status run_groups(struct sim *sim, struct psnap_error *error)
+{
     if (sim->worker)
         worker_begin(sim->worker);
     sim_run_group(&sim->groups[0]);
@@ -303,7 +427,7 @@ static enum psnap_status run_groups(struct sim *sim, const struct psnap_access *
         sim_run_group(&sim->groups[1]);
     for (int i = 0; i < GROUPS; i++)
         if (sim->groups[i].is_out_of_memory)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for caches");
+            return out_of_memory(error);
     return PSNAP_OK;
 }
 
@@ -322,7 +446,10 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
     for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
         if (sim->counted[view])
             count_accesses(sim->seen[view].numbers, sim->by[view], n);
-    status = run_groups(sim, block, n, error);
+    sim->hand.run = NULL;
+    sim->hand.block = block;
+    sim->hand.n = n;
+    status = run_groups(sim, error);
     sim->accesses += n;
     return status;
 }
@@ -346,7 +473,7 @@ static enum psnap_status sim_put(struct psnap_sink *self, const struct psnap_acc
 /* Whether a run is one that can be simulated by the line: all its rows are known beforehand. */
 static bool suits(const struct sim *sim, const struct psnap_run *run)
 {
-    if (!sim->reduce || run->width > HIERARCHY_BLOCK)
+    if (!sim->takes_runs || run->width > HIERARCHY_BLOCK)
         return false;
     for (size_t k = 0; k < run->width; k++)
         if (!makes_sense(&run->first[k], direct_refs(sim)) ||
@@ -355,30 +482,12 @@ static bool suits(const struct sim *sim, const struct psnap_run *run)
     return true;
 }
 
-/* Simulates accesses that are counted already, by their references. */
-static enum psnap_status run_counted(struct sim *sim, const struct psnap_access *block, size_t n,
-                                     struct psnap_error *error)
+/* Simulates a part of a run, which is counted already. */
+static enum psnap_status put_run_part(struct sim *sim, const struct psnap_run *part,
+                                      struct psnap_error *error)
 {
-    sim->by[PSNAP_VIEW_REF] = refs_of(block);
-    for (size_t i = 0; i < n && sim->counted[PSNAP_VIEW_THREAD]; i++)
-        sim->rows[PSNAP_VIEW_THREAD][i] = block[i].thread;
-    return run_groups(sim, block, n, error);
-}
-
-/* The accesses of a run from repetition *at on, as many as there is room for. */
-static size_t repetitions(const struct psnap_run *run, uint64_t *at, struct psnap_access *block,
-                          size_t capacity)
-{
-    const uint64_t room = capacity / run->width, left = run->count - *at;
-    const uint64_t end = *at + (left < room ? left : room);
-    struct psnap_access *to = block;
-
-    for (; *at < end; ++*at)
-        for (size_t k = 0; k < run->width; k++, to++) {
-            *to = run->first[k];
-            to->address = psnap_run_address(run, *at, k);
-        }
-    return (size_t)(to - block);
+    sim->hand.run = part;
+    return run_groups(sim, error);
 }
 
 static enum psnap_status sim_put_run(struct psnap_sink *self, const struct psnap_run *run,
@@ -386,10 +495,10 @@ static enum psnap_status sim_put_run(struct psnap_sink *self, const struct psnap
 {
     struct sim *sim = (struct sim *)self;
     const uint16_t thread = run->first[0].thread;
-    struct psnap_access block[HIERARCHY_BLOCK];
+    struct psnap_access first[HIERARCHY_BLOCK];
+    struct psnap_run part = *run;
     enum psnap_status status;
-    uint64_t at;
-    size_t n;
+    uint64_t step;
 
     if (!suits(sim, run))
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
@@ -404,14 +513,33 @@ static enum psnap_status sim_put_run(struct psnap_sink *self, const struct psnap
         sim->seen[PSNAP_VIEW_THREAD].numbers[thread] += run->count * run->width;
     sim->threads[thread / 64] |= UINT64_C(1) << thread % 64;
     sim->accesses += run->count * run->width;
-    for (int i = 0; i < GROUPS && sim->groups[i].hierarchy; i++)
-        hierarchy_foresee(sim->groups[i].hierarchy, !run->columns);
-    at = reduce_begin(sim->reduce, run);
-    while (!status && at && (n = reduce_next(sim->reduce, block, HIERARCHY_BLOCK)))
-        status = run_counted(sim, block, n, error);
-    while (!status && (n = repetitions(run, &at, block, HIERARCHY_BLOCK)))
-        status = run_counted(sim, block, n, error);
+    step = reduce_part(sim->groups[0].reduce, run);
+    if (step >= run->count)
+        return put_run_part(sim, run, error);
+    memcpy(first, run->first, run->width * sizeof *first);
+    part.first = first;
+    for (uint64_t from = 0; from < run->count && !status; from += step) {
+        for (size_t k = 0; k < run->width; k++)
+            first[k].address = psnap_run_address(run, from, k);
+        part.count = step < run->count - from ? step : run->count - from;
+        status = put_run_part(sim, &part, error);
+    }
     return status;
+}
+
+bool sim_settle(const struct psnap_sink *sink)
+{
+    const struct sim *sim = (const struct sim *)sink;
+    bool fits = true;
+
+    for (int i = 0; i < GROUPS; i++)
+        fits &= !sim->groups[i].memo || memo_settle(sim->groups[i].memo);
+    return fits;
+}
+
+static enum psnap_status sim_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    return sim_settle(self) ? PSNAP_OK : out_of_memory(error);
 }
 
 static void sim_free(struct psnap_sink *self)
@@ -426,15 +554,17 @@ static void sim_free(struct psnap_sink *self)
     }
     for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
         free(sim->seen[view].numbers);
-    for (int i = 0; i < GROUPS; i++)
+    for (int i = 0; i < GROUPS; i++) {
+        memo_free(sim->groups[i].memo);
+        free(sim->groups[i].reduce);
         hierarchy_free(sim->groups[i].hierarchy);
-    free(sim->reduce);
+    }
     free(sim->far_rows);
     free(sim);
 }
 
 static const struct psnap_sink_ops sim_ops = {
-    .put = sim_put, .free = sim_free, .put_run = sim_put_run};
+    .put = sim_put, .finish = sim_finish, .free = sim_free, .put_run = sim_put_run};
 
 struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
                                  const struct psnap_program *program,
@@ -456,7 +586,9 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->counted[PSNAP_VIEW_REF] = true;
     sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
-    if (!sim_make_groups(sim, machines, n) || !sim_plan_runs(sim)) {
+    if (!sim_make_groups(sim, machines, n) ||
+        !sim_plan_runs(sim, &(struct memo_host){
+                                .simulate = run_run, .count = count_part, .add = add_outcome})) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
         sim_free(&sim->base);
         return NULL;

@@ -17,6 +17,7 @@
 #include "simcore/detail.h"
 #include "simcore/hierarchy.h"
 #include "simcore/machine.h"
+#include "simcore/memo.h"
 #include "simcore/reduce.h"
 #include "simcore/worker.h"
 
@@ -62,15 +63,18 @@ struct sim {
     struct group {
         struct sim *sim;
         struct hierarchy *hierarchy;
+        struct reduce *reduce; /* runs are simulated by the line; NULL: they are not */
+        struct memo *memo;     /* what is known of runs beforehand; NULL: nothing */
         bool is_out_of_memory;
     } groups[GROUPS];      /* of machines: the second is simulated by the worker */
     struct worker *worker; /* NULL: there is one group, or no thread to be had */
+    bool takes_runs;
     struct {
-        const struct psnap_access *block;
+        const struct psnap_access *block; /* n accesses, or */
         size_t n;
-    } hand;                /* what is simulated */
-    struct reduce *reduce; /* runs are simulated by the line; NULL: they are not */
-    uint32_t *far_rows;    /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
+        const struct psnap_run *run; /* a run */
+    } hand;                          /* what is simulated */
+    uint32_t *far_rows; /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
     uint32_t far_room, far_count;
     uint64_t accesses;
     uint64_t threads[(UINT16_MAX + 1) / 64]; /* bit t: there were accesses of thread t */
@@ -90,6 +94,10 @@ void sim_run_group(void *context);
 /* sim_make.c: the caches of all machines, in groups, and what runs can be simulated by the line on.
  * False: out of memory. */
 bool sim_make_groups(struct sim *sim, const struct psnap_machine *machines, size_t n);
-bool sim_plan_runs(struct sim *sim);
+bool sim_plan_runs(struct sim *sim, const struct memo_host *host);
+
+/* Simulates what was put off, before counts are read; what these say is the same before and after.
+ * False: out of memory. */
+bool sim_settle(const struct psnap_sink *sink);
 
 #endif

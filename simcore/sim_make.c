@@ -130,20 +130,24 @@ static bool add_shapes(struct reduce *reduce, const struct hierarchy *hierarchy)
  * Runs can be simulated by the line where all first levels are exact LRU, and nothing else sees
  * accesses: no TLB, no prefetcher, no cores and no tags. False: out of memory.
  */
-bool sim_plan_runs(struct sim *sim)
+bool sim_plan_runs(struct sim *sim, const struct memo_host *host)
 {
-    struct reduce *reduce = calloc(1, sizeof *reduce);
     bool plain = !sim->options.cores && !sim->options.tagger;
 
-    if (!reduce)
-        return false;
     for (size_t i = 0; i < sim->run_count; i++)
         plain &= !sim->runs[i].detail && !sim->runs[i].paths->tlb.level_count;
-    for (int i = 0; i < GROUPS && sim->groups[i].hierarchy; i++)
-        plain = plain && add_shapes(reduce, sim->groups[i].hierarchy);
-    if (plain && reduce->shape_count)
-        sim->reduce = reduce;
-    else
-        free(reduce);
+    for (int i = 0; i < GROUPS && sim->groups[i].hierarchy && plain; i++) {
+        struct group *group = &sim->groups[i];
+        group->reduce = calloc(1, sizeof *group->reduce);
+        if (!group->reduce)
+            return false;
+        plain = add_shapes(group->reduce, group->hierarchy) && group->reduce->shape_count;
+    }
+    sim->takes_runs = plain;
+    for (int i = 0; i < GROUPS && sim->groups[i].hierarchy && plain; i++) {
+        struct memo_host mine = *host;
+        mine.context = &sim->groups[i];
+        sim->groups[i].memo = memo_new(sim->groups[i].hierarchy, &mine);
+    }
     return true;
 }

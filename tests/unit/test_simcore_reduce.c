@@ -122,16 +122,17 @@ static uint64_t left_of(const struct psnap_run *run, uint64_t ways)
 {
     struct reduce *reduce = calloc(1, sizeof *reduce);
     struct psnap_access block[100];
+    struct reduced reduced;
     uint64_t all, n;
 
     reduce->shapes[0] = (struct reduce_shape){6, 64, 63, ways};
     reduce->shape_count = 1;
     reduce->line_bytes = 64;
-    all = (run->count - reduce_begin(reduce, run)) * run->width;
+    all = (run->count - reduce_begin(reduce, run, &reduced)) * run->width;
     if (all == run->count * run->width)
         all = UINT64_MAX;
     else
-        while ((n = reduce_next(reduce, block, 100)))
+        while ((n = reduce_next(&reduced, block, 100)))
             all += n;
     free(reduce);
     return all;
