@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulator's state, private to sim.c, which runs a stream, sim_make.c, which lays machines
- * out, and sim_read.c, which sums up what was counted.
+ * The simulator's state, private to sim.c, which takes a stream, sim_group.c, which runs it,
+ * sim_make.c, which lays machines out, and sim_read.c, which sums up what was counted.
  *
  * Accesses are counted by row for all machines together. A row of a machine of L levels has L
  * numbers of those that went on from a level, then L numbers of write-backs by the level that
@@ -88,13 +88,16 @@ static inline uint32_t sim_row_of_ref(const struct sim *sim, uint32_t ref)
     return ref < REFS_DIRECT ? ref : sim->far_rows[ref - REFS_DIRECT];
 }
 
-/* Simulates the accesses in hand on the machines of a group, its context; the worker's job. */
+/* sim_group.c: simulates what is in hand on the machines of a group, its context; the worker's job.
+ */
 void sim_run_group(void *context);
+/* How a memo has runs of a group simulated and counted. */
+struct memo_host sim_memo_host(struct group *group);
 
 /* sim_make.c: the caches of all machines, in groups, and what runs can be simulated by the line on.
  * False: out of memory. */
 bool sim_make_groups(struct sim *sim, const struct psnap_machine *machines, size_t n);
-bool sim_plan_runs(struct sim *sim, const struct memo_host *host);
+bool sim_plan_runs(struct sim *sim);
 
 /* Simulates what was put off, before counts are read; what these say is the same before and after.
  * False: out of memory. */

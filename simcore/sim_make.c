@@ -130,7 +130,7 @@ static bool add_shapes(struct reduce *reduce, const struct hierarchy *hierarchy)
  * Runs can be simulated by the line where all first levels are exact LRU, and nothing else sees
  * accesses: no TLB, no prefetcher, no cores and no tags. False: out of memory.
  */
-bool sim_plan_runs(struct sim *sim, const struct memo_host *host)
+bool sim_plan_runs(struct sim *sim)
 {
     bool plain = !sim->options.cores && !sim->options.tagger;
 
@@ -145,9 +145,8 @@ bool sim_plan_runs(struct sim *sim, const struct memo_host *host)
     }
     sim->takes_runs = plain;
     for (int i = 0; i < GROUPS && sim->groups[i].hierarchy && plain; i++) {
-        struct memo_host mine = *host;
-        mine.context = &sim->groups[i];
-        sim->groups[i].memo = memo_new(sim->groups[i].hierarchy, &mine);
+        const struct memo_host host = sim_memo_host(&sim->groups[i]);
+        sim->groups[i].memo = memo_new(sim->groups[i].hierarchy, &host);
     }
     return true;
 }
