@@ -22,6 +22,7 @@ static const struct psnap_command commands[] = {
     {"check", "validate profiles", psnap_cmd_check},
     {"diff", "what is different in another profile", psnap_cmd_diff},
     {"edit", "change a profile: larger arrays, more iterations, other strides", psnap_cmd_edit},
+    {"whatif", "what edits of a profile do to hit rates", psnap_cmd_whatif},
     {"convert", "write a stream in another trace format", psnap_cmd_convert},
     {"info", "what is in a trace or profile", psnap_cmd_info},
     {"formats", "list and describe trace formats", psnap_cmd_formats},

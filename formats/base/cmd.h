@@ -49,6 +49,7 @@ int psnap_cmd_profile(int argc, char **argv);
 int psnap_cmd_replay(int argc, char **argv);
 int psnap_cmd_run(int argc, char **argv);
 int psnap_cmd_show(int argc, char **argv);
+int psnap_cmd_whatif(int argc, char **argv);
 
 /* A command: psnap.c holds the table of them. argv[0] is the command's name. */
 struct psnap_command {

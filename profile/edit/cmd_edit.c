@@ -231,30 +231,6 @@ static void place(const struct psnap_yaml_doc *doc, uint32_t loop, uint32_t regi
         psnap_error_at(error, NULL, node->src_line, node->column);
 }
 
-/* The profile's text, as it is after a check; the caller frees it. */
-static char *write_checked(const struct psnap_profile *profile, size_t *size,
-                           struct psnap_error *error)
-{
-    char *text = NULL;
-    FILE *file = open_memstream(&text, size);
-    struct psnap_yaml_doc *doc = NULL;
-    struct psnap_profile *again = NULL;
-    enum psnap_status status = file ? psnap_profile_write(profile, file, error)
-                                    : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-
-    if (file && fclose(file) != 0 && !status)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    if (!status && (doc = psnap_yaml_read_text(text, *size, "what would come of it", error)))
-        again = psnap_profile_read_document(doc, error);
-    psnap_yaml_doc_free(doc);
-    if (again) {
-        psnap_profile_free(again);
-        return text;
-    }
-    free(text);
-    return NULL;
-}
-
 /* The edited profile's text; NULL with `error` filled. */
 static char *edited(const struct request *r, size_t *size, struct psnap_error *error)
 {
@@ -277,7 +253,7 @@ static char *edited(const struct request *r, size_t *size, struct psnap_error *e
     } else if (profile)
         profile->certificate = NULL;
     if (profile && !status)
-        text = write_checked(profile, size, error);
+        text = edit_write_checked(profile, size, error);
     psnap_profile_free(profile);
     psnap_yaml_doc_free(doc);
     return text;

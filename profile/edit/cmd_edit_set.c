@@ -79,9 +79,8 @@ static enum psnap_status not_there(const struct psnap_yaml_doc *doc,
         nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* The node that a path leads to; the last key of a map is made when it is not there. */
-static struct psnap_yaml_node *find_node(struct psnap_yaml_doc *doc, const char *path, bool makes,
-                                         struct psnap_error *error)
+struct psnap_yaml_node *edit_find_node(struct psnap_yaml_doc *doc, const char *path, bool makes,
+                                       struct psnap_error *error)
 {
     struct psnap_yaml_node *node = psnap_yaml_root(doc), *item;
 
@@ -116,7 +115,7 @@ enum psnap_status edit_set(struct psnap_yaml_doc *doc, const char *assignment,
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "--set wants PATH=VALUE, not '%.100s'",
                                assignment);
     snprintf(path, sizeof path, "%.*s", (int)(equals - assignment), assignment);
-    node = find_node(doc, path, equals[1] != '\0', error);
+    node = edit_find_node(doc, path, equals[1] != '\0', error);
     if (!node)
         return PSNAP_ERROR_VALUE;
     if (!equals[1]) {

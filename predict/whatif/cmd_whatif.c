@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap whatif: edits of a profile, each with what comes of it in the caches, before and after.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/output.h"
+#include "predict/whatif/cmd_whatif.h"
+#include "profile/edit/cmd_edit.h"
+#include "simcore/cmd_turns.h"
+
+struct settings {
+    struct psnap_text_list edits, machines;
+    const char *file, *output;
+    uint64_t seed;
+    bool json, force;
+};
+
+size_t session_before(const struct session *session, size_t i)
+{
+    return session->is_cumulative && i ? i - 1 : 0;
+}
+
+/* ------------------------------------------------------------------ editing */
+
+/* A scenario's profile, from the text that it begins with; the caller frees it. */
+static char *edited(const struct scenario *scenario, const char *text, size_t *size,
+                    struct psnap_error *error)
+{
+    char *result = strndup(text, *size);
+
+    if (!result)
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < scenario->edit_count && result; i++) {
+        char *next = edit_line(result, *size, scenario->edits[i], size, error);
+        free(result);
+        result = next;
+        if (result && *error->message)
+            fprintf(stderr, "psnap whatif: %s: %s\n", scenario->edits[i], error->message);
+        else if (!result && !error->file[0])
+            psnap_error_at(error, scenario->edits[i], 0, 0);
+    }
+    return result;
+}
+
+/* --------------------------------------------------------------- simulating */
+
+struct running {
+    struct compare_side *side;
+    const struct session *session;
+};
+
+static enum psnap_status run_pass(void *context, struct psnap_source *source,
+                                  struct psnap_error *error)
+{
+    const struct running *running = context;
+
+    return side_run(running->side, source, running->session->machines,
+                    running->session->machine_count, error);
+}
+
+static enum psnap_status simulate(const struct session *session, struct compare_side *side,
+                                  const char *text, size_t size, uint64_t seed,
+                                  struct psnap_error *error)
+{
+    struct running running = {side, session};
+    struct psnap_yaml_doc *doc = psnap_yaml_read_text(text, size, session->input, error);
+    struct psnap_profile *profile = doc ? psnap_profile_read_document(doc, error) : NULL;
+    const enum psnap_status status =
+        profile ? psnap_turns_replay(profile, seed, run_pass, &running, error) : error->code;
+
+    psnap_profile_free(profile);
+    psnap_yaml_doc_free(doc);
+    return status;
+}
+
+static enum psnap_status write_out(const struct settings *settings, const char *text, size_t size,
+                                   struct psnap_error *error)
+{
+    struct psnap_output *output = psnap_output_open(settings->output, settings->force, error);
+
+    if (!output)
+        return error->code;
+    if (fwrite(text, 1, size, psnap_output_file(output)) != size) {
+        psnap_error_file(error, errno, "write", settings->output);
+        psnap_output_abandon(output);
+        return error->code;
+    }
+    return psnap_output_commit(output, error);
+}
+
+/* Edits and simulates all scenarios of a profile's text. */
+static enum psnap_status run_all(struct session *session, const struct settings *settings,
+                                 const char *first, size_t first_size, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+    char *last = strndup(first, first_size);
+    size_t last_size = first_size;
+
+    if (!last)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < session->count && !status; i++) {
+        struct scenario *scenario = &session->scenarios[i];
+        size_t size = session->is_cumulative ? last_size : first_size;
+        char *text = edited(scenario, session->is_cumulative ? last : first, &size, error);
+        if (!text) {
+            status = error->code;
+            break;
+        }
+        free(last);
+        last = text;
+        last_size = size;
+        status = simulate(session, &scenario->side, last, last_size, settings->seed, error);
+    }
+    if (!status && settings->output)
+        status = write_out(settings, last, last_size, error);
+    free(last);
+    return status;
+}
+
+static int run(struct session *session, const struct settings *settings)
+{
+    struct psnap_error error;
+    struct psnap_profile *profile = psnap_input_read_profile(session->input, &error);
+    size_t size = 0;
+    char *text = profile ? edit_write_checked(profile, &size, &error) : NULL;
+    enum psnap_status status = text ? PSNAP_OK : error.code;
+
+    if (!status) {
+        session->machines = side_machines(&settings->machines, &session->machine_count, &error);
+        status = session->machines ? PSNAP_OK : error.code;
+    }
+    if (!status)
+        status = run_all(session, settings, text, size, &error);
+    psnap_profile_free(profile);
+    free(text);
+    if (status)
+        return psnap_cmd_fail("whatif", &error);
+    if (settings->json)
+        session_print_json(session);
+    else
+        session_print_tables(session);
+    return psnap_cmd_close_stdout("whatif", PSNAP_EXIT_DONE);
+}
+
+/* Puts the scenarios together, and runs them. */
+static int begin(struct session *session, const struct settings *settings)
+{
+    struct psnap_error error;
+    bool fits = session_add(session, "as it is", "");
+
+    for (size_t i = 0; i < settings->edits.count && fits; i++)
+        fits = session_add(session, NULL, settings->edits.items[i]);
+    if (!fits) {
+        psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+        return psnap_cmd_fail("whatif", &error);
+    }
+    if (settings->file && session_read(session, settings->file, &error))
+        return psnap_cmd_fail("whatif", &error);
+    if (session->count == 1)
+        return psnap_cmd_usage("whatif", "what if what? (-e EDIT, or a file of them by --edits)");
+    if (settings->output && session->count > 2 && !session->is_cumulative)
+        return psnap_cmd_usage("whatif", "-o is of one scenario, or of --cumulative edits");
+    return run(session, settings);
+}
+
+int psnap_cmd_whatif(int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct session session = {0};
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_LIST, 'e', "edit", &settings.edits, "EDIT",
+         "a scenario: an edit, or several with ; between them; may be repeated"},
+        {PSNAP_OPTION_TEXT, 0, "edits", &settings.file, "FILE",
+         "scenarios from a YAML file: edits: [EDIT, {name: ..., edits: [...]}]"},
+        {PSNAP_OPTION_LIST, 'm', "machine", &settings.machines, "MACHINE",
+         "may be repeated (the ten structures table1-1 to table1-10)"},
+        {PSNAP_OPTION_FLAG, 0, "cumulative", &session.is_cumulative, NULL,
+         "each scenario on top of those before it, and compared with the last one"},
+        {PSNAP_OPTION_FLAG, 0, "loops", &session.by_loop, NULL,
+         "also the loops of which 0.1 points or more change"},
+        {PSNAP_OPTION_U64, 0, "seed", &settings.seed, "N", "of the replay (0)"},
+        {PSNAP_OPTION_TEXT, 'o', "output", &settings.output, "Q.yaml",
+         "write the edited profile (one scenario, or --cumulative)"},
+        {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite Q.yaml"},
+        {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
+        {.type = PSNAP_OPTION_END},
+    };
+    char description[2048];
+    const struct psnap_usage usage = {
+        "psnap whatif P.yaml -e EDIT [-e EDIT ...] [-m MACHINE ...] [--json]", description,
+        options};
+    int status, operands;
+
+    snprintf(description, sizeof description,
+             "What if? Each scenario is edits of the profile; the table says what they do\n"
+             "to hit rates, lines from memory and write-backs, beside the profile as it\n"
+             "is. EDITs are lines as\n%s",
+             edit_line_forms);
+    operands = psnap_options_parse(argc, argv, &usage, false, &status);
+    if (operands == 1) {
+        session.input = argv[1];
+        status = begin(&session, &settings);
+    } else if (operands >= 0)
+        status = psnap_cmd_usage("whatif", "one profile, please");
+    session_release(&session);
+    psnap_text_list_release(&settings.edits);
+    psnap_text_list_release(&settings.machines);
+    return status;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A session as tables, one for each machine, and as JSON. Rates are cumulative: what is satisfied
+ * at a level or nearer, of all accesses; differences are in points (percent).
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "predict/whatif/cmd_whatif.h"
+#include "simcore/cmd_turns.h"
+
+#define POINTS_MIN 0.1 /* of a loop that is worth a row */
+
+enum { FIXED = 2, PER_LEVEL = 2, MEMORY = 4 };
+
+static const struct psnap_tally *total_of(const struct scenario *scenario, size_t machine)
+{
+    static const struct psnap_tally none;
+
+    return scenario->side.total.count ? &scenario->side.total.rows[0].tallies[machine] : &none;
+}
+
+/* Accesses that no level has satisfied. */
+static uint64_t to_memory(const struct psnap_tally *tally, const struct psnap_machine *machine)
+{
+    uint64_t left = tally->accesses;
+
+    for (uint32_t i = 0; i < machine->level_count; i++)
+        left -= tally->hits[i];
+    return left;
+}
+
+/* A loop of a scenario by its id, or NULL. */
+static const struct scope_row *loop_of(const struct scenario *scenario, const char *id)
+{
+    for (size_t i = 0; i < scenario->side.loops.count; i++)
+        if (!strcmp(scenario->side.loops.rows[i].id, id))
+            return &scenario->side.loops.rows[i];
+    return NULL;
+}
+
+static double points(const struct psnap_tally *after, const struct psnap_tally *before, size_t l)
+{
+    return 100 * (psnap_tally_cumulative(after, l) - psnap_tally_cumulative(before, l));
+}
+
+/* Whether a loop is relevant and changes. */
+static bool is_changed(const struct session *session, const struct scenario *scenario,
+                       const struct psnap_tally *after, const struct psnap_tally *before,
+                       size_t machine)
+{
+    bool changes = false;
+
+    for (uint32_t l = 0; l < session->machines[machine].level_count; l++)
+        changes |= fabs(points(after, before, l)) >= POINTS_MIN;
+    return changes && (double)after->accesses >= COMPARE_RELEVANT * (double)scenario->side.accesses;
+}
+
+/* -------------------------------------------------------------------- tables */
+
+static void ratio_cell(struct psnap_table *table, uint64_t after, uint64_t before)
+{
+    if (!before)
+        psnap_table_cell(table, "%s", after ? "new" : "");
+    else
+        psnap_table_cell(table, "%.3fx", (double)after / (double)before);
+}
+
+/* A row of the table; `before` NULL: there is nothing to compare with. */
+static void put_row(struct psnap_table *table, const struct psnap_machine *machine,
+                    const char *name, const struct psnap_tally *tally,
+                    const struct psnap_tally *before)
+{
+    const uint32_t last = machine->level_count - 1;
+    char digits[32];
+
+    psnap_table_cell(table, "%s", name);
+    psnap_table_cell(table, "%s", psnap_group_digits(tally->accesses, digits));
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        psnap_table_cell(table, "%.3f", 100 * psnap_tally_cumulative(tally, l));
+        if (before)
+            psnap_table_cell(table, "%+.3f", points(tally, before, l));
+        else
+            psnap_table_cell(table, "%s", "");
+    }
+    psnap_table_cell(table, "%s", psnap_group_digits(to_memory(tally, machine), digits));
+    if (before)
+        ratio_cell(table, to_memory(tally, machine), to_memory(before, machine));
+    else
+        psnap_table_cell(table, "%s", "");
+    psnap_table_cell(table, "%s", psnap_group_digits(tally->write_backs[last], digits));
+    if (before)
+        ratio_cell(table, tally->write_backs[last], before->write_backs[last]);
+    else
+        psnap_table_cell(table, "%s", "");
+}
+
+static void put_loops(struct psnap_table *table, const struct session *session, size_t i,
+                      size_t machine)
+{
+    const struct scenario *scenario = &session->scenarios[i];
+    const struct scenario *before = &session->scenarios[session_before(session, i)];
+
+    for (size_t k = 0; k < scenario->side.loops.count; k++) {
+        const struct scope_row *row = &scenario->side.loops.rows[k];
+        const struct scope_row *other = loop_of(before, row->id);
+        char name[256];
+        if (!other || !is_changed(session, scenario, &row->tallies[machine],
+                                  &other->tallies[machine], machine))
+            continue;
+        snprintf(name, sizeof name, "  %s", row->id);
+        put_row(table, &session->machines[machine], name, &row->tallies[machine],
+                &other->tallies[machine]);
+    }
+}
+
+static struct psnap_table *new_table(const struct psnap_machine *machine)
+{
+    const size_t columns = FIXED + PER_LEVEL * machine->level_count + MEMORY;
+    const char *headings[FIXED + PER_LEVEL * PSNAP_LEVELS_MAX + MEMORY] = {"scenario", "accesses"};
+    char names[PSNAP_LEVELS_MAX][PSNAP_LEVEL_NAME_ROOM + 8];
+    struct psnap_table *table;
+    size_t n = FIXED;
+
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        char level[PSNAP_LEVEL_NAME_ROOM];
+        psnap_machine_level_name(machine, l, level);
+        snprintf(names[l], sizeof names[l], "%s cum. %%", level);
+        headings[n++] = names[l];
+        headings[n++] = "points";
+    }
+    headings[n++] = "to memory";
+    headings[n++] = "";
+    headings[n++] = "written back";
+    headings[n++] = "";
+    table = psnap_table_new(columns, headings);
+    for (size_t i = 1; i < columns; i++)
+        psnap_table_align_right(table, i);
+    return table;
+}
+
+void session_print_tables(const struct session *session)
+{
+    for (size_t m = 0; m < session->machine_count; m++) {
+        struct psnap_table *table = new_table(&session->machines[m]);
+        char shape[512];
+        for (size_t i = 0; i < session->count; i++) {
+            const struct scenario *before = &session->scenarios[session_before(session, i)];
+            put_row(table, &session->machines[m], session->scenarios[i].name,
+                    total_of(&session->scenarios[i], m), i ? total_of(before, m) : NULL);
+            if (session->by_loop && i)
+                put_loops(table, session, i, m);
+        }
+        printf("%smachine %s", m ? "\n" : "", session->machines[m].name);
+        if (!strchr(session->machines[m].name, ':'))
+            printf(" (%s)", scope_machine_shape(&session->machines[m], shape, sizeof shape));
+        printf("\n\n");
+        psnap_table_print(table, stdout);
+        psnap_table_free(table);
+    }
+    printf("\n%s\n", session->is_cumulative
+                         ? "each scenario is on top of those before it, and compared with the last"
+                         : "each scenario is compared with the profile as it is");
+}
+
+/* ---------------------------------------------------------------------- JSON */
+
+static void json_levels(struct psnap_json *json, const struct psnap_machine *machine,
+                        const struct psnap_tally *tally, const struct psnap_tally *before)
+{
+    psnap_json_begin_array(json, "levels");
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "level", l + UINT64_C(1));
+        psnap_json_real(json, "cumulative_hit_rate", psnap_tally_cumulative(tally, l));
+        psnap_json_real(json, "before", psnap_tally_cumulative(before, l));
+        psnap_json_real(json, "change_points", points(tally, before, l));
+        psnap_json_u64(json, "write_backs", tally->write_backs[l]);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+    psnap_json_u64(json, "to_memory", to_memory(tally, machine));
+    psnap_json_u64(json, "to_memory_before", to_memory(before, machine));
+}
+
+static void json_row(struct psnap_json *json, const struct session *session, size_t i, size_t m,
+                     const struct scope_row *loop, const struct psnap_tally *tally,
+                     const struct psnap_tally *before)
+{
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "machine", session->machines[m].name);
+    psnap_json_text(json, "scenario", session->scenarios[i].name);
+    psnap_json_text(json, "scope", loop ? "loop" : "total");
+    psnap_json_text(json, "id", loop ? loop->id : "total");
+    psnap_json_u64(json, "accesses", tally->accesses);
+    json_levels(json, &session->machines[m], tally, before);
+    psnap_json_end_object(json);
+}
+
+static void json_rows(struct psnap_json *json, const struct session *session, size_t i, size_t m)
+{
+    const struct scenario *scenario = &session->scenarios[i];
+    const struct scenario *before = &session->scenarios[session_before(session, i)];
+
+    json_row(json, session, i, m, NULL, total_of(scenario, m), total_of(before, m));
+    for (size_t k = 0; k < scenario->side.loops.count && session->by_loop; k++) {
+        const struct scope_row *row = &scenario->side.loops.rows[k];
+        const struct scope_row *other = loop_of(before, row->id);
+        if (other)
+            json_row(json, session, i, m, row, &row->tallies[m], &other->tallies[m]);
+    }
+}
+
+void session_print_json(const struct session *session)
+{
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "whatif");
+    psnap_json_text(&json, "input", session->input);
+    psnap_json_bool(&json, "cumulative", session->is_cumulative);
+    psnap_json_begin_array(&json, "scenarios");
+    for (size_t i = 0; i < session->count; i++) {
+        psnap_json_begin_object(&json, NULL);
+        psnap_json_text(&json, "name", session->scenarios[i].name);
+        psnap_json_begin_array(&json, "edits");
+        for (size_t k = 0; k < session->scenarios[i].edit_count; k++)
+            psnap_json_text(&json, NULL, session->scenarios[i].edits[k]);
+        psnap_json_end_array(&json);
+        psnap_json_end_object(&json);
+    }
+    psnap_json_end_array(&json);
+    psnap_json_begin_array(&json, "rows");
+    for (size_t m = 0; m < session->machine_count; m++)
+        for (size_t i = 0; i < session->count; i++)
+            json_rows(&json, session, i, m);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
