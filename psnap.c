@@ -28,6 +28,7 @@ static const struct psnap_command commands[] = {
     {"formats", "list and describe trace formats", psnap_cmd_formats},
     {"help", "list the commands, or explain one", psnap_cmd_help},
     {"sim", "simulate the caches of machines: hit rates", psnap_cmd_sim},
+    {"sweep", "simulate a list of inputs and edits on machines", psnap_cmd_sweep},
     {"compare", "how far two streams are apart in the caches", psnap_cmd_compare},
     {"machine", "measure this computer, as a machine file", psnap_cmd_machine},
     {"machines", "list and describe machines", psnap_cmd_machines},

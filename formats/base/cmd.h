@@ -39,6 +39,7 @@ int psnap_cmd_compare(int argc, char **argv);
 int psnap_cmd_machine(int argc, char **argv);
 int psnap_cmd_machines(int argc, char **argv);
 int psnap_cmd_sim(int argc, char **argv);
+int psnap_cmd_sweep(int argc, char **argv);
 int psnap_cmd_locality(int argc, char **argv);
 int psnap_cmd_predict(int argc, char **argv);
 int psnap_cmd_reuse(int argc, char **argv);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap sweep: inputs, edits and seeds on machines, as a work list. Items are simulated by
+ * processes of this one, as many at a time as there are processors; several such may share a list,
+ * as ranks of mpirun or srun, on machines that see the same files. Each result is kept when it is
+ * there, so that what a crash left is gone on with; whoever finds all results writes them, in the
+ * list's order, the same ones whoever simulated what.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/output.h"
+#include "formats/base/text.h"
+#include "predict/worklist/cmd_worklist.h"
+
+enum { JOBS_MAX = 256 };
+
+/* An item that is simulated by a process of its own. */
+struct job {
+    pid_t pid; /* 0: none */
+    struct item *item;
+    FILE *file; /* its rows, or what went wrong */
+};
+
+struct sweep {
+    struct worklist list;
+    const char *output;
+    struct journal *journal;
+    struct job jobs[JOBS_MAX];
+    uint32_t job_count, running;
+    size_t done, failed;
+    double begin, said;
+};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* --------------------------------------------------------------- processes */
+
+/* What a process does for an item; it never returns. */
+static _Noreturn void work(const struct sweep *sweep, const struct job *job)
+{
+    struct psnap_error error;
+    bool fits;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would take the result */
+    fits = !worklist_simulate(&sweep->list, job->item, job->file, &error);
+
+    if (!fits && fseek(job->file, 0, SEEK_SET) == 0)
+        fprintf(job->file, "%s%s%s", error.file, *error.file ? ": " : "", error.message);
+    fflush(job->file);
+    if (!ftruncate(fileno(job->file), ftell(job->file)))
+        _exit(fits ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED);
+    _exit(PSNAP_EXIT_FAILED);
+}
+
+static enum psnap_status start(struct sweep *sweep, struct item *item, struct psnap_error *error)
+{
+    struct job *job = sweep->jobs;
+
+    while (job->pid)
+        job++;
+    job->item = item;
+    job->file = tmpfile();
+    if (!job->file)
+        return psnap_error_system(error, errno, "cannot keep a result");
+    fflush(stdout);
+    fflush(stderr);
+    job->pid = fork();
+    if (job->pid == 0)
+        work(sweep, job);
+    if (job->pid < 0) {
+        job->pid = 0;
+        fclose(job->file);
+        return psnap_error_system(error, errno, "cannot start a process");
+    }
+    sweep->running++;
+    return PSNAP_OK;
+}
+
+/* A file's content; the caller frees it. NULL: out of memory. */
+static char *content_of(FILE *file)
+{
+    char *text = NULL;
+    long size;
+
+    if (fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0 || fseek(file, 0, SEEK_SET) != 0)
+        return NULL;
+    text = malloc((size_t)size + 1);
+    if (text)
+        text[fread(text, 1, (size_t)size, file)] = '\0';
+    return text;
+}
+
+static enum psnap_status take_result(struct sweep *sweep, struct job *job, int status,
+                                     struct psnap_error *error)
+{
+    char *text = content_of(job->file);
+    enum psnap_status result = PSNAP_OK;
+
+    fclose(job->file);
+    job->pid = 0;
+    sweep->running--;
+    if (!text)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a result");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == PSNAP_EXIT_DONE) {
+        job->item->rows = text;
+        sweep->done++;
+        return journal_add(sweep->journal, job->item, error);
+    }
+    fprintf(stderr, "psnap sweep: %s%s%s: %s\n", job->item->input, *job->item->edit ? ", " : "",
+            job->item->edit, WIFEXITED(status) ? text : "its process was ended by a signal");
+    sweep->failed++;
+    free(text);
+    return result;
+}
+
+/* Waits for one of the processes to end. */
+static enum psnap_status wait_for_one(struct sweep *sweep, struct psnap_error *error)
+{
+    int status;
+    pid_t pid;
+
+    do
+        pid = waitpid(-1, &status, 0);
+    while (pid < 0 && errno == EINTR);
+    if (pid < 0)
+        return psnap_error_system(error, errno, "cannot wait for processes");
+    for (uint32_t i = 0; i < sweep->job_count; i++)
+        if (sweep->jobs[i].pid == pid)
+            return take_result(sweep, &sweep->jobs[i], status, error);
+    return PSNAP_OK;
+}
+
+/* ------------------------------------------------------------------- the list */
+
+static void say_progress(struct sweep *sweep, size_t all)
+{
+    const double time = now(), took = time - sweep->begin;
+    const size_t ended = sweep->done + sweep->failed;
+
+    if (!isatty(STDERR_FILENO) || time - sweep->said < 0.5 || took < 2 || !ended)
+        return;
+    sweep->said = time;
+    fprintf(stderr, "\r%zu of %zu items, %.1f/s, %.0f s left \033[K", ended, all,
+            (double)ended / took, took / (double)ended * (double)(all - ended));
+}
+
+/* Items of this rank that are not done, the largest first. */
+static int compare_sizes(const void *a, const void *b)
+{
+    const struct item *one = *(struct item *const *)a, *other = *(struct item *const *)b;
+
+    return (one->bytes < other->bytes) - (one->bytes > other->bytes);
+}
+
+static enum psnap_status run_items(struct sweep *sweep, struct psnap_error *error)
+{
+    struct worklist *list = &sweep->list;
+    struct item **items = malloc((list->count + 1) * sizeof *items);
+    enum psnap_status status = PSNAP_OK;
+    size_t count = 0, next = 0;
+
+    if (!items)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = list->rank; i < list->count; i += list->ranks)
+        if (!list->items[i].rows)
+            items[count++] = &list->items[i];
+    qsort(items, count, sizeof *items, compare_sizes);
+    sweep->begin = now();
+    while (!status && (next < count || sweep->running)) {
+        if (next < count && sweep->running < sweep->job_count)
+            status = start(sweep, items[next++], error);
+        else
+            status = wait_for_one(sweep, error);
+        say_progress(sweep, count);
+    }
+    while (sweep->running) { /* after an error */
+        struct psnap_error other;
+        wait_for_one(sweep, &other);
+    }
+    if (sweep->said > 0)
+        fputs("\r\033[K", stderr);
+    free(items);
+    return status;
+}
+
+static size_t missing(const struct worklist *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        count += !list->items[i].rows;
+    return count;
+}
+
+static enum psnap_status write_all(struct sweep *sweep, struct psnap_error *error)
+{
+    /* Another rank may have found all results at the same time, and writes the same. */
+    struct psnap_output *output = psnap_output_open(sweep->output, true, error);
+
+    if (!output)
+        return error->code;
+    worklist_head(psnap_output_file(output));
+    for (size_t i = 0; i < sweep->list.count; i++)
+        fputs(sweep->list.items[i].rows, psnap_output_file(output));
+    return psnap_output_commit(output, error);
+}
+
+static int run(struct sweep *sweep, bool force)
+{
+    struct psnap_error error;
+    struct psnap_output *probe = psnap_output_open(sweep->output, force, &error);
+    enum psnap_status status = probe ? PSNAP_OK : error.code;
+    size_t left = 0, found = 0;
+
+    psnap_output_abandon(probe);
+    if (!status)
+        status = worklist_lay_out(&sweep->list, &error);
+    if (!status && !sweep->list.count)
+        return psnap_cmd_usage("sweep", "there is nothing to do: no inputs");
+    if (!status) {
+        sweep->journal = journal_open(sweep->output, &sweep->list, &error);
+        status = sweep->journal ? PSNAP_OK : error.code;
+    }
+    if (!status) {
+        found = sweep->list.count - missing(&sweep->list);
+        status = run_items(sweep, &error);
+    }
+    if (!status)
+        status = journal_update(sweep->journal, &sweep->list, &error);
+    left = missing(&sweep->list);
+    if (!status && !left)
+        status = write_all(sweep, &error);
+    journal_close(sweep->journal, !status && !left);
+    if (status)
+        return psnap_cmd_fail("sweep", &error);
+    fprintf(stderr, "psnap sweep: %zu of %zu items simulated%s", sweep->done, sweep->list.count,
+            found || sweep->failed || left ? "" : "\n");
+    if (found)
+        fprintf(stderr, ", %zu were there", found);
+    if (sweep->failed)
+        fprintf(stderr, ", %zu failed", sweep->failed);
+    if (left > sweep->failed)
+        fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
+    if (found || sweep->failed || left)
+        fputc('\n', stderr);
+    return sweep->failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------- the command */
+
+/* "1/4", or what mpirun and srun say. */
+static bool find_rank(const char *text, struct worklist *list)
+{
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+    const char *ranks = NULL;
+    char rank[32];
+    uint64_t number, count;
+
+    list->rank = 0;
+    list->ranks = 1;
+    if (text) {
+        ranks = strchr(text, '/');
+        snprintf(rank, sizeof rank, "%.*s", ranks ? (int)(ranks - text) : 0, text);
+        ranks = ranks ? ranks + 1 : "";
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !ranks; i++)
+        if (getenv(names[i][0]) && getenv(names[i][1])) {
+            snprintf(rank, sizeof rank, "%s", getenv(names[i][0]));
+            ranks = getenv(names[i][1]);
+        }
+    if (!ranks)
+        return true;
+    if (!psnap_text_u64(rank, &number) || !psnap_text_u64(ranks, &count) || number >= count ||
+        count > UINT32_MAX)
+        return false;
+    list->rank = (uint32_t)number;
+    list->ranks = (uint32_t)count;
+    return true;
+}
+
+static int check(struct sweep *sweep, const char *rank, const struct psnap_text_list *seeds,
+                 uint64_t jobs)
+{
+    struct worklist *list = &sweep->list;
+
+    if (!sweep->output || psnap_output_is_stdout(sweep->output))
+        return psnap_cmd_usage("sweep", "-o R.csv is missing, or no file");
+    if (!find_rank(rank, list))
+        return psnap_cmd_usage("sweep", "--rank wants a rank and their number, as 0/4");
+    if (jobs > JOBS_MAX)
+        return psnap_cmd_usage("sweep", "-j wants at most %d", JOBS_MAX);
+    sweep->job_count = jobs ? (uint32_t)jobs : psnap_processors();
+    if (sweep->job_count > JOBS_MAX)
+        sweep->job_count = JOBS_MAX;
+    list->seeds = calloc(seeds->count + 1, sizeof *list->seeds);
+    for (size_t i = 0; i < seeds->count; i++)
+        if (!list->seeds || !psnap_text_u64(seeds->items[i], &list->seeds[list->seed_count++]))
+            return psnap_cmd_usage("sweep", "--seed: '%s' is no number", seeds->items[i]);
+    return 0;
+}
+
+int psnap_cmd_sweep(int argc, char **argv)
+{
+    static struct sweep sweep;
+    struct psnap_text_list seeds = {0};
+    struct psnap_error error;
+    const char *file = NULL, *rank = NULL;
+    uint64_t jobs = 0;
+    bool force = false;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 'o', "output", &sweep.output, "R.csv", "where results go"},
+        {PSNAP_OPTION_TEXT, 0, "list", &file, "FILE",
+         "a YAML file of inputs, machines, edits and seeds, with those of the command line"},
+        {PSNAP_OPTION_LIST, 'm', "machine", &sweep.list.machine_names, "MACHINE",
+         "may be repeated (the ten structures table1-1 to table1-10)"},
+        {PSNAP_OPTION_LIST, 'e', "edit", &sweep.list.edits, "EDIT",
+         "of profiles, as of 'psnap whatif'; '' is the profile as it is; may be repeated"},
+        {PSNAP_OPTION_LIST, 0, "seed", &seeds, "N", "of profiles' replay; may be repeated (0)"},
+        {PSNAP_OPTION_FLAG, 0, "loops", &sweep.list.by_loop, NULL, "rows of loops, too"},
+        {PSNAP_OPTION_U64, 'j', "jobs", &jobs, "N", "items at a time (processors)"},
+        {PSNAP_OPTION_TEXT, 0, "rank", &rank, "I/N",
+         "each N-th item from I on (what mpirun or srun say)"},
+        {PSNAP_OPTION_FLAG, 0, "force", &force, NULL, "overwrite R.csv"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap sweep INPUT... [-m MACHINE ...] [-e EDIT ...] -o R.csv",
+        "Simulates each input, a profile with each edit and seed, on all machines, as a\n"
+        "work list: on the processors there are, or, started by mpirun or srun, on those\n"
+        "of several machines that see the same files. Results are kept as they come, in\n"
+        "R.csv.part-*; started again after a crash, it goes on with what is missing.\n"
+        "R.csv appears when all items are done, in the list's order.",
+        options};
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands >= 0) {
+        status = check(&sweep, rank, &seeds, jobs);
+        if (!status && file && worklist_read(&sweep.list, file, &error))
+            status = psnap_cmd_fail("sweep", &error);
+        for (int i = 1; i <= operands && !status; i++)
+            if (!worklist_add_input(&sweep.list, argv[i])) {
+                psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+                status = psnap_cmd_fail("sweep", &error);
+            }
+        if (!status)
+            status = run(&sweep, force);
+    }
+    worklist_release(&sweep.list);
+    psnap_text_list_release(&seeds);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The work list of psnap sweep: items, each an input with its edits and seed on all machines.
+ * Private to cmd_worklist*.c.
+ */
+#ifndef PSNAP_CMD_WORKLIST_H
+#define PSNAP_CMD_WORKLIST_H
+
+#include "simcore/cmd_side.h"
+
+struct item {
+    const char *input, *edit; /* edit "": none */
+    uint64_t seed;
+    bool is_profile;
+    char *key;      /* says all that its result follows from; one line */
+    char *rows;     /* CSV, when it is done */
+    uint64_t bytes; /* of the input: what takes longest begins first */
+};
+
+struct worklist {
+    struct psnap_text_list inputs, edits, machine_names;
+    char **texts; /* of a list that was read; they own their strings */
+    size_t text_count;
+    uint64_t *seeds;
+    size_t seed_count;
+    bool by_loop;
+    struct psnap_machine *machines;
+    size_t machine_count;
+    struct item *items;
+    size_t count;
+    uint32_t rank, ranks; /* this process takes items rank, rank + ranks, ... */
+};
+
+/* Adds what a YAML file lists (cmd_worklist_read.c has its form). */
+enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error);
+bool worklist_add_input(struct worklist *list, const char *path); /* false: out of memory */
+/* Makes the items. */
+enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *error);
+void worklist_release(struct worklist *list);
+
+/* An item's records, without a head, to `file`. */
+enum psnap_status worklist_simulate(const struct worklist *list, const struct item *item,
+                                    FILE *file, struct psnap_error *error);
+void worklist_head(FILE *file);
+
+/*
+ * Results so far, beside the file that all go to in the end: NAME.part-RANK, a record after the
+ * other, each with its item's key and length. One that was cut off by a crash is not read.
+ */
+struct journal;
+/* Opens this rank's journal, and takes the results of all ranks' that are of items of the list. */
+struct journal *journal_open(const char *target, struct worklist *list, struct psnap_error *error);
+/* Adds an item's rows. */
+enum psnap_status journal_add(struct journal *journal, const struct item *item,
+                              struct psnap_error *error);
+/* Takes what other ranks added since. */
+enum psnap_status journal_update(struct journal *journal, struct worklist *list,
+                                 struct psnap_error *error);
+/* Closes it; with `all_done` the journals of all ranks go. */
+void journal_close(struct journal *journal, bool all_done);
+
+#endif

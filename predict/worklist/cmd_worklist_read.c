@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The work list, from a file and laid out as items:
+ *
+ *     inputs: [spmv.psnap.yaml, trace.pst]
+ *     machines: [i7-5960x, "32K:64:8,1M:64:16"]
+ *     edits: ["", "regions[x].working_set *= 2"]   # of profiles; "" is the profile as it is
+ *     seeds: [0, 1]                                # of profiles
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "formats/base/yaml.h"
+#include "predict/worklist/cmd_worklist.h"
+
+static enum psnap_status out_of_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the work list");
+}
+
+static bool add_text(struct psnap_text_list *list, const char *text)
+{
+    const char **items = realloc(list->items, (list->count + 1) * sizeof *items);
+
+    if (!items)
+        return false;
+    list->items = items;
+    items[list->count++] = text;
+    return true;
+}
+
+bool worklist_add_input(struct worklist *list, const char *path)
+{
+    return add_text(&list->inputs, path);
+}
+
+/* Adds the texts of a sequence, which is optional. */
+static enum psnap_status read_texts(struct worklist *list, const struct psnap_yaml_doc *doc,
+                                    const char *key, struct psnap_text_list *to,
+                                    struct psnap_error *error)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(psnap_yaml_root(doc), key);
+    enum psnap_status status =
+        node ? psnap_yaml_expect(doc, node, PSNAP_YAML_SEQUENCE, key, error) : PSNAP_OK;
+
+    for (const struct psnap_yaml_node *item = node && !status ? node->first : NULL; item && !status;
+         item = item->next) {
+        char **texts = realloc(list->texts, (list->text_count + 1) * sizeof *texts);
+        const char *text = NULL;
+        if (!texts)
+            return out_of_memory(error);
+        list->texts = texts;
+        status = psnap_yaml_text(doc, item, &text, error);
+        if (status)
+            return status;
+        texts[list->text_count] = strdup(text);
+        if (!texts[list->text_count] || !add_text(to, texts[list->text_count]))
+            return out_of_memory(error);
+        list->text_count++;
+    }
+    return status;
+}
+
+static enum psnap_status read_seeds(struct worklist *list, const struct psnap_yaml_doc *doc,
+                                    struct psnap_error *error)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(psnap_yaml_root(doc), "seeds");
+    enum psnap_status status =
+        node ? psnap_yaml_expect(doc, node, PSNAP_YAML_SEQUENCE, "seeds", error) : PSNAP_OK;
+
+    for (const struct psnap_yaml_node *item = node && !status ? node->first : NULL; item && !status;
+         item = item->next) {
+        uint64_t *seeds = realloc(list->seeds, (list->seed_count + 1) * sizeof *seeds);
+        if (!seeds)
+            return out_of_memory(error);
+        list->seeds = seeds;
+        status = psnap_yaml_u64(doc, item, 0, UINT64_MAX, &seeds[list->seed_count], error);
+        list->seed_count += !status;
+    }
+    return status;
+}
+
+enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error)
+{
+    static const char *const keys[] = {"inputs", "machines", "edits", "seeds", NULL};
+    FILE *file = psnap_input_file(path, error);
+    struct psnap_yaml_doc *doc =
+        file ? psnap_yaml_read(file, file == stdin ? "stdin" : path, error) : NULL;
+    enum psnap_status status =
+        doc ? psnap_yaml_expect_keys(doc, psnap_yaml_root(doc), "a work list", keys, error)
+            : error->code;
+
+    if (!status)
+        status = read_texts(list, doc, "inputs", &list->inputs, error);
+    if (!status)
+        status = read_texts(list, doc, "machines", &list->machine_names, error);
+    if (!status)
+        status = read_texts(list, doc, "edits", &list->edits, error);
+    if (!status)
+        status = read_seeds(list, doc, error);
+    psnap_yaml_doc_free(doc);
+    if (file && file != stdin)
+        fclose(file);
+    return status;
+}
+
+/* ------------------------------------------------------------------ laying out */
+
+/* What a result follows from: the input as it is on disk, and all that is done with it. */
+static char *key_of(const struct worklist *list, const struct item *item, const struct stat *about)
+{
+    char *key = NULL, shape[512];
+    size_t size;
+    FILE *file = open_memstream(&key, &size);
+
+    if (!file)
+        return NULL;
+    fprintf(file, "%s|%jd|%jd.%09ld|%s|%" PRIu64 "|%d|%s", item->input, (intmax_t)about->st_size,
+            (intmax_t)about->st_mtim.tv_sec, about->st_mtim.tv_nsec, item->edit, item->seed,
+            list->by_loop, PSNAP_VERSION);
+    for (size_t i = 0; i < list->machine_count; i++)
+        fprintf(file, "|%s %s", list->machines[i].name,
+                scope_machine_shape(&list->machines[i], shape, sizeof shape));
+    if (fclose(file) != 0) {
+        free(key);
+        return NULL;
+    }
+    for (char *at = key; *at; at++)
+        if (*at == '\n')
+            *at = ' ';
+    return key;
+}
+
+static enum psnap_status add_item(struct worklist *list, const struct item *item,
+                                  const struct stat *about, struct psnap_error *error)
+{
+    struct item *items = realloc(list->items, (list->count + 1) * sizeof *items);
+
+    if (!items)
+        return out_of_memory(error);
+    list->items = items;
+    items[list->count] = *item;
+    items[list->count].key = key_of(list, item, about);
+    if (!items[list->count].key)
+        return out_of_memory(error);
+    list->count++;
+    return PSNAP_OK;
+}
+
+/* The items of an input: those of its edits and seeds, of which a trace has none. */
+static enum psnap_status add_input(struct worklist *list, const char *input,
+                                   struct psnap_error *error)
+{
+    FILE *file = psnap_input_file(input, error);
+    struct item item = {.input = input};
+    enum psnap_status status = PSNAP_OK;
+    struct stat about;
+
+    if (!file)
+        return error->code;
+    if (file == stdin || fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode)) {
+        psnap_error_set(error, PSNAP_ERROR_VALUE, "a work list's inputs are files");
+        psnap_error_at(error, input, 0, 0);
+        if (file != stdin)
+            fclose(file);
+        return error->code;
+    }
+    item.is_profile = psnap_input_is_profile(file);
+    item.bytes = (uint64_t)about.st_size;
+    fclose(file);
+    for (size_t e = 0; e < (item.is_profile ? list->edits.count : 1) && !status; e++)
+        for (size_t s = 0; s < (item.is_profile ? list->seed_count : 1) && !status; s++) {
+            item.edit = item.is_profile ? list->edits.items[e] : "";
+            item.seed = item.is_profile ? list->seeds[s] : 0;
+            status = add_item(list, &item, &about, error);
+        }
+    return status;
+}
+
+enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (!list->edits.count && !add_text(&list->edits, ""))
+        return out_of_memory(error);
+    if (!list->seed_count) {
+        list->seeds = calloc(1, sizeof *list->seeds);
+        if (!list->seeds)
+            return out_of_memory(error);
+        list->seed_count = 1;
+    }
+    list->machines = side_machines(&list->machine_names, &list->machine_count, error);
+    if (!list->machines)
+        return error->code;
+    for (size_t i = 0; i < list->inputs.count && !status; i++)
+        status = add_input(list, list->inputs.items[i], error);
+    return status;
+}
+
+void worklist_release(struct worklist *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].key);
+        free(list->items[i].rows);
+    }
+    for (size_t i = 0; i < list->text_count; i++)
+        free(list->texts[i]);
+    free(list->texts);
+    free(list->items);
+    free(list->seeds);
+    free(list->machines);
+    psnap_text_list_release(&list->inputs);
+    psnap_text_list_release(&list->edits);
+    psnap_text_list_release(&list->machine_names);
+}

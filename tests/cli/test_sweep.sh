@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap sweep: a work list by one process, by many, by several ranks and after a crash has the same
+# results, which are those of psnap sim.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+machines="-m 4K:64:4,64K:64:8 -m table1-3"
+
+"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
+"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/stream.c" -o stream -lm
+expect 0 "$PSNAP" record -o m.yaml --trace m.pst -- ./matmul 60 1
+expect 0 "$PSNAP" record -o s.yaml -- ./stream 2000 3
+
+cat > list.yaml << 'END'
+inputs: [m.yaml, s.yaml, m.pst]
+edits: ["", "capture.region_gap_bytes *= 2"]
+seeds: [0, 1]
+END
+# shellcheck disable=SC2086
+{
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -j 1 -o one.csv
+    grep -q '9 of 9 items simulated$' err || fail "not all items: $(cat err)"
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -j 4 -o four.csv
+    cmp one.csv four.csv || fail "four processes have other results"
+    [ -z "$(find . -name '*.part-*')" ] || fail "journals are left"
+
+    # As psnap sim says.
+    expect 0 "$PSNAP" sim m.pst $machines --by total,loop --json
+    python3 - << 'END'
+import csv, json
+rows = [r for r in csv.DictReader(open("one.csv")) if r["input"] == "m.pst"]
+wanted = {}
+for row in json.load(open("out"))["rows"]:
+    for level in row["levels"]:
+        wanted[row["machine"], row["scope"], row["id"], level["level"]] = level
+assert len(rows) == len(wanted), (len(rows), len(wanted))
+for row in rows:
+    level = wanted[row["machine"], row["scope"], row["id"], int(row["level"])]
+    assert int(row["hits"]) == level["hits"] and int(row["accesses"]) == level["accesses"], row
+    assert int(row["write_backs"]) == level["write_backs"], row
+END
+
+    # Ranks that see the same files, at the same time and one after the other.
+    for rank in 0 1 2; do
+        "$PSNAP" sweep --list list.yaml $machines --loops --rank $rank/3 -o ranks.csv 2> err.$rank &
+    done
+    wait
+    cmp one.csv ranks.csv || fail "three ranks have other results: $(cat err.?)"
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 1/2 -o later.csv
+    [ ! -e later.csv ] || fail "results of half of the items"
+    grep -q "5 are others' to do" err || fail "$(cat err)"
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o later.csv
+    grep -q '5 of 9 items simulated, 4 were there' err || fail "it did not go on: $(cat err)"
+    cmp one.csv later.csv || fail "other results after a part was there"
+
+    # A crash, with a record cut off: what is whole is kept.
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 0/2 -o crash.csv
+    size=$(stat -c %s crash.csv.part-0)
+    truncate -s $((size - 100)) crash.csv.part-0
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o crash.csv
+    grep -q '5 of 9 items simulated, 4 were there' err || fail "a cut record: $(cat err)"
+    cmp one.csv crash.csv || fail "other results after a crash"
+
+    # An input that has changed since is simulated again.
+    expect 0 "$PSNAP" sweep m.yaml s.yaml $machines --rank 0/2 -o changed.csv
+    touch m.yaml
+    expect 0 "$PSNAP" sweep m.yaml s.yaml $machines -o changed.csv
+    grep -q '2 of 2 items simulated$' err || fail "a stale result was taken: $(cat err)"
+
+    if command -v mpirun > /dev/null; then
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+            mpirun --oversubscribe -n 3 "$PSNAP" sweep --list list.yaml $machines --loops \
+            -o mpi.csv 2> err || fail "mpirun: $(cat err)"
+        cmp one.csv mpi.csv || fail "ranks of mpirun have other results"
+    fi
+}
+
+# One item fails: the others are done, and there is no file of all.
+expect 1 "$PSNAP" sweep m.yaml s.yaml -m table1-1 -e 'loops[multiply:35].entries *= 2' \
+    -o failed.csv
+grep -q '^psnap sweep: s.yaml, loops\[multiply:35\].entries \*= 2: ' err || fail "$(cat err)"
+grep -q '1 of 2 items simulated, 1 failed' err || fail "$(cat err)"
+[ ! -e failed.csv ] || fail "results of half of the items"
+expect 2 "$PSNAP" sweep m.yaml
+expect 2 "$PSNAP" sweep -o x.csv
+expect 2 "$PSNAP" sweep m.yaml --rank 3/3 -o x.csv
+expect 1 "$PSNAP" sweep nowhere.yaml -o x.csv
+expect 1 "$PSNAP" sweep m.yaml -o one.csv
+printf 'inputs: [m.yaml]\nmachine: [x]\n' > bad.yaml
+expect 1 "$PSNAP" sweep --list bad.yaml -o x.csv
+grep -q 'bad.yaml:2:' err || fail "no place: $(cat err)"
