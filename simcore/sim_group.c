@@ -198,6 +198,8 @@ static bool simulate_accesses(struct group *group, const struct psnap_access *bl
 
     if (group->memo && memo_is_in_phrase(group->memo) && may_be_run(group->sim, block, n))
         return memo_put(group->memo, &run);
+    if (n > MEMO_PLAIN_MAX) /* what is between two runs may be as these */
+        hierarchy_foresee(group->hierarchy, false);
     return (!group->memo || memo_interrupt(group->memo)) && simulate_block(group, block, n);
 }
 
