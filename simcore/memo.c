@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which runs are looked up, and what becomes of phrases, layer upon layer: an outer layer has
- * longer phrases and more levels, and what it does not know goes to the next inner one, at last to
- * single runs.
- *
- * A run is recorded when it comes for the second time, in whatever state.
+ * What is done with a run: put off while a phrase is followed, looked up, or simulated. A run is
+ * recorded when it comes for the second time, in whatever state.
  */
 #include "simcore/memo.h"
 
