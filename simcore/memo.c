@@ -12,7 +12,8 @@
 
 enum {
     RUN_ACCESSES_MAX = 1 << 24, /* of a longer one, counts might not fit */
-    RUN_ACCESSES_MIN = 256      /* of a shorter run, looking it up costs more than it saves */
+    WORDS_PER_ACCESS = 2        /* of a state and a run: of a shorter one, looking it up costs more
+                                   than it saves */
 };
 
 /* A larger state is not worth phrases. */
@@ -75,8 +76,9 @@ static bool put_alone(struct memo *memo, const struct psnap_run *run, bool is_no
 {
     const uint64_t accesses = run->count * run->width;
 
-    if (run->count == 1 || accesses < RUN_ACCESSES_MIN || accesses > RUN_ACCESSES_MAX ||
-        tier_pauses(&memo->of_runs) || (!is_noted && !noted_set(&memo->noted, run)))
+    if (run->count == 1 || accesses < memo->of_runs.words / WORDS_PER_ACCESS ||
+        accesses > RUN_ACCESSES_MAX || tier_pauses(&memo->of_runs) ||
+        (!is_noted && !noted_set(&memo->noted, run)))
         return memo->host.simulate(memo->host.context, run);
     return look_up(memo, run);
 }
@@ -156,9 +158,6 @@ uint64_t memo_known(const struct memo *memo)
 
 static bool suits(const struct hierarchy *hierarchy)
 {
-    for (size_t i = 0; i < hierarchy->level_count; i++)
-        if (hierarchy->levels[i]->cache->line_bytes != hierarchy->roots->cache->line_bytes)
-            return false;
     return hierarchy->packs && !hierarchy->cores && tier_words(hierarchy, 1);
 }
 

@@ -3,15 +3,15 @@
  * Runs that meet caches in a state that they met before, some lines further on: what comes of them
  * is known.
  *
- * Move all lines of a cache by the same number of lines, and all accesses that come too: sets are
- * chosen by the last bits of a line's number, so they only change places in a circle, and the same
- * accesses hit, the same lines, moved, are asked of the next level, and the cache ends in the same
- * state, moved. So an outcome is kept with the state that it began in, both counted from the line
- * of the first access, and where run and state come again it is put in place: the state that it
- * ended in, what was counted, and what the next levels were asked for, in order, which those are
- * asked again. A loop nest's inner loops meet the states of the rounds before once a cache is full
- * of their lines. Runs and states are compared whole, not by their hashes alone: nothing is
- * guessed.
+ * Move all lines of caches by the same number of their longest lines, and all accesses that come
+ * too: sets are chosen by the last bits of a line's number, so they only change places in a circle,
+ * and the same accesses hit, the same lines, moved, are asked of the next level, and the cache ends
+ * in the same state, moved. So an outcome is kept with the state that it began in, both counted
+ * from the line of the first access, and where run and state come again it is put in place: the
+ * state that it ended in, what was counted, and what the next levels were asked for, in order,
+ * which those are asked again. A loop nest's inner loops meet the states of the rounds before once
+ * a cache is full of their lines. Runs and states are compared whole, not by their hashes alone:
+ * nothing is guessed.
  *
  * There are two tiers of outcomes. One is of single runs and the first levels, which are small. The
  * other is of phrases, some hundred thousand accesses, and of as many levels as are small beside
@@ -52,7 +52,7 @@ struct memo_host {
 };
 
 /* For a hierarchy whose levels are exact LRU, without prefetchers, for one core. NULL: its first
- * levels are not all packed, or lines have several lengths; or out of memory. */
+ * levels are not all packed; or out of memory. */
 struct memo *memo_new(struct hierarchy *hierarchy, const struct memo_host *host);
 void memo_free(struct memo *memo); /* NULL is legal */
 

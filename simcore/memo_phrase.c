@@ -21,7 +21,12 @@ enum {
 bool noted_init(struct noted *noted, struct hierarchy *hierarchy)
 {
     noted->hierarchy = hierarchy;
-    noted->line_bytes = hierarchy->roots->cache->line_bytes;
+    noted->longest = noted->shortest = hierarchy->roots->cache->line_bytes;
+    for (size_t i = 0; i < hierarchy->level_count; i++) {
+        const uint64_t bytes = hierarchy->levels[i]->cache->line_bytes;
+        noted->longest = bytes > noted->longest ? bytes : noted->longest;
+        noted->shortest = bytes < noted->shortest ? bytes : noted->shortest;
+    }
     noted->run = malloc(memo_run_bytes(MEMO_WIDTH_MAX));
     return noted->run;
 }
@@ -31,11 +36,11 @@ void noted_release(struct noted *noted)
     free(noted->run);
 }
 
-/* Addresses that touch the same lines become one: an access that advances by a multiple of `step`,
- * which divides a line, and lies within `step` bytes. */
-static uint64_t same_for_all(uint64_t address, int64_t stride, unsigned size, uint64_t line_bytes)
+/* Addresses that touch the same lines, of whatever length, become one: an access that advances by a
+ * multiple of `step`, which divides the shortest line, and lies within `step` bytes. */
+static uint64_t same_for_all(uint64_t address, int64_t stride, unsigned size, uint64_t shortest)
 {
-    const uint64_t any = (uint64_t)stride | line_bytes, step = any & (0 - any);
+    const uint64_t any = (uint64_t)stride | shortest, step = any & (0 - any);
     const uint64_t offset = address & (step - 1);
 
     return offset + size <= step ? address - offset : address;
@@ -45,14 +50,14 @@ bool noted_set(struct noted *noted, const struct psnap_run *run)
 {
     if (!noted->hierarchy->packs || !rename_run(&noted->hierarchy->rename, run, noted->addresses))
         return false;
-    noted->base = noted->addresses[0] & (0 - noted->line_bytes);
+    noted->base = noted->addresses[0] & (0 - noted->longest);
     noted->thread = run->first[0].thread;
     noted->run->count = run->count;
     noted->run->width = run->width;
     for (size_t k = 0; k < run->width; k++) {
         struct memo_access *access = &noted->run->accesses[k];
         access->address = same_for_all(noted->addresses[k], run->strides[k], run->first[k].size,
-                                       noted->line_bytes) -
+                                       noted->shortest) -
                           noted->base;
         access->stride = run->strides[k];
         memcpy(&access->key, &run->first[k].ref, sizeof access->key);

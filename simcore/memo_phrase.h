@@ -17,7 +17,8 @@
 /* A run, counted from the line of its first access. */
 struct noted {
     struct hierarchy *hierarchy;
-    uint64_t base, line_bytes;
+    uint64_t longest, shortest; /* lines, in bytes */
+    uint64_t base;
     uint16_t thread;
     struct memo_run *run;
     uint64_t addresses[MEMO_WIDTH_MAX];

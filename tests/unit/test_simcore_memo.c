@@ -36,7 +36,7 @@ static void random_levels(struct psnap_rng *rng, struct psnap_machine *machine)
     *machine = (struct psnap_machine){.level_count = (uint32_t)pick(rng, 1, 3)};
     for (uint32_t l = 0; l < machine->level_count; l++) {
         struct psnap_cache_level *level = &machine->levels[l];
-        level->line_bytes = pick(rng, 0, 25) ? line : 128;
+        level->line_bytes = pick(rng, 0, 3) ? line : UINT64_C(16) << pick(rng, 0, 3);
         level->ways = pick(rng, 1, l == 0 ? 4 : pick(rng, 0, 9) ? 16 : 20);
         level->size_bytes = /* sets enough for a tag to be short, or hardly */
             level->line_bytes * level->ways *
