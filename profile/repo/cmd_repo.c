@@ -19,10 +19,8 @@ static const struct psnap_command commands[] = {
     {"diff", "what is different between two of its profiles", psnap_cmd_repo_diff},
     {"verify", "look for damage", psnap_cmd_repo_verify},
     {"gc", "merge small files, mend and tidy", psnap_cmd_repo_gc},
-#if 0
     {"export", "as a tar archive, or a static web site", psnap_cmd_repo_export},
     {"import", "profiles of an archive or another repository", psnap_cmd_repo_import},
-#endif
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
