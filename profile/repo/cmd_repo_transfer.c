@@ -172,8 +172,14 @@ static enum psnap_status import_directory(struct importer *importer, const char 
                                           struct psnap_error *error)
 {
     struct repo *repo = repo_open(path, error);
-    struct index *index = repo ? index_open(repo, error) : NULL;
-    enum psnap_status status = index ? import_repository(importer, index, error) : error->code;
+    const bool is_same = repo && !strcmp(repo->real, importer->adder->repo->real);
+    struct index *index = repo && !is_same ? index_open(repo, error) : NULL;
+    enum psnap_status status;
+
+    if (is_same)
+        status = psnap_error_set(error, PSNAP_ERROR_USAGE, "'%s' is the repository itself", path);
+    else
+        status = index ? import_repository(importer, index, error) : error->code;
 
     index_close(index);
     repo_close(repo);

@@ -169,14 +169,35 @@ bool db_checkpoint(struct db *db)
            left <= 0;
 }
 
-bool db_is_sound(struct db *db)
+bool db_read_file(struct db *db, struct repo_bytes *bytes)
 {
-    struct db_rows *rows = db_select(db, NULL, "PRAGMA integrity_check(1)", "");
-    bool is_sound = rows && db_next(rows) && db_text(rows, 0) && !strcmp(db_text(rows, 0), "ok");
+    sqlite3_file *file = NULL;
+    sqlite3_int64 size;
+    uint8_t *room;
 
-    if (rows && db_end(rows, NULL))
-        is_sound = false;
-    return is_sound;
+    bytes->size = 0;
+    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) || !file ||
+        !file->pMethods || file->pMethods->xFileSize(file, &size) || size <= 0 || size > INT32_MAX)
+        return false;
+    room = repo_bytes_room(bytes, (size_t)size);
+    if (!room || file->pMethods->xRead(file, room, (int)size, 0))
+        return false;
+    bytes->size = (size_t)size;
+    return true;
+}
+
+bool db_is_sound(struct db *db, struct psnap_error *error)
+{
+    struct db_rows *rows = db_select(db, error, "PRAGMA integrity_check(1)", "");
+    bool is_sound = false;
+
+    if (!rows)
+        return false;
+    if (db_next(rows) && db_text(rows, 0)) {
+        is_sound = !strcmp(db_text(rows, 0), "ok");
+        psnap_error_set(error, PSNAP_ERROR_CORRUPT, "SQLite says: %.200s", db_text(rows, 0));
+    }
+    return !db_end(rows, error) && is_sound;
 }
 
 enum psnap_status db_script(struct db *db, const char *sql, struct psnap_error *error)
@@ -379,10 +400,16 @@ bool db_checkpoint(struct db *db)
     return false;
 }
 
-bool db_is_sound(struct db *db)
+bool db_read_file(struct db *db, struct repo_bytes *bytes)
 {
     (void)db;
+    (void)bytes;
     return false;
+}
+
+bool db_is_sound(struct db *db, struct psnap_error *error)
+{
+    return !db_script(db, "", error);
 }
 
 enum psnap_status db_script(struct db *db, const char *sql, struct psnap_error *error)

@@ -118,12 +118,13 @@ static enum sum_state check_sum(const struct repo *repo, struct repo_bytes *byte
 
     if (fstatat(repo->cache, INDEX_FILE "-wal", &log, AT_SYMLINK_NOFOLLOW))
         log.st_size = 0;
-    if (read_file(repo->cache, INDEX_SUM, &sum) && read_file(repo->cache, INDEX_FILE, bytes)) {
+    /* where there is a log, who wrote it has died: SQLite reads it */
+    if (!log.st_size && read_file(repo->cache, INDEX_SUM, &sum) &&
+        read_file(repo->cache, INDEX_FILE, bytes)) {
         repo_id_of(bytes->data, bytes->size, &id);
         memcpy(repo_id_text(&id, text) + REPO_ID_DIGITS, "\n", 2);
-        state = sum.size == REPO_ID_DIGITS + 1 && !log.st_size && !memcmp(sum.data, text, sum.size)
-                    ? SUM_HOLDS
-                    : SUM_IS_WRONG;
+        state = sum.size == REPO_ID_DIGITS + 1 && !memcmp(sum.data, text, sum.size) ? SUM_HOLDS
+                                                                                    : SUM_IS_WRONG;
     }
     repo_bytes_release(&sum);
     return state;
@@ -136,7 +137,7 @@ static void write_sum(struct index *index)
     struct repo_id id;
     char text[REPO_ID_DIGITS + 2];
 
-    if (db_checkpoint(index->db) && read_file(index->repo->cache, INDEX_FILE, &bytes)) {
+    if (db_checkpoint(index->db) && db_read_file(index->db, &bytes)) {
         repo_id_of(bytes.data, bytes.size, &id);
         repo_id_text(&id, text);
         text[REPO_ID_DIGITS] = '\n';
@@ -161,49 +162,71 @@ static enum db_journal journal_for(const struct repo *repo)
     return DB_WAL;
 }
 
-static bool has_schema(struct db *db)
+static bool has_version(struct db *db, const char *version, struct psnap_error *error)
 {
-    struct db_rows *rows = db_select(db, NULL, "PRAGMA user_version", "");
-    bool has =
-        rows && db_next(rows) && db_text(rows, 0) && !strcmp(db_text(rows, 0), SCHEMA_VERSION);
+    struct db_rows *rows = db_select(db, error, "PRAGMA user_version", "");
+    bool has = false;
 
-    if (rows && db_end(rows, NULL))
-        has = false;
-    return has;
+    if (!rows)
+        return false;
+    has = db_next(rows) && db_text(rows, 0) && !strcmp(db_text(rows, 0), version);
+    if (!has)
+        psnap_error_set(error, PSNAP_ERROR_VERSION, "it is of another version");
+    return !db_end(rows, error) && has;
 }
 
-/* Opens the file under its lock; false: there is no good one. */
-static bool open_file(struct index *index, bool is_checked)
+static bool has_schema(struct db *db)
+{
+    return has_version(db, SCHEMA_VERSION, NULL);
+}
+
+static struct db *open_path(const struct index *index, struct psnap_error *error)
 {
     char path[4200];
 
     if ((size_t)snprintf(path, sizeof path, "%s/cache/" INDEX_FILE, index->repo->real) >=
         sizeof path)
-        return false;
-    index->db = db_open(path, journal_for(index->repo), NULL);
-    if (index->db && has_schema(index->db) && (is_checked || db_is_sound(index->db)))
+        return NULL;
+    return db_open(path, journal_for(index->repo), error);
+}
+
+/* Opens the file under its lock; false: there is no good one, and the error says why. */
+static bool open_file(struct index *index, bool is_checked, struct psnap_error *error)
+{
+    index->db = open_path(index, error);
+    if (index->db && has_version(index->db, SCHEMA_VERSION, error) &&
+        (is_checked || db_is_sound(index->db, error)))
         return true;
     db_close(index->db);
     index->db = NULL;
     return false;
 }
 
+/* Whoever made it has died, or found no room, before anything was in it. */
+static bool is_unfinished(const struct index *index)
+{
+    struct db *db = open_path(index, NULL);
+    const bool is_empty = db && has_version(db, "0", NULL) && db_is_sound(db, NULL);
+
+    db_close(db);
+    return is_empty;
+}
+
 static bool make_file(struct index *index)
 {
-    char path[4200];
-
     remove_files(index->repo);
-    snprintf(path, sizeof path, "%.4000s/cache/" INDEX_FILE, index->repo->real);
-    index->db = db_open(path, journal_for(index->repo), NULL);
+    index->db = open_path(index, NULL);
     if (index->db && !db_script(index->db, schema, NULL))
         return true;
     db_close(index->db);
     index->db = NULL;
+    remove_files(index->repo);
     return false;
 }
 
 static void open_or_make_file(struct index *index)
 {
+    struct psnap_error why = {.message = "it is not what its sum says"};
     struct repo_bytes bytes = {0};
     enum sum_state state;
 
@@ -212,15 +235,14 @@ static void open_or_make_file(struct index *index)
     remove_links(index->repo);
     state = check_sum(index->repo, &bytes);
     repo_bytes_release(&bytes);
-    index->is_file = state != SUM_IS_WRONG && !faccessat(index->repo->cache, INDEX_FILE, F_OK, 0) &&
-                     open_file(index, state == SUM_HOLDS);
-    if (index->is_file)
-        return;
-    if (!faccessat(index->repo->cache, INDEX_FILE, F_OK, 0))
-        snprintf(index->notice, sizeof index->notice,
-                 "the index was %s; it is made anew of the objects",
-                 state == SUM_IS_WRONG ? "damaged" : "not a sound one of this version");
-    index->is_file = make_file(index);
+    if (!faccessat(index->repo->cache, INDEX_FILE, F_OK, 0)) {
+        index->is_file = state != SUM_IS_WRONG && open_file(index, state == SUM_HOLDS, &why);
+        if (!index->is_file && !is_unfinished(index))
+            snprintf(index->notice, sizeof index->notice,
+                     "the index is made anew of the objects: %.120s", why.message);
+    }
+    if (!index->is_file)
+        index->is_file = make_file(index);
     if (!index->is_file)
         unlock(index);
 }
@@ -380,6 +402,7 @@ struct index *index_inspect(struct repo *repo, char *problem, size_t size)
 {
     struct index *index = calloc(1, sizeof *index);
     struct repo_bytes bytes = {0};
+    struct psnap_error why;
     enum sum_state state = SUM_IS_MISSING;
 
     problem[0] = '\0';
@@ -398,9 +421,9 @@ struct index *index_inspect(struct repo *repo, char *problem, size_t size)
             snprintf(problem, size, "it is no index of this version");
     } else if (repo->cache >= 0 && !faccessat(repo->cache, INDEX_FILE, F_OK, AT_SYMLINK_NOFOLLOW)) {
         remove_links(repo);
-        index->is_file = open_file(index, false);
-        if (!index->is_file)
-            snprintf(problem, size, "SQLite cannot use it, or finds it damaged");
+        index->is_file = open_file(index, false, &why);
+        if (!index->is_file && !is_unfinished(index))
+            snprintf(problem, size, "%s", why.message);
     }
     unlock(index);
     repo_bytes_release(&bytes);

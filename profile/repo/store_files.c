@@ -197,6 +197,10 @@ enum psnap_status repo_remove(struct repo *repo, enum repo_kind kind, const stru
     leaf_name(kind, id, leaf);
     if (directory < 0 || (unlinkat(directory, leaf, 0) && errno != ENOENT))
         status = repo_fail(repo, "remove", repo_file_name(kind, id, name), error);
+    if (kind == REPO_OBJECT) { /* a directory that is empty now goes as well */
+        leaf[2] = '\0';
+        unlinkat(repo->objects, leaf, AT_REMOVEDIR);
+    }
     if (directory >= 0)
         close(directory);
     return status;
