@@ -97,5 +97,5 @@ double signature_similarity(const uint8_t a[SIGNATURE_BYTES], const uint8_t b[SI
         else
             sum += !aa && !bb;
     }
-    return sum / PARTS;
+    return sum / (double)PARTS;
 }
