@@ -57,6 +57,7 @@ static int export(const char *directory, struct query *query, const char *path, 
 
     if (status)
         return status;
+    repo_lock(opened.repo, false, NULL); /* no gc meanwhile, where there are locks */
     if (query_settle(query, opened.index, &error) ||
         (is_site ? export_site(opened.index, &query->ask, path, refused, &report, &error)
                  : export_archive(&opened, query, path, force, &report, &error))) {
@@ -178,8 +179,12 @@ static enum psnap_status import_directory(struct importer *importer, const char 
 
     if (is_same)
         status = psnap_error_set(error, PSNAP_ERROR_USAGE, "'%s' is the repository itself", path);
-    else
-        status = index ? import_repository(importer, index, error) : error->code;
+    else if (!index)
+        status = error->code;
+    else {
+        repo_lock(repo, false, NULL);
+        status = import_repository(importer, index, error);
+    }
 
     index_close(index);
     repo_close(repo);

@@ -211,23 +211,28 @@ static enum psnap_status verify_objects(struct verify *v, struct psnap_error *er
 static enum psnap_status compare_index(struct verify *v, struct index *index,
                                        struct psnap_error *error)
 {
-    enum psnap_status status = PSNAP_OK;
-    uint64_t hashes[2] = {0, 1};
+    uint64_t hashes[2] = {0, 0};
+    struct index *fresh = index_open_fresh(v->repo, error);
+    enum psnap_status status = fresh ? index_sync(index, error) : PSNAP_ERROR_IO;
 
-    for (int tries = 0; !status && hashes[0] != hashes[1] && tries < 3; tries++) {
-        struct index *fresh = index_open_fresh(v->repo, error);
-        status = fresh ? PSNAP_OK : PSNAP_ERROR_IO;
-        if (!status)
-            status = index_sync(index, error); /* somebody may be adding */
-        if (!status)
-            status = index_hash(index, &hashes[0], error);
-        if (!status)
-            status = index_hash(fresh, &hashes[1], error);
-        index_close(fresh);
-    }
+    if (!status)
+        status = index_hash(index, &hashes[0], error);
+    if (!status)
+        status = index_hash(fresh, &hashes[1], error);
+    index_close(fresh);
     if (!status && hashes[0] != hashes[1])
         tell(v, FOUND_MENDED, "cache/" INDEX_FILE, NULL, "it is not what the objects say");
     return status;
+}
+
+/* Somebody may have added it, or moved it to another file, since the files were listed. */
+static bool is_there_now(struct index *index, const struct repo_id *id)
+{
+    struct repo_bytes raw = {0};
+    const bool is_there = index && !index_read(index, id, &raw, NULL);
+
+    repo_bytes_release(&raw);
+    return is_there;
 }
 
 /* What the heads of damaged records name, and what the index knew. */
@@ -251,8 +256,11 @@ static enum psnap_status tell_lost(struct verify *v, struct index *index, struct
     if (rows)
         status = db_end(rows, error);
     repo_ids_sort(&lost);
+    if (lost.count && index)
+        index_sync(index, NULL);
     for (size_t i = 0; i < lost.count; i++)
-        if (!i || !repo_id_is_same(&lost.items[i], &lost.items[i - 1]))
+        if ((!i || !repo_id_is_same(&lost.items[i], &lost.items[i - 1])) &&
+            !is_there_now(index, &lost.items[i]))
             tell(v, FOUND_DAMAGED, "objects", repo_id_text(&lost.items[i], text),
                  "profile %s is lost", text);
     for (size_t i = 0; i < v->good.count; i++)
@@ -275,30 +283,45 @@ static void verify_gitignore(struct verify *v)
     close(fd);
 }
 
+/* Without gc meanwhile; where there can be no lock, nobody can change anything either. */
+static enum psnap_status verify_files(struct verify *v, struct index **index,
+                                      struct psnap_error *error)
+{
+    char problem[200];
+    enum psnap_status status;
+
+    repo_lock(v->repo, false, NULL);
+    *index = index_inspect(v->repo, problem, sizeof problem);
+    verify_format(v);
+    verify_gitignore(v);
+    if (problem[0])
+        tell(v, FOUND_MENDED, "cache/" INDEX_FILE, NULL, "%s", problem);
+    status = verify_dictionaries(v, error);
+    if (!status)
+        status = verify_objects(v, error);
+    if (!status)
+        status = tell_lost(v, *index, error);
+    repo_unlock(v->repo);
+    return status;
+}
+
 enum psnap_status repo_verify(struct repo *repo, bool is_deep,
                               void (*say)(void *context, const struct finding *finding),
                               void *context, struct verify_result *result,
                               struct psnap_error *error)
 {
     struct verify v = {.repo = repo, .is_deep = is_deep, .tell = say, .context = context};
-    struct index *index;
-    char problem[200];
+    struct index *index = NULL;
     enum psnap_status status;
 
     *result = (struct verify_result){0};
     v.result = result;
-    index = index_inspect(repo, problem, sizeof problem);
-    verify_format(&v);
-    verify_gitignore(&v);
-    if (problem[0])
-        tell(&v, FOUND_MENDED, "cache/" INDEX_FILE, NULL, "%s", problem);
-    status = verify_dictionaries(&v, error);
-    if (!status)
-        status = verify_objects(&v, error);
-    if (!status)
-        status = tell_lost(&v, index, error);
-    if (!status && index && !result->damaged)
+    status = verify_files(&v, &index, error);
+    if (!status && index && !result->damaged) {
+        repo_lock(repo, true, NULL); /* while two indexes are compared nobody adds */
         status = compare_index(&v, index, error);
+        repo_unlock(repo);
+    }
     index_close(index);
     repo_ids_release(&v.good);
     repo_ids_release(&v.bad);

@@ -149,6 +149,15 @@ expect 0 "$PSNAP" repo import h zero.tar.gz # tar's own end of an archive
 head -c 100000000 /dev/zero | gzip > bomb.yaml.gz
 expect 1 "$PSNAP" repo add h bomb.yaml.gz
 
+# the largest that is read at all, of as many nodes as it can have: refused in time, others are added
+python3 -c '
+open("nodes.yaml", "w").write("psnap: 1\nloops: [" + "[]," * 2700000 + "]\n")
+open("keys.yaml", "w").write("psnap: 1\n" + "".join(f"k{i}: 1\n" for i in range(700000)))
+open("over.yaml", "w").write("#" * (8 << 20) + "\n")'
+expect 1 timeout 120 "$PSNAP" repo add h nodes.yaml keys.yaml over.yaml p6.yaml
+[ "$(wc -l < out)" = 1 ] || fail "not one id: $(cat out)"
+has err "over.yaml: longer than 8388608 bytes"
+
 # a repository from elsewhere that leads out by links
 for link in objects dictionaries cache; do
     cp -r r linked-$link
