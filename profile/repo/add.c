@@ -207,26 +207,60 @@ static void fail_twins(struct batch *batch)
     }
 }
 
-/* What was new; the first ones, and the beginnings of long ones, are enough. */
+struct samples {
+    struct repo_bytes bytes;
+    size_t sizes[2 * ADD_BATCH];
+    unsigned count;
+    struct index *index;
+};
+
+static void add_sample(struct samples *samples, const struct repo_bytes *raw)
+{
+    const size_t size = raw->size < TRAIN_SAMPLE_BYTES ? raw->size : TRAIN_SAMPLE_BYTES;
+
+    if (samples->count >= 2 * ADD_BATCH || samples->bytes.size >= TRAIN_BYTES_MAX)
+        return;
+    samples->sizes[samples->count++] = size;
+    repo_bytes_add(&samples->bytes, raw->data, size);
+}
+
+static bool add_stored(void *context, const struct entry *entry)
+{
+    struct samples *samples = context;
+    struct repo_bytes raw = {0};
+    struct repo_id id;
+
+    if (repo_id_parse(entry->id, &id) && !index_read(samples->index, &id, &raw, NULL))
+        add_sample(samples, &raw);
+    repo_bytes_release(&raw);
+    return true;
+}
+
+/* On what is new or, where profiles come one by one, on what has come: the first ones, and the
+ * beginnings of long ones, are enough. */
 static void train(struct batch *batch)
 {
-    struct repo_bytes samples = {0};
-    size_t *sizes = malloc(2 * (batch->count + 1) * sizeof *sizes);
-    unsigned n = 0;
+    struct samples *samples = calloc(1, sizeof *samples);
+    const struct index_query first = {.limit = ADD_BATCH};
+    uint64_t count = 0, bytes = 0;
 
-    for (size_t i = 0; sizes && i < batch->count && samples.size < TRAIN_BYTES_MAX; i++) {
-        const struct add_item *item = &batch->items[i];
-        if (item->state != ADD_NEW)
-            continue;
-        sizes[n] = item->raw.size < TRAIN_SAMPLE_BYTES ? item->raw.size : TRAIN_SAMPLE_BYTES;
-        repo_bytes_add(&samples, item->raw.data, sizes[n++]);
-        sizes[n] = item->facts.size;
-        repo_bytes_add(&samples, item->facts.data, sizes[n++]);
-    }
-    if (sizes && !samples.is_short && n >= 2 * TRAIN_PROFILES_MIN && samples.size > TRAIN_BYTES_MIN)
-        repo_train(batch->adder->repo, samples.data, sizes, n);
-    free(sizes);
-    repo_bytes_release(&samples);
+    if (!samples)
+        return;
+    samples->index = batch->adder->index;
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->items[i].state == ADD_NEW) {
+            add_sample(samples, &batch->items[i].raw);
+            add_sample(samples, &batch->items[i].facts);
+        }
+    if (samples->count < 2 * TRAIN_PROFILES_MIN &&
+        !index_totals(samples->index, &count, &bytes, NULL) && count >= 2 * TRAIN_PROFILES_MIN &&
+        bytes > 2 * TRAIN_BYTES_MIN)
+        index_list(samples->index, &first, add_stored, samples, NULL);
+    if (!samples->bytes.is_short && samples->count >= 2 * TRAIN_PROFILES_MIN &&
+        samples->bytes.size > TRAIN_BYTES_MIN)
+        repo_train(batch->adder->repo, samples->bytes.data, samples->sizes, samples->count);
+    repo_bytes_release(&samples->bytes);
+    free(samples);
 }
 
 static char *time_now(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The index as a file: opened, checked, brought up to date. One process at a time changes it, under
- * cache/index.lock: it removes the sum, writes, empties SQLite's log into the file, and writes the
- * sum anew. So a sum that is there is the file's, or something is damaged; where a writer died
- * there is none, and SQLite's own check is made.
+ * cache/index.lock: it removes the sum, and writes; on closing it empties SQLite's log into the
+ * file, and writes the sum anew. So a sum that is there is the file's, or something is damaged;
+ * where a writer died there is none, and SQLite's own check is made.
  */
 #include "profile/repo/index.h"
 
@@ -237,6 +237,7 @@ static void open_or_make_file(struct index *index)
     repo_bytes_release(&bytes);
     if (!faccessat(index->repo->cache, INDEX_FILE, F_OK, 0)) {
         index->is_file = state != SUM_IS_WRONG && open_file(index, state == SUM_HOLDS, &why);
+        index->is_written = index->is_file && state == SUM_IS_MISSING; /* it gets one */
         if (!index->is_file && !is_unfinished(index))
             snprintf(index->notice, sizeof index->notice,
                      "the index is made anew of the objects: %.120s", why.message);
@@ -298,8 +299,8 @@ static enum psnap_status end(struct index *index, enum psnap_status status,
         status = db_script(index->db, "COMMIT", error);
     if (status)
         db_script(index->db, "ROLLBACK", NULL);
-    else if (index->is_file)
-        write_sum(index);
+    else
+        index->is_written = index->is_file;
     unlock(index);
     return status;
 }
@@ -437,6 +438,8 @@ void index_close(struct index *index)
 {
     if (!index)
         return;
+    if (index->is_written && index->is_file && (index->lock >= 0 || lock(index)))
+        write_sum(index);
     db_close(index->db);
     unlock(index);
     free(index);

@@ -18,6 +18,7 @@ struct index {
     struct db *db;
     int lock;          /* cache/index.lock, while it is written; else -1 */
     bool is_file;      /* it is in cache/, else in memory */
+    bool is_written;   /* by us: its sum is written on closing */
     char notice[200];  /* what was found out of order on opening; "" nothing */
     uint64_t unusable; /* records that cannot be read: `verify` names them */
 };
@@ -54,6 +55,9 @@ enum psnap_status index_note(struct index *index, const struct repo_id *id, stru
 /* The bytes of a profile: of the first place where they are whole. */
 enum psnap_status index_read(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
                              struct psnap_error *error);
+/* How many profiles there are, and the bytes of all of them. */
+enum psnap_status index_totals(struct index *index, uint64_t *count, uint64_t *bytes,
+                               struct psnap_error *error);
 /* Entries that were there and are in no file any more. */
 enum psnap_status index_lost(struct index *index, struct repo_ids *ids, struct psnap_error *error);
 enum psnap_status index_forget_lost(struct index *index, struct psnap_error *error);

@@ -39,7 +39,7 @@ enum psnap_status index_read(struct index *index, const struct repo_id *id, stru
                              struct psnap_error *error)
 {
     struct repo_id pack;
-    uint64_t offset;
+    uint64_t offset = 0;
     char text[REPO_ID_DIGITS + 1];
 
     for (unsigned skip = 0;; skip++) {
@@ -130,6 +130,22 @@ enum psnap_status index_note(struct index *index, const struct repo_id *id, stru
         if (version < note->version)
             break;
         note_add_tags(note, db_text(rows, 1));
+    }
+    return db_end(rows, error);
+}
+
+enum psnap_status index_totals(struct index *index, uint64_t *count, uint64_t *bytes,
+                               struct psnap_error *error)
+{
+    struct db_rows *rows = db_select(
+        index->db, error, "SELECT count(*), total(bytes) FROM entries WHERE lost = 0", "");
+
+    *count = *bytes = 0;
+    if (!rows)
+        return PSNAP_ERROR_IO;
+    if (db_next(rows)) {
+        *count = (uint64_t)db_integer(rows, 0);
+        *bytes = (uint64_t)db_integer(rows, 1);
     }
     return db_end(rows, error);
 }
