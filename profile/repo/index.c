@@ -354,17 +354,31 @@ static enum psnap_status take_files(struct index *index, const struct repo_ids *
     return end(index, status, error);
 }
 
+/* What has come and gone. Where a file has gone another may have come just before, which the list
+ * does not have when its directory was read by then: so it is made once more. */
+static enum psnap_status find_changes(struct index *index, struct repo_ids *fresh,
+                                      struct repo_ids *gone, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (int pass = 0; !status && pass < 2 && (!pass || gone->count); pass++) {
+        gone->count = 0;
+        status = repo_files(index->repo, REPO_OBJECT, fresh, NULL, NULL, error);
+        if (!status)
+            status = compare_files(index, fresh, gone, error);
+    }
+    return status;
+}
+
 enum psnap_status index_sync(struct index *index, struct psnap_error *error)
 {
-    struct repo_ids ids = {0}, gone = {0};
-    enum psnap_status status = repo_files(index->repo, REPO_OBJECT, &ids, NULL, NULL, error);
+    struct repo_ids fresh = {0}, gone = {0};
+    enum psnap_status status = find_changes(index, &fresh, &gone, error);
 
-    if (!status)
-        status = compare_files(index, &ids, &gone, error);
-    if (!status && (ids.count || gone.count))
-        status = take_files(index, &ids, &gone, error);
+    if (!status && (fresh.count || gone.count))
+        status = take_files(index, &fresh, &gone, error);
     unlock(index);
-    repo_ids_release(&ids);
+    repo_ids_release(&fresh);
     repo_ids_release(&gone);
     if (status && index->is_file && leave_file(index, error))
         status = index_sync(index, error);

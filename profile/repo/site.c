@@ -98,8 +98,10 @@ static void add_number(struct repo_bytes *page, uint64_t value)
     int left = snprintf(digits, sizeof digits, "%" PRIu64, value);
 
     repo_bytes_print(page, "<td class=\"n\" data-v=\"%s\">", digits);
-    for (const char *at = digits; *at; at++)
-        repo_bytes_print(page, "%c%s", *at, --left && left % 3 == 0 ? "," : "");
+    for (const char *at = digits; *at; at++) {
+        left--;
+        repo_bytes_print(page, "%c%s", *at, left && left % 3 == 0 ? "," : "");
+    }
     repo_bytes_print(page, "</td>");
 }
 

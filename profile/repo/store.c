@@ -24,6 +24,10 @@ enum { FORMAT_LINES = 3 };
 
 int repo_open_directory(int at, const char *name)
 {
+    if (at < 0) {
+        errno = EBADF;
+        return -1;
+    }
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
@@ -64,18 +68,19 @@ static int count_versions(const char *line, int *lines, unsigned *version)
     return good;
 }
 
-/* The same of the format file; -1 when it cannot be read. */
+/* The same of the format file; a negative errno when it cannot be read. */
 static int count_lines(int root, int *lines, unsigned *version)
 {
     const int fd = openat(root, FORMAT_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     char text[512];
     const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    const int reason = errno;
 
     *lines = 0;
     if (fd >= 0)
         close(fd);
     if (n < 0)
-        return -1;
+        return -reason;
     text[n] = '\0';
     return count_versions(text, lines, version);
 }
@@ -238,13 +243,15 @@ static enum psnap_status check_version(struct repo *repo, struct psnap_error *er
     int lines = 0;
     const int good = count_lines(repo->root, &lines, &version);
 
-    if (good < 0 && errno == ENOENT)
+    if (good == -ENOENT)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "'%s' is no repository of profiles: '" FORMAT_FILE
                                "' is not in it; 'psnap repo init' makes one",
                                repo->path);
-    if (good < 0)
+    if (good < 0) {
+        errno = -good;
         return repo_fail(repo, "read", FORMAT_FILE, error);
+    }
     if (!good)
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                                "'%s/" FORMAT_FILE "' is not what a repository has there",

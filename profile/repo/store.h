@@ -33,7 +33,7 @@ enum psnap_status repo_init(const char *path, struct psnap_error *error);
 struct repo *repo_open(const char *path, struct psnap_error *error);
 void repo_close(struct repo *repo);
 
-/* How many lines of the format file are good, of `*lines`; -1: it cannot be read. */
+/* How many lines of the format file are good, of `*lines`; negative: it cannot be read. */
 int repo_check_format(const struct repo *repo, int *lines);
 /* Writes damaged lines of the format file, and cache/.gitignore, as they should be. */
 enum psnap_status repo_mend_format(struct repo *repo, struct psnap_error *error);

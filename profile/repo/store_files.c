@@ -233,13 +233,15 @@ unsigned repo_sweep(struct repo *repo)
 /* One directory's files: those with a name of this kind, which begins with `prefix`. */
 struct listing {
     enum repo_kind kind;
-    const char *prefix, *path; /* of the directory, for strangers */
+    const char *prefix; /* NULL: directories of them */
+    const char *path;   /* of the directory, for strangers */
     struct repo_ids *ids;
     void (*stranger)(void *context, const char *path);
     void *context;
 };
 
-static bool take_name(const struct listing *listing, const char *name)
+/* 0 or an errno, as those below. */
+static int take_name(const struct listing *listing, const char *name)
 {
     struct repo_id id;
     char text[REPO_ID_DIGITS + 1], path[512];
@@ -248,29 +250,12 @@ static bool take_name(const struct listing *listing, const char *name)
     if (strlen(name) > REPO_ID_DIGITS && repo_id_parse(text, &id) &&
         !strncmp(text, listing->prefix, strlen(listing->prefix)) &&
         !strcmp(name + REPO_ID_DIGITS, suffixes[listing->kind]))
-        return repo_ids_add(listing->ids, &id);
+        return repo_ids_add(listing->ids, &id) ? 0 : ENOMEM;
     if (listing->stranger) {
         snprintf(path, sizeof path, "%.200s/%.255s", listing->path, name);
         listing->stranger(listing->context, path);
     }
-    return true;
-}
-
-/* `fd` is closed. */
-static bool list_directory(const struct listing *listing, int fd)
-{
-    DIR *directory = fdopendir(fd);
-    const struct dirent *entry;
-    bool is_good = directory != NULL;
-
-    if (!directory)
-        close(fd);
-    while (is_good && (entry = readdir(directory)))
-        if (entry->d_name[0] != '.')
-            is_good = take_name(listing, entry->d_name);
-    if (directory)
-        closedir(directory);
-    return is_good;
+    return 0;
 }
 
 static bool is_prefix(const char *name)
@@ -278,53 +263,66 @@ static bool is_prefix(const char *name)
     return strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2;
 }
 
-static bool list_objects(const struct repo *repo, struct listing listing)
-{
-    const int top = repo_open_directory(repo->root, "objects");
-    DIR *directory = top < 0 ? NULL : fdopendir(top);
-    const struct dirent *entry;
-    bool is_good = directory != NULL;
-    char path[512];
+static int list_directory(const struct listing *listing, int at, const char *name);
 
-    if (!directory && top >= 0)
-        close(top);
-    while (is_good && (entry = readdir(directory))) {
-        int fd;
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "objects/%.255s", entry->d_name);
-        fd = is_prefix(entry->d_name) ? repo_open_directory(top, entry->d_name) : -1;
-        listing.prefix = entry->d_name;
-        listing.path = path;
-        if (fd >= 0)
-            is_good = list_directory(&listing, fd);
-        else if (listing.stranger)
-            listing.stranger(listing.context, path);
+/* A directory of objects. One that has gone had nothing in it. */
+static int take_directory(const struct listing *objects, int at, const char *name)
+{
+    struct listing listing = *objects;
+    char path[300];
+    int reason = is_prefix(name) ? 0 : ENOTDIR;
+
+    snprintf(path, sizeof path, "objects/%.255s", name);
+    listing.prefix = name;
+    listing.path = path;
+    if (!reason)
+        reason = list_directory(&listing, at, name);
+    if ((reason == ENOTDIR || reason == ELOOP) && listing.stranger)
+        listing.stranger(listing.context, path);
+    return reason == ENOTDIR || reason == ELOOP || reason == ENOENT ? 0 : reason;
+}
+
+/* All names, of files or of the directories that the objects are in. */
+static int list_directory(const struct listing *listing, int at, const char *name)
+{
+    const int fd = repo_open_directory(at, name);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int reason = directory ? 0 : errno;
+
+    if (!directory && fd >= 0)
+        close(fd);
+    while (directory && !reason) {
+        errno = 0;
+        entry = readdir(directory);
+        if (!entry) {
+            reason = errno;
+            break;
+        }
+        if (entry->d_name[0] != '.')
+            reason = listing->prefix ? take_name(listing, entry->d_name)
+                                     : take_directory(listing, fd, entry->d_name);
     }
     if (directory)
         closedir(directory);
-    return is_good;
+    return reason;
 }
 
 enum psnap_status repo_files(const struct repo *repo, enum repo_kind kind, struct repo_ids *ids,
                              void (*stranger)(void *context, const char *path), void *context,
                              struct psnap_error *error)
 {
-    struct listing listing = {kind, "", "dictionaries", ids, stranger, context};
-    bool is_good;
+    const char *name = kind == REPO_OBJECT ? "objects" : "dictionaries";
+    const struct listing listing = {kind,   kind == REPO_OBJECT ? NULL : "", name, ids, stranger,
+                                    context};
+    int reason;
 
     ids->count = 0;
-    errno = 0;
-    if (kind == REPO_OBJECT) {
-        is_good = list_objects(repo, listing);
-    } else {
-        const int fd = repo_open_directory(repo->root, "dictionaries");
-        is_good = fd >= 0 && list_directory(&listing, fd);
+    reason = list_directory(&listing, repo->root, name);
+    if (reason) {
+        errno = reason;
+        return repo_fail(repo, "read", name, error);
     }
-    if (!is_good)
-        return errno ? repo_fail(repo, "read", kind == REPO_OBJECT ? "objects" : "dictionaries",
-                                 error)
-                     : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     repo_ids_sort(ids);
     return PSNAP_OK;
 }
