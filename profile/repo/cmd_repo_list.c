@@ -106,34 +106,59 @@ static struct psnap_table *new_table(bool is_like)
     return table;
 }
 
-/* What is found of an opened repository, in one of the three forms. */
-static int list(const char *command, struct opened *opened, struct query *query, bool as_json,
-                bool as_ids)
+/* A listing that fails half-way is no JSON: it is printed when it is whole. */
+static int list_json(const char *command, struct opened *opened, struct query *query)
+{
+    struct listing listing = {.count = 0};
+    struct psnap_error error;
+    struct psnap_json json;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    enum psnap_status status =
+        memory ? PSNAP_OK : psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+
+    if (!status) {
+        repo_cmd_begin_json(&json, memory, command);
+        psnap_json_begin_array(&json, "entries");
+        listing.json = &json;
+        status = index_list(opened->index, &query->ask, take_entry, &listing, &error);
+        psnap_json_end_array(&json);
+        repo_cmd_end_json(&json);
+        if (fclose(memory) && !status)
+            status = psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    if (!status)
+        fwrite(text, 1, size, stdout);
+    free(text);
+    return status ? psnap_cmd_fail(command, &error)
+                  : psnap_cmd_close_stdout(command, PSNAP_EXIT_DONE);
+}
+
+static int list_table(const char *command, struct opened *opened, struct query *query, bool as_ids)
 {
     struct listing listing = {.is_like = query->like != NULL};
     struct psnap_error error;
-    struct psnap_json json;
-    enum psnap_status status = query_settle(query, opened->index, &error);
+    enum psnap_status status;
 
-    if (status)
-        return psnap_cmd_fail(command, &error);
-    if (as_json) {
-        repo_cmd_begin_json(&json, stdout, command);
-        psnap_json_begin_array(&json, "entries");
-        listing.json = &json;
-    } else if (!as_ids) {
+    if (!as_ids)
         listing.table = new_table(listing.is_like);
-    }
     status = index_list(opened->index, &query->ask, take_entry, &listing, &error);
-    if (as_json) {
-        psnap_json_end_array(&json);
-        repo_cmd_end_json(&json);
-    } else if (listing.table && listing.count) {
+    if (listing.table && listing.count)
         psnap_table_print(listing.table, stdout);
-    }
     psnap_table_free(listing.table);
     return status ? psnap_cmd_fail(command, &error)
                   : psnap_cmd_close_stdout(command, PSNAP_EXIT_DONE);
+}
+
+static int list(const char *command, struct opened *opened, struct query *query, bool as_json,
+                bool as_ids)
+{
+    struct psnap_error error;
+
+    if (query_settle(query, opened->index, &error))
+        return psnap_cmd_fail(command, &error);
+    return as_json ? list_json(command, opened, query) : list_table(command, opened, query, as_ids);
 }
 
 static int open_and_list(const char *command, const char *path, struct query *query, bool as_json,

@@ -20,6 +20,7 @@ void repo_ids_release(struct repo_ids *ids);
 struct repo_set {
     struct repo_id *slots; /* owned; a power of two of them */
     size_t count, room;
+    uint64_t seed;
 };
 
 bool repo_set_add(struct repo_set *set, const struct repo_id *id); /* false: out of memory */

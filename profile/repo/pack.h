@@ -18,6 +18,8 @@
 enum { RECORD_HEAD_BYTES = 64 };
 #define REPO_RAW_MAX (UINT32_C(256) << 20) /* bytes of a record once they are decompressed */
 
+#define REPO_SAYS_MAX (UINT32_C(1) << 20) /* of facts and notes */
+
 enum record_type {
     RECORD_PROFILE = 'P', /* the YAML; its id is the hash of it */
     RECORD_FACTS = 'F',   /* what the index says of the profile with this id (facts.h): derived */

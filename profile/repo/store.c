@@ -177,13 +177,19 @@ static void open_cache(struct repo *repo)
     close(fd);
 }
 
+/* Git keeps no empty directories: one that is not there, and cannot be made, is empty. */
+static bool is_missing(const struct repo *repo, const char *name)
+{
+    return faccessat(repo->root, name, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
+}
+
 static enum psnap_status open_parts(struct repo *repo, struct psnap_error *error)
 {
     repo->objects = need_directory(repo, "objects");
-    if (repo->objects < 0)
+    if (repo->objects < 0 && !is_missing(repo, "objects"))
         return repo_fail(repo, "open", "objects", error);
     repo->dictionaries = need_directory(repo, "dictionaries");
-    if (repo->dictionaries < 0)
+    if (repo->dictionaries < 0 && !is_missing(repo, "dictionaries"))
         return repo_fail(repo, "open", "dictionaries", error);
     open_cache(repo);
     return PSNAP_OK;

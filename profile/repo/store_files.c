@@ -319,7 +319,7 @@ enum psnap_status repo_files(const struct repo *repo, enum repo_kind kind, struc
 
     ids->count = 0;
     reason = list_directory(&listing, repo->root, name);
-    if (reason) {
+    if (reason && reason != ENOENT) {
         errno = reason;
         return repo_fail(repo, "read", name, error);
     }

@@ -83,8 +83,11 @@ enum psnap_status repo_expand(struct repo *repo, const struct record *record,
     const size_t begin = raw->size;
     const struct codec_dictionary *dictionary;
     struct repo_id found;
-    enum psnap_status status = repo_dictionary(repo, &record->dictionary, &dictionary, error);
+    enum psnap_status status;
 
+    if (record->type != RECORD_PROFILE && record->raw_bytes > REPO_SAYS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "it is longer than it can be");
+    status = repo_dictionary(repo, &record->dictionary, &dictionary, error);
     if (!status)
         status = codec_expand(repo->codec, dictionary, record, raw, error);
     if (status || record->type == RECORD_FACTS) /* which have the id of their profile */

@@ -121,4 +121,25 @@ expect 1 "$PSNAP" repo add r p1.yaml --max-size 10
 
 expect 0 "$PSNAP" repo verify r --deep
 has out "6 profiles"
+
+# two copies that both went on are merged by copying files; git keeps a repository, and can be read-only
+cp -r r one && cp -r r two
+made 4 50
+"$PSNAP" repo add one p50.yaml p51.yaml > /dev/null
+"$PSNAP" repo add two p51.yaml p52.yaml --tag two > /dev/null
+cp -r two/objects two/dictionaries one/
+expect 0 "$PSNAP" repo list one --ids
+[ "$(wc -l < out)" = 9 ] || fail "not the profiles of both: $(wc -l < out)"
+[ "$("$PSNAP" repo search one tag:two --ids | wc -l)" = 2 ]
+"$PSNAP" repo verify one > /dev/null
+"$PSNAP" repo gc one > /dev/null
+expect 0 "$PSNAP" repo verify one
+has out "9 profiles in 1 file"
+if command -v git > /dev/null; then
+    export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+    (cd one && git init -q . && git add -A && git commit -qm all && ! git ls-files | grep cache)
+    git clone -q one clone
+    "$PSNAP" repo list one --ids | cmp - <("$PSNAP" repo list clone --ids)
+    "$PSNAP" repo verify clone > out || { grep -v '\.git' out | grep -q damaged && fail "$(cat out)"; }
+fi
 echo "round trips, ids, lists, notes: ok"
