@@ -140,6 +140,6 @@ if command -v git > /dev/null; then
     (cd one && git init -q . && git add -A && git commit -qm all && ! git ls-files | grep cache)
     git clone -q one clone
     "$PSNAP" repo list one --ids | cmp - <("$PSNAP" repo list clone --ids)
-    "$PSNAP" repo verify clone > out || { grep -v '\.git' out | grep -q damaged && fail "$(cat out)"; }
+    expect 0 "$PSNAP" repo verify clone
 fi
 echo "round trips, ids, lists, notes: ok"
