@@ -115,19 +115,20 @@ static int list_json(const char *command, struct opened *opened, struct query *q
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
-    enum psnap_status status =
-        memory ? PSNAP_OK : psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+    enum psnap_status status;
 
-    if (!status) {
-        repo_cmd_begin_json(&json, memory, command);
-        psnap_json_begin_array(&json, "entries");
-        listing.json = &json;
-        status = index_list(opened->index, &query->ask, take_entry, &listing, &error);
-        psnap_json_end_array(&json);
-        repo_cmd_end_json(&json);
-        if (fclose(memory) && !status)
-            status = psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (!memory) {
+        psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+        return psnap_cmd_fail(command, &error);
     }
+    repo_cmd_begin_json(&json, memory, command);
+    psnap_json_begin_array(&json, "entries");
+    listing.json = &json;
+    status = index_list(opened->index, &query->ask, take_entry, &listing, &error);
+    psnap_json_end_array(&json);
+    repo_cmd_end_json(&json);
+    if (fclose(memory) && !status)
+        status = psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!status)
         fwrite(text, 1, size, stdout);
     free(text);

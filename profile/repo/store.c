@@ -180,7 +180,8 @@ static void open_cache(struct repo *repo)
 /* Git keeps no empty directories: one that is not there, and cannot be made, is empty. */
 static bool is_missing(const struct repo *repo, const char *name)
 {
-    return faccessat(repo->root, name, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
+    return repo->root >= 0 && faccessat(repo->root, name, F_OK, AT_SYMLINK_NOFOLLOW) &&
+           errno == ENOENT;
 }
 
 static enum psnap_status open_parts(struct repo *repo, struct psnap_error *error)
