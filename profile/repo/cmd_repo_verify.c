@@ -159,7 +159,8 @@ int psnap_cmd_repo_gc(int argc, char **argv)
     bool as_json = false;
     const struct psnap_option table[] = {
         {PSNAP_OPTION_FLAG, 0, "forget", &options.forgets, NULL,
-         "profiles that are lost are no longer reported by verify"},
+         "give up what is lost: of files that are damaged for good\nwhat can be read is kept, and "
+         "they go; verify no longer\nmisses anything"},
         {PSNAP_OPTION_FLAG, 0, "json", &as_json, NULL, "for programs"},
         {.type = PSNAP_OPTION_END},
     };
@@ -168,7 +169,7 @@ int psnap_cmd_repo_gc(int argc, char **argv)
         "Merges small files into larger ones, compresses better what was added before there\n"
         "was a dictionary, writes damaged files anew where nothing is lost, and removes what\n"
         "nobody needs: second copies, notes that were replaced, dictionaries, and temporary\n"
-        "files of processes that died. No profile goes.",
+        "files of processes that died. No profile that can be read goes.",
         table};
     struct psnap_error error;
     struct gc_result result;

@@ -4,7 +4,10 @@
  * before there was a dictionary are compressed with it, files with damage that can be undone are
  * written anew. New files are committed and read back before old ones are removed. What goes for
  * good: temporary files of writers that died, second copies, notes that a later one replaces,
- * dictionaries that nothing needs. A file with damage that cannot be undone stays as it is.
+ * dictionaries that nothing needs. A file with damage that cannot be undone stays as it is, until
+ * what is lost is to be forgotten: then what can be read of it is merged, too, and the file goes.
+ * Everything is expanded and its hash looked at first: a record that has another's id (in a file
+ * from elsewhere) does not pass for a copy of it.
  *
  * Nobody adds meanwhile (an exclusive lock). Readers may find a file gone: they look again.
  */
@@ -25,7 +28,9 @@ struct gc {
     struct repo_set there;  /* profiles and notes in files that stay or are new */
     struct repo_set needed; /* dictionaries */
     bool has_plain;         /* a profile without dictionary */
-    bool has_lost;          /* a file whose records are not all known */
+    bool has_lost;          /* a file whose records are not all known stays */
+    bool forgets;           /* such files go: */
+    struct repo_set doubtful;
     const struct codec_dictionary *dictionary;
     struct repo_ids made; /* files */
     struct repo_bytes body;
@@ -36,17 +41,29 @@ static enum psnap_status out_of_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
+/* Whether a record is what it says. */
+static bool can_read(struct gc *gc, const struct record *record, struct repo_bytes *raw)
+{
+    raw->size = 0;
+    return record->is_whole &&
+           (record->type == RECORD_PROFILE || record->type == RECORD_FACTS ||
+            record->type == RECORD_NOTE) &&
+           !repo_expand(gc->repo, record, raw, NULL);
+}
+
 /* Whether all of a file can be read; what it has. */
 static bool look_at(struct gc *gc, const struct sealed *sealed, struct repo_ids *records)
 {
+    struct repo_bytes raw = {0};
     struct record record;
     size_t at = 0;
     bool is_good = sealed->state != SEAL_DAMAGED;
 
     while (pack_next(sealed->body, sealed->size, &at, &record)) {
-        is_good = is_good && record.is_whole && !record.skipped &&
-                  (record.type == RECORD_PROFILE || record.type == RECORD_FACTS ||
-                   record.type == RECORD_NOTE);
+        const bool is_read = can_read(gc, &record, &raw);
+        is_good = is_good && is_read && !record.skipped;
+        if (!is_read && gc->forgets)
+            continue;
         if (record.type != RECORD_FACTS)
             repo_ids_add(records, &record.id);
         if (!repo_id_is_none(&record.dictionary))
@@ -54,6 +71,7 @@ static bool look_at(struct gc *gc, const struct sealed *sealed, struct repo_ids 
         else if (record.type == RECORD_PROFILE && sealed->size < SMALL_BYTES)
             gc->has_plain = true;
     }
+    repo_bytes_release(&raw);
     return is_good && !record.skipped;
 }
 
@@ -85,8 +103,10 @@ static enum psnap_status sort_file(struct gc *gc, const struct repo_id *id, stru
     }
     gc->result->bytes_before += file->size;
     if (!look_at(gc, &sealed, &records)) {
-        gc->has_lost = true;
-        gc->result->damaged++;
+        gc->has_lost = gc->has_lost || !gc->forgets;
+        gc->result->damaged += !gc->forgets;
+        if (gc->forgets && (!repo_ids_add(&gc->small, id) || !repo_set_add(&gc->doubtful, id)))
+            status = out_of_memory(error);
     } else {
         status = mend(gc, REPO_OBJECT, id, &sealed, error);
         if (sealed.size < SMALL_BYTES)
@@ -214,6 +234,7 @@ static enum psnap_status merge_file(struct gc *gc, const struct repo_id *id,
                                     struct repo_bytes *file, struct repo_bytes *raw,
                                     struct psnap_error *error)
 {
+    const bool is_doubtful = repo_set_has(&gc->doubtful, id);
     struct sealed sealed;
     struct record record;
     size_t at = 0;
@@ -221,6 +242,10 @@ static enum psnap_status merge_file(struct gc *gc, const struct repo_id *id,
     enum psnap_status status = repo_read_sealed(gc->repo, REPO_OBJECT, id, file, &sealed, error);
 
     while (!status && pack_next(sealed.body, sealed.size, &at, &record)) {
+        if (is_doubtful && !can_read(gc, &record, raw)) {
+            is_twin = is_twin || record.type == RECORD_PROFILE; /* its facts go with it */
+            continue;
+        }
         if (record.type != RECORD_FACTS) {
             is_twin = repo_set_has(&gc->there, &record.id);
             gc->result->twins += is_twin;
@@ -312,7 +337,7 @@ static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *optio
     if (!status && gc->has_plain && !repo_dictionary_for_new(gc->repo))
         train(gc);
     gc->dictionary = repo_dictionary_for_new(gc->repo);
-    if (!status && (gc->small.count > 1 || (gc->has_plain && gc->dictionary)))
+    if (!status && (gc->small.count > 1 || gc->doubtful.count || (gc->has_plain && gc->dictionary)))
         status = merge(gc, error);
     if (!status)
         status = clear_dictionaries(gc, error);
@@ -328,7 +353,7 @@ static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *optio
 enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
                           struct gc_result *result, struct psnap_error *error)
 {
-    struct gc gc = {.repo = repo, .result = result};
+    struct gc gc = {.repo = repo, .result = result, .forgets = options->forgets};
     enum psnap_status status;
 
     *result = (struct gc_result){0};
@@ -341,6 +366,7 @@ enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
     repo_ids_release(&gc.small);
     repo_set_release(&gc.there);
     repo_set_release(&gc.needed);
+    repo_set_release(&gc.doubtful);
     repo_ids_release(&gc.made);
     repo_bytes_release(&gc.body);
     return status;

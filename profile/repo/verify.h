@@ -32,7 +32,7 @@ enum psnap_status repo_verify(struct repo *repo, bool is_deep,
                               struct psnap_error *error);
 
 struct gc_options {
-    bool forgets; /* profiles that are lost are no longer known as lost */
+    bool forgets; /* what is lost: files that are damaged for good go, and are no longer missed */
 };
 
 struct gc_result {

@@ -96,6 +96,11 @@ done < <(head -40 ids)
 paste ids names | grep -vFf lost | shuf -n 40 --random-source=ids | while read -r id name; do same d "$id" "$name"; done
 "$PSNAP" repo gc d > /dev/null # which leaves it
 expect 1 "$PSNAP" repo verify d
+rm -rf forgotten && cp -r d forgotten
+"$PSNAP" repo gc forgotten --forget > /dev/null
+expect 0 "$PSNAP" repo verify forgotten
+"$PSNAP" repo list forgotten --ids | sort > left
+sort ids | grep -vFf lost | cmp - left || fail "gc --forget has not kept what can be read"
 # who has it still, adds it again
 paste ids names | grep -Ff lost | cut -f 2 | xargs "$PSNAP" repo add d > again 2> /dev/null
 [ "$(sort again)" = "$(cat lost)" ]
