@@ -48,6 +48,7 @@ int psnap_cmd_diff(int argc, char **argv);
 int psnap_cmd_edit(int argc, char **argv);
 int psnap_cmd_profile(int argc, char **argv);
 int psnap_cmd_replay(int argc, char **argv);
+int psnap_cmd_repo(int argc, char **argv);
 int psnap_cmd_run(int argc, char **argv);
 int psnap_cmd_show(int argc, char **argv);
 int psnap_cmd_whatif(int argc, char **argv);

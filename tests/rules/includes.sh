@@ -103,7 +103,9 @@ check_angled()
 {
     local file=$1 number=$2 header=$3 from library
     case $header in
-    yaml.h | zstd.h | zstd_errors.h | zdict.h | xxhash.h | sqlite3.h | zlib.h | lzma.h) library=${header%%[_.]*} ;;
+    zdict.h) library=zstd ;;
+    archive.h | archive_entry.h) library=archive ;;
+    yaml.h | zstd.h | zstd_errors.h | xxhash.h | sqlite3.h | zlib.h | lzma.h) library=${header%%[_.]*} ;;
     protobuf-c/* | *.pb-c.h) library=protobuf ;;
     llvm/* | clang/*) library=llvm ;;
     *) return ;;
@@ -113,7 +115,8 @@ check_angled()
     tests\ *) return ;;
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
     "formats zlib" | "formats lzma" | "formats protobuf") ;;
-    "profile zstd" | "profile xxhash" | "profile sqlite3" | "capture xxhash" | "simcore xxhash") ;;
+    "profile zstd" | "profile xxhash" | "profile sqlite3" | "profile archive" | "capture xxhash") ;;
+    "simcore xxhash") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
     esac
     case "${users["$from $library"]-} " in
@@ -141,7 +144,7 @@ for key in "${!users[@]}"; do
     case $key in
     "formats zstd") # payloads of .pst, and compressed files
         [ $# -le 2 ] || { echo "$key: included by more than two files: $*"; failures=$((failures + 1)); } ;;
-    *" yaml" | *" zstd" | *" sqlite3" | *" zlib" | *" lzma" | *" protobuf")
+    *" yaml" | *" zstd" | *" sqlite3" | *" archive" | *" zlib" | *" lzma" | *" protobuf")
         [ $# -eq 1 ] || { echo "$key: included by more than one file: $*"; failures=$((failures + 1)); } ;;
     esac
 done

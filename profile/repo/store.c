@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A repository's directory: made, opened, locked, its files listed (REPO.md). The format file says
+ * the same three times, so that one damaged line is no loss. Directories are opened one by one
+ * without following links, and files relative to them: a repository from elsewhere has no way out
+ * of its directory.
+ */
+#include "profile/repo/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profile/repo/store_files.h"
+
+#define FORMAT_FILE "psnap-repo"
+#define FORMAT_LINE "psnap repository of profiles, format "
+enum { FORMAT_LINES = 3 };
+
+int repo_open_directory(int at, const char *name)
+{
+    if (at < 0) {
+        errno = EBADF;
+        return -1;
+    }
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+enum psnap_status repo_fail(const struct repo *repo, const char *verb, const char *name,
+                            struct psnap_error *error)
+{
+    const int reason = errno;
+    char path[512];
+
+    snprintf(path, sizeof path, "%.200s/%s", repo->path, name);
+    return psnap_error_file(error, reason, verb, path);
+}
+
+/* The version that most lines of a text say, how many do, and how many lines there are. */
+static int count_versions(const char *line, int *lines, unsigned *version)
+{
+    unsigned said[FORMAT_LINES] = {0};
+    int good = 0;
+
+    for (*lines = 0; *line; (*lines)++) {
+        int length = 0;
+        if (*lines < FORMAT_LINES &&
+            (sscanf(line, FORMAT_LINE "%5u%n", &said[*lines], &length) != 1 ||
+             line[length] != '\n'))
+            said[*lines] = 0;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    for (int i = 0; i < FORMAT_LINES; i++) {
+        int same = 0;
+        for (int k = 0; said[i] && k < FORMAT_LINES; k++)
+            same += said[k] == said[i];
+        if (same > good) {
+            good = same;
+            *version = said[i];
+        }
+    }
+    return good;
+}
+
+/* The same of the format file; a negative errno when it cannot be read. */
+static int count_lines(int root, int *lines, unsigned *version)
+{
+    const int fd = openat(root, FORMAT_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    char text[512];
+    const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    const int reason = errno;
+
+    *lines = 0;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return -reason;
+    text[n] = '\0';
+    return count_versions(text, lines, version);
+}
+
+int repo_check_format(const struct repo *repo, int *lines)
+{
+    unsigned version;
+    const int good = count_lines(repo->root, lines, &version);
+
+    if (*lines < FORMAT_LINES)
+        *lines = FORMAT_LINES;
+    return good;
+}
+
+static enum psnap_status write_format(struct repo *repo, struct psnap_error *error)
+{
+    struct repo_bytes text = {0};
+    enum psnap_status status;
+
+    for (int i = 0; i < FORMAT_LINES; i++)
+        repo_bytes_print(&text, FORMAT_LINE "%d\n", REPO_FORMAT_VERSION);
+    status = text.is_short ? psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory")
+                           : repo_commit_at(repo, repo->root, FORMAT_FILE, text.data, text.size,
+                                            FORMAT_FILE, error);
+    repo_bytes_release(&text);
+    return status;
+}
+
+static struct repo *repo_new(const char *path)
+{
+    struct repo *repo = calloc(1, sizeof *repo);
+
+    if (!repo)
+        return NULL;
+    repo->root = repo->objects = repo->dictionaries = repo->cache = repo->lock = -1;
+    repo->level = CODEC_LEVEL_ADD;
+    repo->path = strdup(path);
+    repo->codec = codec_new();
+    if (repo->path && repo->codec)
+        return repo;
+    repo_close(repo);
+    return NULL;
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void repo_close(struct repo *repo)
+{
+    if (!repo)
+        return;
+    for (size_t i = 0; i < repo->loaded_count; i++)
+        codec_dictionary_free(repo->loaded[i]);
+    free(repo->loaded);
+    codec_free(repo->codec);
+    close_fd(repo->lock);
+    close_fd(repo->cache);
+    close_fd(repo->dictionaries);
+    close_fd(repo->objects);
+    close_fd(repo->root);
+    free(repo->real);
+    free(repo->path);
+    free(repo);
+}
+
+/* Opens a directory of the repository, which is made when it is not there. */
+static int need_directory(const struct repo *repo, const char *name)
+{
+    int fd = repo_open_directory(repo->root, name);
+
+    if (fd < 0 && errno == ENOENT && (!mkdirat(repo->root, name, 0777) || errno == EEXIST)) {
+        fsync(repo->root);
+        fd = repo_open_directory(repo->root, name);
+    }
+    return fd;
+}
+
+/* The cache is not part of what is shared: git is to leave it out. */
+static void open_cache(struct repo *repo)
+{
+    int fd;
+
+    repo->cache = need_directory(repo, "cache");
+    fd = repo->cache < 0
+             ? -1
+             : openat(repo->cache, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return;
+    if (write(fd, "*\n", 2) != 2)
+        unlinkat(repo->cache, ".gitignore", 0);
+    close(fd);
+}
+
+/* Git keeps no empty directories: one that is not there, and cannot be made, is empty. */
+static bool is_missing(const struct repo *repo, const char *name)
+{
+    return repo->root >= 0 && faccessat(repo->root, name, F_OK, AT_SYMLINK_NOFOLLOW) &&
+           errno == ENOENT;
+}
+
+static enum psnap_status open_parts(struct repo *repo, struct psnap_error *error)
+{
+    repo->objects = need_directory(repo, "objects");
+    if (repo->objects < 0 && !is_missing(repo, "objects"))
+        return repo_fail(repo, "open", "objects", error);
+    repo->dictionaries = need_directory(repo, "dictionaries");
+    if (repo->dictionaries < 0 && !is_missing(repo, "dictionaries"))
+        return repo_fail(repo, "open", "dictionaries", error);
+    open_cache(repo);
+    return PSNAP_OK;
+}
+
+static bool is_empty_but_for_parts(int root)
+{
+    static const char *const parts[] = {".", "..", "objects", "dictionaries", "cache"};
+    const int fd = dup(root);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    bool is_empty = directory != NULL;
+
+    if (!directory)
+        close_fd(fd);
+    while (is_empty && (entry = readdir(directory))) {
+        is_empty = false;
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+            is_empty = is_empty || !strcmp(entry->d_name, parts[i]);
+    }
+    if (directory)
+        closedir(directory);
+    return is_empty;
+}
+
+/* The format file comes last: without it there is no repository yet, and init begins anew. */
+enum psnap_status repo_init(const char *path, struct psnap_error *error)
+{
+    struct repo *repo = repo_new(path);
+    enum psnap_status status;
+
+    if (!repo)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (mkdir(path, 0777) && errno != EEXIST) {
+        status = psnap_error_file(error, errno, "create", path);
+    } else if ((repo->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+        status = psnap_error_file(error, errno, "open", path);
+    } else if (!faccessat(repo->root, FORMAT_FILE, F_OK, AT_SYMLINK_NOFOLLOW)) {
+        status = psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%s' is a repository already", path);
+    } else if (!is_empty_but_for_parts(repo->root)) {
+        status = psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%s' is not empty, and no repository",
+                                 path);
+    } else {
+        status = open_parts(repo, error);
+        if (!status && repo->cache < 0)
+            status = repo_fail(repo, "create", "cache", error);
+        if (!status)
+            status = write_format(repo, error);
+    }
+    repo_close(repo);
+    return status;
+}
+
+static enum psnap_status check_version(struct repo *repo, struct psnap_error *error)
+{
+    unsigned version = 0;
+    int lines = 0;
+    const int good = count_lines(repo->root, &lines, &version);
+
+    if (good == -ENOENT)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "'%s' is no repository of profiles: '" FORMAT_FILE
+                               "' is not in it; 'psnap repo init' makes one",
+                               repo->path);
+    if (good < 0) {
+        errno = -good;
+        return repo_fail(repo, "read", FORMAT_FILE, error);
+    }
+    if (!good)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                               "'%s/" FORMAT_FILE "' is not what a repository has there",
+                               repo->path);
+    if (version > REPO_FORMAT_VERSION)
+        return psnap_error_set(error, PSNAP_ERROR_VERSION,
+                               "'%s' was made by a newer psnap (format %u; this one knows %d)",
+                               repo->path, version, REPO_FORMAT_VERSION);
+    if (good != FORMAT_LINES || lines != FORMAT_LINES)
+        snprintf(repo->damage, sizeof repo->damage,
+                 "damaged, but one good line is enough: it should say the same %d times",
+                 FORMAT_LINES);
+    return PSNAP_OK;
+}
+
+struct repo *repo_open(const char *path, struct psnap_error *error)
+{
+    struct repo *repo = repo_new(path);
+    enum psnap_status status;
+
+    if (!repo) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    repo->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    repo->real = repo->root < 0 ? NULL : realpath(path, NULL);
+    if (!repo->real)
+        status = psnap_error_file(error, errno, "open", path);
+    else
+        status = check_version(repo, error);
+    if (!status)
+        status = open_parts(repo, error);
+    if (!status)
+        return repo;
+    repo_close(repo);
+    return NULL;
+}
+
+enum psnap_status repo_mend_format(struct repo *repo, struct psnap_error *error)
+{
+    int lines;
+    enum psnap_status status = PSNAP_OK;
+
+    if (repo_check_format(repo, &lines) != lines)
+        status = write_format(repo, error);
+    if (!status)
+        status = repo_commit_cache(repo, ".gitignore", "*\n", 2, error);
+    return status;
+}
+
+enum psnap_status repo_lock(struct repo *repo, bool is_exclusive, struct psnap_error *error)
+{
+    int result = -1;
+
+    repo->lock = repo->cache < 0
+                     ? -1
+                     : openat(repo->cache, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (repo->lock < 0) {
+        if (repo->cache < 0)
+            errno = EROFS;
+        return repo_fail(repo, "write", "cache/lock", error);
+    }
+    do
+        result = flock(repo->lock, is_exclusive ? LOCK_EX : LOCK_SH);
+    while (result && errno == EINTR);
+    if (!result || !is_exclusive) /* who adds is safe from all but gc, which gets none then */
+        return PSNAP_OK;
+    return repo_fail(repo, "lock", "cache/lock", error);
+}
+
+void repo_unlock(struct repo *repo)
+{
+    close_fd(repo->lock);
+    repo->lock = -1;
+}

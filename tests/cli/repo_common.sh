@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What the tests of psnap repo share beyond common.sh; they source it. Skips without SQLite.
+
+. "$PSNAP_SOURCE/tests/cli/common.sh"
+
+"$PSNAP" repo init probe || fail "init"
+"$PSNAP" repo list probe > /dev/null 2> probe.err || {
+    echo "skipped: $(cat probe.err)"
+    exit 77
+}
+rm -rf probe
+
+# made N FIRST: profiles p1.yaml ..., all different, of small programs that have some in common
+made() {
+    python3 - "$1" "${2:-1}" << 'PYTHON'
+import sys
+for n in range(int(sys.argv[2]), int(sys.argv[2]) + int(sys.argv[1])):
+    loops = []
+    for k in range(3 + n % 5):
+        size = 8 << (n + k) % 3
+        count = 100 + 37 * n + k
+        loops.append(f"""- id: work{k}:{10 + k}
+  function: work{k}
+  source: made{n % 7}.c:{10 + k}
+  nest: {{depth: 1}}
+  entries: {n + 1}
+  iterations: {{total: {count}}}
+  regions:
+  - {{id: a{k}, symbol: a{k}, working_set: {{bytes: {count * size}, group: image, offset: {4096 * k}}}, accesses: {count},
+     loads: {count}, sizes: {{{size}: {count}}}, strides: {{{size}: {count - 1}}}}}
+""")
+    names = ", ".join(f"'work{k}:{10 + k}'" for k in range(3 + n % 5))
+    with open(f"p{n}.yaml", "w") as file:
+        file.write(f"""psnap: 1
+program: {{name: made{n % 7}, command: [./made{n % 7}, '{n}'], compiler: clang 19.1.7, host: x86_64,
+  recorded: '2026-01-{1 + n % 28:02}T00:00:00Z'}}
+capture: {{model: psnap}}
+schedule: [{names}]
+loops:
+{''.join(loops)}""")
+PYTHON
+}
+
+# same DIR ID FILE: what the repository has under this id is the file
+same() {
+    "$PSNAP" repo get "$1" "$2" > got.yaml || fail "get $2 from $1"
+    cmp got.yaml "$3" || fail "$3 comes back otherwise"
+}
+
+# flip FILE AT: the byte there becomes another one; of a negative AT from the end
+flip() {
+    python3 - "$1" "$2" << 'PYTHON'
+import sys
+name, at = sys.argv[1], int(sys.argv[2])
+data = bytearray(open(name, "rb").read())
+data[at] ^= 0x41
+open(name, "wb").write(data)
+PYTHON
+}

@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap repo export, import, diff and the web site; and archives that mean harm: names that lead out
+# of the directory, links, devices, sizes, archives in archives' place, damage, bombs of YAML. Skips
+# without libarchive.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/repo_common.sh"
+
+made 6
+"$PSNAP" repo init r
+"$PSNAP" repo add r p1.yaml p2.yaml p3.yaml p4.yaml > ids
+"$PSNAP" repo add r p5.yaml --tag '<b>&"' > /dev/null 2>&1 && fail "a tag with a quote"
+"$PSNAP" repo add r p5.yaml --tag '<b>&' --licence "it's" --fidelity 1.5 >> ids
+"$PSNAP" repo export r -o all.tar 2> err || {
+    echo "skipped: $(cat err)"
+    exit 77
+}
+
+# there and back, in each form
+entries() {
+    "$PSNAP" repo list "$1" --json | grep -v -e '"added"' -e '"stored_bytes"'
+}
+for end in tar tar.gz tgz tar.zst tar.xz; do
+    "$PSNAP" repo export r -o x.$end
+    "$PSNAP" repo init r.$end
+    "$PSNAP" repo import r.$end x.$end > imported
+    [ "$(sort imported)" = "$(sort ids)" ] || fail "$end: not the same ids"
+    entries r.$end > other && entries r | cmp - other || fail "$end: not the same entries"
+    "$PSNAP" repo verify r.$end > /dev/null
+done
+cmp all.tar x.tar # the same archive each time
+"$PSNAP" repo export r -o - | cmp - all.tar
+expect 1 "$PSNAP" repo export r -o all.tar
+has err "exists already"
+expect 2 "$PSNAP" repo export r -o all.zip
+[ ! -e all.zip ] || fail "a file is left of it"
+expect 2 "$PSNAP" repo export r
+expect 0 "$PSNAP" repo export r command:3 -o three.tar
+tar -tf three.tar > members
+[ "$(cat members)" = "profiles/$(sed -n 3p ids).yaml" ] || fail "not one profile: $(cat members)"
+tar -xf three.tar
+cmp profiles/*.yaml p3.yaml
+rm -r profiles
+# from a repository, and from standard input; what is there stays what it is
+"$PSNAP" repo init r2
+"$PSNAP" repo import r2 r --tag taken | sort | diff - <(sort ids)
+"$PSNAP" repo import r2 - < all.tar | sort | diff - <(sort ids)
+[ "$("$PSNAP" repo search r2 tag:taken --ids | wc -l)" = 5 ]
+[ "$("$PSNAP" repo search r2 'tag:<b>&' --ids)" = "$(sed -n 5p ids)" ]
+expect 0 "$PSNAP" repo import r2 r --json
+python3 -c 'import json; r = json.load(open("out")); assert len(r["profiles"]) == 5 and not any(p["new"] for p in r["profiles"])'
+
+# two of them
+expect 0 "$PSNAP" repo diff r "$(sed -n 1p ids)" "$(sed -n 2p ids)"
+"$PSNAP" diff p1.yaml p2.yaml | tail -n +3 > plain
+tail -n +3 out | cmp - plain
+
+# the site
+expect 0 "$PSNAP" repo export r --site site
+for n in 1 2 3 4 5; do cmp "site/profiles/$(sed -n ${n}p ids).yaml" p$n.yaml; done
+python3 - << 'PYTHON'
+from html.parser import HTMLParser
+class Page(HTMLParser):
+    links, cells, tags = [], [], set()
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        if tag == "a":
+            self.links.append(dict(attributes)["href"])
+    def handle_data(self, data):
+        self.cells.append(data)
+page = Page()
+text = open("site/index.html", encoding="utf-8").read()
+page.feed(text)
+import os
+assert len(page.links) == 5 and all(os.path.exists("site/" + link) for link in page.links)
+assert any("<b>&" in cell for cell in page.cells) and "b" not in page.tags, "a text is not escaped"
+assert "http" not in text.lower(), "it is not self-contained"
+PYTHON
+expect 1 "$PSNAP" repo export r --site site
+has err "exists already"
+
+# archives that mean harm: nothing outside of the repository is written
+mkdir victim && echo mine > victim/file
+python3 - << 'PYTHON'
+import io, tarfile
+good = open("p6.yaml", "rb").read()
+def add(tar, name, kind=tarfile.REGTYPE, link="", data=b"", size=None):
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, link
+    member.size = len(data) if size is None else size
+    tar.addfile(member, io.BytesIO(data) if size is None else None)
+with tarfile.open("evil.tar", "w") as tar:
+    add(tar, "../victim/file", data=good)
+    add(tar, "../victim/new.yaml", data=good)
+    add(tar, "/tmp/psnap-absolute-name.yaml", data=good + b"# a\n")
+    add(tar, "objects/link.yaml", tarfile.SYMTYPE, "../../victim/file")
+    add(tar, "objects/../../victim", tarfile.SYMTYPE, "victim")
+    add(tar, "hard.yaml", tarfile.LNKTYPE, "../victim/file")
+    add(tar, "device.yaml", tarfile.CHRTYPE)
+    add(tar, "block.yaml", tarfile.BLKTYPE)
+    add(tar, "fifo.yaml", tarfile.FIFOTYPE)
+    add(tar, "folder.yaml/", tarfile.DIRTYPE)
+    add(tar, "\x1b[31mred.txt", data=b"x")
+    add(tar, "n.note", data=b"psnap-note 1\nprofile ../../../victim\nversion 1\ntag x\n")
+    add(tar, "n.note", data=b"psnap-note 1\nprofile " + b"0" * 32 + b"\nversion 99999999999999999999\n")
+    add(tar, "n.yaml", data=b"psnap: 1\n" + b"[" * 5000)
+    add(tar, "alias.yaml", data=b"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n")
+    add(tar, "text.yaml", data=b"\0" * 1000)
+with tarfile.open("huge.tar", "w") as tar:
+    add(tar, "good.yaml", data=good)
+    add(tar, "huge.yaml", size=1 << 50)
+with tarfile.open("long.tar", "w") as tar:
+    add(tar, "long.yaml", data=b"#" * (9 << 20))
+PYTHON
+"$PSNAP" repo init e
+expect 1 "$PSNAP" repo import e evil.tar
+[ "$(sort -u out | wc -l)" = 2 ] || fail "not two profiles: $(cat out err)"
+has err "objects/link.yaml' is left out"
+has err "hard.yaml' is left out"
+has err "device.yaml' is left out"
+has err "fifo.yaml' is left out"
+has err "?[31mred.txt' is left out"
+has err "n.yaml:2"
+has err "alias.yaml:1"
+has err "text.yaml"
+[ "$(cat victim/file)" = mine ] && [ "$(ls victim)" = file ] || fail "something was written outside"
+[ ! -e /tmp/psnap-absolute-name.yaml ] || fail "an absolute name was written"
+[ ! -e e/objects/link.yaml ] && [ -z "$(find e -type l)" ] || fail "a link was made"
+"$PSNAP" repo verify e > /dev/null
+expect 1 "$PSNAP" repo import e huge.tar
+has err "more than"
+[ "$(wc -l < out)" = 1 ] || fail "what came before it is not there"
+expect 0 "$PSNAP" repo import e long.tar
+has err "too long"
+
+# damage: what came before it is kept
+head -c $(($(stat -c %s all.tar) / 1024 * 512 + 100)) all.tar > half.tar
+"$PSNAP" repo init h
+expect 1 "$PSNAP" repo import h half.tar
+[ "$(wc -l < out)" -ge 1 ] && [ "$(wc -l < out)" -lt 5 ] || fail "of half an archive: $(cat out)"
+"$PSNAP" repo verify h > /dev/null
+echo "no archive" > no.tar
+expect 1 "$PSNAP" repo import h no.tar
+expect 1 "$PSNAP" repo import h missing.tar
+head -c 100000 /dev/zero | gzip > zero.tar.gz
+expect 0 "$PSNAP" repo import h zero.tar.gz # tar's own end of an archive
+[ ! -s out ]
+head -c 100000000 /dev/zero | gzip > bomb.yaml.gz
+expect 1 "$PSNAP" repo add h bomb.yaml.gz
+
+# the largest that is read at all, of as many nodes as it can have: refused in time, others are added
+python3 -c '
+open("nodes.yaml", "w").write("psnap: 1\nloops: [" + "[]," * 2700000 + "]\n")
+open("keys.yaml", "w").write("psnap: 1\n" + "".join(f"k{i}: 1\n" for i in range(700000)))
+open("over.yaml", "w").write("#" * (8 << 20) + "\n")'
+expect 1 timeout 120 "$PSNAP" repo add h nodes.yaml keys.yaml over.yaml p6.yaml
+[ "$(wc -l < out)" = 1 ] || fail "not one id: $(cat out)"
+has err "over.yaml: longer than 8388608 bytes"
+
+# a repository from elsewhere that leads out by links
+for link in objects dictionaries cache; do
+    cp -r r linked-$link
+    rm -r linked-$link/$link
+    ln -s "$dir/victim" linked-$link/$link
+    "$PSNAP" repo add linked-$link p6.yaml > /dev/null 2>&1 || true
+    "$PSNAP" repo gc linked-$link > /dev/null 2>&1 || true
+    [ "$(cat victim/file)" = mine ] && [ "$(ls victim)" = file ] || fail "$link: something went out"
+done
+cp -r r linked
+rm -rf linked/objects/* linked/cache/index.*
+for x in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do
+    for y in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do ln -s "$dir/victim" linked/objects/$x$y; done
+done
+ln -s "$dir/victim/file" linked/cache/index.sqlite
+ln -s "$dir/victim/sum" linked/cache/index.sum
+expect 1 "$PSNAP" repo add linked p6.yaml
+"$PSNAP" repo list linked > /dev/null 2>&1
+[ "$(cat victim/file)" = mine ] && [ "$(ls victim)" = file ] || fail "something went out of objects or cache"
+echo "export, import, site, diff, hostile archives: ok"
