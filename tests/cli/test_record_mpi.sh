@@ -42,6 +42,10 @@ int main(int argc, char **argv)
     return 0;
 }
 END
+echo '#include <mpi.h>' | mpicc -E - > /dev/null 2>&1 || {
+    echo "skipped: no mpi.h"
+    exit 77
+}
 OMPI_CC="$PSNAP cc" mpicc -O1 ranks.c -o ranks
 mpirun="mpirun --oversubscribe -n 4"
 timeout 60 $mpirun ./ranks > out 2> err || {
