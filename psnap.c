@@ -21,6 +21,7 @@ static const struct psnap_command commands[] = {
     {"show", "a profile for people", psnap_cmd_show},
     {"check", "validate profiles", psnap_cmd_check},
     {"diff", "what is different in another profile", psnap_cmd_diff},
+    {"merge", "fold the profiles of a parallel job's ranks into one", psnap_cmd_merge},
     {"edit", "change a profile: larger arrays, more iterations, other strides", psnap_cmd_edit},
     {"whatif", "what edits of a profile do to hit rates", psnap_cmd_whatif},
     {"repo", "the archive of profiles: add, search, get, verify, export", psnap_cmd_repo},

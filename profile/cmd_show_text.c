@@ -38,6 +38,8 @@ static void print_program(const struct psnap_profile *profile)
         printf(" of %" PRIu32, from->ranks);
     if (from->has_rank)
         putchar('\n');
+    if (profile->same_ranks && *profile->same_ranks)
+        printf("stands for ranks %s\n", profile->same_ranks);
     printf("model      %s, gap %" PRIu64 " bytes, %" PRIu32 " regions per loop\n", profile->model,
            profile->region_gap_bytes, profile->region_limit);
 }

@@ -163,6 +163,7 @@ struct psnap_stream_model; /* profile/model.h, not part of the library's interfa
 struct psnap_profile {
     struct psnap_provenance provenance;
     struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
+    const char *same_ranks;         /* of a parallel job, which it stands for: "0-12,14"; or NULL */
     const char *model;              /* "psnap" or PSNAP_MODEL_NESTS */
     bool
         is_apart; /* accesses are in parts, one per loop and thread, else in the loops themselves */

@@ -46,6 +46,7 @@ int psnap_cmd_reuse(int argc, char **argv);
 int psnap_cmd_check(int argc, char **argv);
 int psnap_cmd_diff(int argc, char **argv);
 int psnap_cmd_edit(int argc, char **argv);
+int psnap_cmd_merge(int argc, char **argv);
 int psnap_cmd_profile(int argc, char **argv);
 int psnap_cmd_replay(int argc, char **argv);
 int psnap_cmd_repo(int argc, char **argv);

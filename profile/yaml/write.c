@@ -47,6 +47,7 @@ static void write_program(const struct psnap_profile *profile, struct psnap_yaml
         psnap_yaml_add_u64(doc, map, "rank", from->rank);
     if (from->ranks)
         psnap_yaml_add_u64(doc, map, "ranks", from->ranks);
+    add_text(doc, map, "same_ranks", profile->same_ranks);
     psnap_yaml_add_text(doc, map, "thread", profile->is_apart ? "apart" : "all");
 }
 

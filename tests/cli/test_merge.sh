@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap merge: ranks that say the same are one profile, which stands for them; others are named, with
+# the loop in which they are furthest.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
+expect 0 "$PSNAP" record -o p.yaml -- ./matmul 40 1
+expect 0 "$PSNAP" record -o q.yaml -- ./matmul 60 1
+expect 0 "$PSNAP" edit p.yaml -o near.yaml --entries 2 --loop checksum:50
+
+# rank FROM NUMBER: a rank's profile
+rank() {
+    sed "s/thread: all/rank: $2, ranks: 64, thread: all/" "$1" > "rank.$2.yaml"
+}
+for ((i = 0; i < 64; i++)); do rank p.yaml $i; done
+rank q.yaml 17
+rank near.yaml 40
+expect 0 "$PSNAP" merge rank.*.yaml -o m.yaml
+grep -Eq '^ *62 +0-16,18-39,41-63 .*written$' out || fail "$(cat out)"
+grep -Eq '^ *1 +17 .* multiply:39 +rank.17.yaml$' out || fail "$(cat out)"
+grep -Eq '^ *1 +40 .* checksum:50 +(folded|rank.40.yaml)$' out || fail "$(cat out)"
+expect 0 "$PSNAP" check m.yaml
+expect 0 "$PSNAP" merge rank.*.yaml -o m.yaml --force --alike 0.2
+grep -q 'folded$' out || fail "what is near is not folded: $(cat out)"
+grep -q "same_ranks: '0-16,18-63'" m.yaml || fail "$(head -5 m.yaml)"
+expect 0 "$PSNAP" show m.yaml
+grep -q '^stands for ranks 0-16,18-63$' out || fail "$(cat out)"
+expect 0 "$PSNAP" compare p.yaml m.yaml -m 4K:64:4 --max-error 0
+expect 0 "$PSNAP" merge rank.*.yaml -o m.yaml --force --json
+python3 - << 'END'
+import json
+groups = json.load(open("out"))["groups"]
+assert [len(g["ranks"]) for g in groups] == [62, 1, 1], groups
+assert groups[0]["apart"] == 0 and groups[1]["ranks"] == [17] and not groups[1]["folded"], groups
+END
+
+expect 1 "$PSNAP" merge p.yaml rank.3.yaml -o never.yaml
+grep -q 'rank.3.yaml: some of the profiles have a rank' err || fail "$(cat err)"
+[ ! -e never.yaml ] || fail "a file is left"
+expect 1 "$PSNAP" merge rank.3.yaml nowhere.yaml -o never.yaml
+expect 2 "$PSNAP" merge rank.3.yaml
+expect 2 "$PSNAP" merge -o never.yaml
+expect 1 "$PSNAP" merge rank.3.yaml -o m.yaml
