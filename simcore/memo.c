@@ -15,7 +15,8 @@
 
 enum {
     RUN_ACCESSES_MAX = 1 << 24, /* of a longer one, counts might not fit */
-    RUN_ACCESSES_MIN = 256      /* of a shorter run, looking it up costs more than it saves */
+    RUN_ACCESSES_MIN = 256,     /* of a shorter run, looking it up costs more than it saves; */
+    WORDS_PER_ACCESS = 2        /* so does copying a state of more words, and comparing it */
 };
 
 /* A larger state is not worth phrases. */
@@ -25,6 +26,7 @@ struct memo {
     struct hierarchy *hierarchy;
     struct memo_host host;
     struct tier of_runs;
+    uint64_t accesses_min;  /* of a run that is looked up alone */
     struct phrases phrases; /* of a depth, if there are more levels than of_runs has */
     uint64_t known;
     struct noted noted; /* the run in hand, or another one */
@@ -78,7 +80,7 @@ static bool put_alone(struct memo *memo, const struct psnap_run *run, bool is_no
 {
     const uint64_t accesses = run->count * run->width;
 
-    if (run->count == 1 || accesses < RUN_ACCESSES_MIN || accesses > RUN_ACCESSES_MAX ||
+    if (run->count == 1 || accesses < memo->accesses_min || accesses > RUN_ACCESSES_MAX ||
         tier_pauses(&memo->of_runs) || (!is_noted && !noted_set(&memo->noted, run)))
         return memo->host.simulate(memo->host.context, run);
     return look_up(memo, run);
@@ -185,6 +187,9 @@ static bool make_tiers(struct memo *memo)
     if (!noted_init(&memo->noted, memo->hierarchy) ||
         !tier_init(&memo->of_runs, memo->hierarchy, 1))
         return false;
+    memo->accesses_min = memo->of_runs.words / WORDS_PER_ACCESS;
+    if (memo->accesses_min < RUN_ACCESSES_MIN)
+        memo->accesses_min = RUN_ACCESSES_MIN;
     if (depth == 1)
         return true;
     memo->of_runs.outer = &memo->phrases.tier;
