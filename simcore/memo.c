@@ -15,8 +15,10 @@
 
 enum {
     RUN_ACCESSES_MAX = 1 << 24, /* of a longer one, counts might not fit */
-    RUN_ACCESSES_MIN = 256,     /* of a shorter run, looking it up costs more than it saves; */
-    WORDS_PER_ACCESS = 2        /* so does copying a state of more words, and comparing it */
+    /* Looking up a run that is shorter costs more than it saves. So does one that has more words of
+     * state to copy and compare, for each access that a first level would simulate. */
+    RUN_ACCESSES_MIN = 256,
+    WORDS_PER_ACCESS = 2
 };
 
 /* A larger state is not worth phrases. */
@@ -187,7 +189,7 @@ static bool make_tiers(struct memo *memo)
     if (!noted_init(&memo->noted, memo->hierarchy) ||
         !tier_init(&memo->of_runs, memo->hierarchy, 1))
         return false;
-    memo->accesses_min = memo->of_runs.words / WORDS_PER_ACCESS;
+    memo->accesses_min = memo->of_runs.words / (WORDS_PER_ACCESS * memo->of_runs.level_count);
     if (memo->accesses_min < RUN_ACCESSES_MIN)
         memo->accesses_min = RUN_ACCESSES_MIN;
     if (depth == 1)
