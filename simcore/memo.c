@@ -12,8 +12,10 @@
 
 enum {
     RUN_ACCESSES_MAX = 1 << 24, /* of a longer one, counts might not fit */
-    WORDS_PER_ACCESS = 2        /* of a state and a run: of a shorter one, looking it up costs more
-                                   than it saves */
+    /* Looking up a run that is shorter costs more than it saves. So does one that has more words of
+     * state to copy and compare, for each access that a first level would simulate. */
+    RUN_ACCESSES_MIN = 256,
+    WORDS_PER_ACCESS = 2
 };
 
 /* A larger state is not worth phrases. */
@@ -23,6 +25,7 @@ struct memo {
     struct hierarchy *hierarchy;
     struct memo_host host;
     struct tier of_runs;
+    uint64_t accesses_min;  /* of a run that is looked up alone */
     struct phrases phrases; /* of a depth, if there are more levels than of_runs has */
     uint64_t known;
     struct noted noted; /* the run in hand, or another one */
@@ -76,9 +79,8 @@ static bool put_alone(struct memo *memo, const struct psnap_run *run, bool is_no
 {
     const uint64_t accesses = run->count * run->width;
 
-    if (run->count == 1 || accesses < memo->of_runs.words / WORDS_PER_ACCESS ||
-        accesses > RUN_ACCESSES_MAX || tier_pauses(&memo->of_runs) ||
-        (!is_noted && !noted_set(&memo->noted, run)))
+    if (run->count == 1 || accesses < memo->accesses_min || accesses > RUN_ACCESSES_MAX ||
+        tier_pauses(&memo->of_runs) || (!is_noted && !noted_set(&memo->noted, run)))
         return memo->host.simulate(memo->host.context, run);
     return look_up(memo, run);
 }
@@ -181,6 +183,9 @@ static bool make_tiers(struct memo *memo)
     if (!noted_init(&memo->noted, memo->hierarchy) ||
         !tier_init(&memo->of_runs, memo->hierarchy, 1))
         return false;
+    memo->accesses_min = memo->of_runs.words / (WORDS_PER_ACCESS * memo->of_runs.level_count);
+    if (memo->accesses_min < RUN_ACCESSES_MIN)
+        memo->accesses_min = RUN_ACCESSES_MIN;
     if (depth == 1)
         return true;
     memo->of_runs.outer = &memo->phrases.tier;

@@ -308,14 +308,17 @@ void tier_end(struct tier *tier, const struct memo_run *runs, size_t bytes)
 
 /* ------------------------------------------------------------------ telling */
 
-/* The levels beyond are asked again for what a level asked for. */
+/* The levels beyond are asked again for what a level asked for. A tag is known but for a multiple
+ * of 2^31, which for a cache of 4 KiB a way is the whole range of addresses: a line that was above
+ * the base when the outcome was recorded may now be below it. Its address is that within the range.
+ */
 static void ask(struct tier *tier, const struct level *above, const struct request *requests,
                 uint32_t n)
 {
     for (struct level *level = above->below; level; level = level->sibling) {
         for (uint32_t i = 0; i < n; i++) {
             level->queue[i] = requests[i];
-            level->queue[i].address += tier->base;
+            level->queue[i].address = (requests[i].address + tier->base) & (2 * RENAME_END - 1);
             level->queue[i].access = i;
         }
         level->queued = n;

@@ -72,7 +72,8 @@ bool rename_block(struct rename *rename, const struct psnap_access *block, size_
     return true;
 }
 
-/* The first and the last byte of an access of a run; false: they are not in order. */
+/* The first and the last byte of an access of a run; false: they are not in order, or the last one
+ * is the last of all addresses. */
 static bool bounds(const struct psnap_run *run, size_t k, uint64_t *low, uint64_t *high)
 {
     const int64_t stride = run->strides[k];
@@ -85,7 +86,10 @@ static bool bounds(const struct psnap_run *run, size_t k, uint64_t *low, uint64_
     if (stride < 0 ? __builtin_sub_overflow(*low, way, low)
                    : __builtin_add_overflow(*high, way, high))
         return false;
-    return !__builtin_add_overflow(*high, (uint64_t)run->first[k].size - 1, high);
+    if (*high > UINT64_MAX - run->first[k].size)
+        return false;
+    *high += (uint64_t)run->first[k].size - 1;
+    return true;
 }
 
 bool rename_run(struct rename *rename, const struct psnap_run *run, uint64_t *addresses)

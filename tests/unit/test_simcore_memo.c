@@ -240,11 +240,80 @@ static void a_stencil_is_known(void **state)
     psnap_program_free(program);
 }
 
+/* An array at the foot of the address space and one above 2^42, stored to in turn, each of the size
+ * of a first level whose ways are 4 KiB: each is as far from the other one, in the 43 bits of
+ * renamed addresses, and what is written back at level 1 must come to the line of level 2 that it
+ * is of. */
+static void arrays_are_half_of_all_addresses_apart(void **state)
+{
+    static const uint64_t places[] = {UINT64_C(0x7f0000100000), 0x100000};
+    static const int64_t stride = 8, line = 64;
+    struct psnap_program *program = refs();
+    struct psnap_machine machine;
+
+    (void)state;
+    assert_int_equal(psnap_machine_find("32K:64:8,256K:64:8", &machine, NULL), PSNAP_OK);
+    for (int rounds = 3; rounds < 9; rounds++) {
+        struct psnap_access first = {.size = 8, .kind = PSNAP_STORE};
+        struct pair pair = {psnap_sim_new(&machine, 1, program, NULL, NULL),
+                            psnap_sim_new(&machine, 1, program, NULL, NULL)};
+
+        for (int round = 0; round < rounds; round++) {
+            first.address = places[round % 2];
+            put_run(&pair, &(struct psnap_run){
+                               .first = &first, .strides = &stride, .width = 1, .count = 4096});
+        }
+        if (packed_is_possible())
+            assert_true(known_of(pair.runs) > 0);
+        first = (struct psnap_access){.address = 1 << 30, .size = 8};
+        put_run(&pair, &(struct psnap_run){/* all of level 2 leaves */
+                                           .first = &first,
+                                           .strides = &line,
+                                           .width = 1,
+                                           .count = 10000});
+        assert_same(&pair, 1, false, rounds);
+        psnap_sink_free(pair.runs);
+        psnap_sink_free(pair.accesses);
+    }
+    psnap_program_free(program);
+}
+
+/* What a run of 300 accesses did is looked up where a first level has few words of state alone: to
+ * copy and to compare those of a large one takes many times what simulating the run does. */
+static void short_runs_are_known_on_small_first_levels(void **state)
+{
+    static const char *const names[] = {"32K:64:8", "16K:64:4", "8K:64:2", "24K:64:6", "1M:64:16"};
+    static const int64_t stride = 8;
+    struct psnap_program *program = refs();
+    struct psnap_machine machines[5];
+
+    (void)state;
+    for (int m = 0; m < 5; m++)
+        assert_int_equal(psnap_machine_find(names[m], &machines[m], NULL), PSNAP_OK);
+    for (size_t count = 1; count <= 5; count++) {
+        const struct psnap_access first = {.address = 1 << 20, .size = 8};
+        struct pair pair = {psnap_sim_new(machines, count, program, NULL, NULL),
+                            psnap_sim_new(machines, count, program, NULL, NULL)};
+
+        for (int i = 0; i < 100; i++)
+            put_run(&pair, &(struct psnap_run){
+                               .first = &first, .strides = &stride, .width = 1, .count = 300});
+        assert_same(&pair, count, false, 0);
+        if (packed_is_possible())
+            assert_int_equal(known_of(pair.runs) > 0, count < 5);
+        psnap_sink_free(pair.runs);
+        psnap_sink_free(pair.accesses);
+    }
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nests_are_as_their_accesses),
         cmocka_unit_test(a_stencil_is_known),
+        cmocka_unit_test(short_runs_are_known_on_small_first_levels),
+        cmocka_unit_test(arrays_are_half_of_all_addresses_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

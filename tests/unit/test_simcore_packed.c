@@ -114,11 +114,45 @@ static void segments_get_their_addresses_back(void **state)
     free(rename);
 }
 
+/* Runs at the ends of segments and of the address space: where the first accesses have new
+ * addresses, all others have, as far from them as before. */
+static void runs_are_renamed_as_their_accesses(void **state)
+{
+    static const uint64_t ends[] = {0, RENAME_END, UINT64_C(0x600000000000)};
+    static const int64_t strides[] = {8, -8, 0, 1, -64, INT64_MIN};
+    struct rename *rename = calloc(1, sizeof *rename);
+    uint64_t runs = 0, renamed = 0;
+
+    (void)state;
+    rename_init(rename);
+    rename_add_level(rename, 4096);
+    for (int e = 0; e < 3; e++)
+        for (int s = 0; s < 6; s++)
+            for (uint64_t at = ends[e] - 100; at != ends[e] + 100; at++) {
+                struct psnap_access access = {.address = at, .size = (uint8_t)(1 + at % 16)}, to;
+                const struct psnap_run run = {
+                    .first = &access, .strides = &strides[s], .width = 1, .count = 1 + at % 7};
+                uint64_t address;
+                runs++;
+                if (!rename_run(rename, &run, &address))
+                    continue;
+                renamed++;
+                for (uint64_t i = 0; i < run.count; i++) {
+                    access.address = at + i * (uint64_t)strides[s];
+                    assert_true(rename_block(rename, &access, 1, &to));
+                    assert_int_equal(to.address, address + i * (uint64_t)strides[s]);
+                }
+            }
+    assert_in_range(renamed, runs / 2, runs - 1);
+    free(rename);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_caches_are_as_listed_ones),
         cmocka_unit_test(segments_get_their_addresses_back),
+        cmocka_unit_test(runs_are_renamed_as_their_accesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
