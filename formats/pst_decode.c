@@ -219,6 +219,7 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
     size_t step = 1, tries = 0;
 
     *n = run->count = 0;
+    run->width = 0;
     if (!decoder->started && end)
         start(decoder, &block[(*n)++]);
     while (true) {

@@ -26,7 +26,7 @@ struct memo {
     struct memo_host host;
     struct tier of_runs;
     uint64_t accesses_min;  /* of a run that is looked up alone */
-    struct phrases phrases; /* of a depth, if there are more levels than of_runs has */
+    struct phrases phrases; /* if a tier of them is outside of_runs */
     uint64_t known;
     struct noted noted; /* the run in hand, or another one */
 };
@@ -102,6 +102,7 @@ bool memo_settle(struct memo *memo)
         fits = put_alone(memo, &run, false);
     }
     room_forget(&phrases->tier.room, outcome);
+    tier_charge(&phrases->tier, TIER_RECORD); /* it was recorded in vain */
     return fits;
 }
 
@@ -186,7 +187,7 @@ static bool make_tiers(struct memo *memo)
     memo->accesses_min = memo->of_runs.words / (WORDS_PER_ACCESS * memo->of_runs.level_count);
     if (memo->accesses_min < RUN_ACCESSES_MIN)
         memo->accesses_min = RUN_ACCESSES_MIN;
-    if (depth == 1)
+    if (tier_words(memo->hierarchy, depth) > PHRASE_WORDS_MAX)
         return true;
     memo->of_runs.outer = &memo->phrases.tier;
     return phrases_init(&memo->phrases, memo->hierarchy, depth);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs that meet caches in a state that they met before, some lines further on: what comes of them
- * is known.
+ * The outcome of runs that meet caches in a state that these were in before, some lines further on:
+ * it is known, and need not be simulated again.
  *
  * Move all lines of caches by the same number of their longest lines, and all accesses that come
  * too: sets are chosen by the last bits of a line's number, so they only change places in a circle,
  * and the same accesses hit, the same lines, moved, are asked of the next level, and the cache ends
- * in the same state, moved. So an outcome is kept with the state that it began in, both counted
- * from the line of the first access, and where run and state come again it is put in place: the
- * state that it ended in, what was counted, and what the next levels were asked for, in order,
- * which those are asked again. A loop nest's inner loops meet the states of the rounds before once
- * a cache is full of their lines. Runs and states are compared whole, not by their hashes alone:
- * nothing is guessed.
+ * in the same state, moved. So a memo records a run's outcome with the state that it began in, both
+ * counted from the line of the run's first access, the base. Where the same run meets the same
+ * state again, the memo tells the outcome: it puts the caches into the state that the outcome ended
+ * in, adds what was counted, and asks the next levels what they were asked, in the same order. A
+ * loop nest's inner loops meet the states of the iterations before once a cache is full of their
+ * lines. Runs and states are compared whole, not by their hashes alone: nothing is guessed.
  *
  * There are two tiers of outcomes. One is of single runs and the first levels, which are small. The
  * other is of phrases, some hundred thousand accesses, and of as many levels as are small beside

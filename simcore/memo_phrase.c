@@ -122,7 +122,8 @@ bool phrases_advance(struct phrases *phrases, const struct psnap_run *run)
     const bool is_long = phrases->since_begin >= phrases->accesses_min;
     bool is_begin, breaks = true;
 
-    if (run->count == 1) /* others may not come here */
+    if (run->count == 1) /* accesses that are no run come here within a phrase alone: they must not
+                            decide where one begins */
         return false;
     is_begin = is_long && phrases->breaks[0].since >= far;
     for (int order = 0; order < PHRASE_ORDERS && breaks; order++) {

@@ -3,11 +3,11 @@
  * Runs as a memo notes them, and phrases of them (memo.h): where they begin, what is
  * recorded of them, and whether a stream follows one that is known.
  *
- * Phrases have to begin where their like began. A loop's rounds are a run each, all as far from the
- * one before; where that is not so, another loop begins, or a round of the loop around: that is a
- * break of order 1. These in turn mostly are as far from each other; where not, it is a break of
- * order 2. A phrase begins at a break that is far from the last one of its order; and, if the
- * phrase in hand is long, at any break, or at any run far from one.
+ * Phrases have to begin where their like began. An inner loop's entries are a run each, all as far
+ * from the one before; where that is not so, another loop begins, or an iteration of the loop
+ * around: that is a break of order 1. These in turn mostly are as far from each other; where not,
+ * it is a break of order 2. A phrase begins at a break that is far from the last one of its order;
+ * and, if the phrase in hand is long, at any break, or at any run far from one.
  */
 #ifndef PSNAP_SIMCORE_MEMO_PHRASE_H
 #define PSNAP_SIMCORE_MEMO_PHRASE_H
@@ -34,8 +34,9 @@ enum { PHRASE_ORDERS = 2 };
 
 /* Addresses that come one after the other, mostly as far from each other. */
 struct stride {
-    uint64_t last, move,
-        steady; /* the last address, how far it moved, and how far they mostly do */
+    uint64_t last;   /* the last address, */
+    uint64_t move;   /* how far it was from the one before, */
+    uint64_t steady; /* and how far they mostly are */
     uint32_t ref;
     uint64_t since; /* accesses since one that did not move so */
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where a tier keeps its outcomes (memo.h): one after the other in a room of fixed size, in which
- * new ones take the place of the oldest. No memory is asked for while a stream is simulated, and
- * there is never more of it.
+ * new ones take the place of the oldest: the memory that outcomes take has an end.
  */
 #ifndef PSNAP_SIMCORE_MEMO_ROOM_H
 #define PSNAP_SIMCORE_MEMO_ROOM_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The levels that a tier has, what is recorded of them, and how that is told again.
+ * The levels that a tier has; how it records their outcomes, and tells them (memo.h).
  */
 #include "simcore/memo_tier.h"
 
@@ -12,7 +12,6 @@
 enum {
     REQUESTS_MAX = 1 << 18, /* of one outcome and tap: a longer one is not kept */
     CREDIT_PAUSE = 64,      /* after a pause */
-    RECORD = 4,             /* the price of an outcome */
     TOLD = 32,              /* what one is worth that came again */
     PAUSE_MIN = 64,         /* of tier_pauses() */
     PAUSE_MAX = 1024
@@ -93,7 +92,7 @@ static bool add_level(struct tier *tier, struct level *level, bool is_last)
 bool tier_init(struct tier *tier, struct hierarchy *hierarchy, uint32_t depth)
 {
     tier->hierarchy = hierarchy;
-    tier->credit = TIER_CREDIT;
+    tier->credit = TIER_FIRST;
     tier->next_pause = PAUSE_MIN;
     if (!visit_levels(hierarchy->roots, depth, tier, add_level))
         return false;
@@ -195,6 +194,8 @@ static void tap_queue(struct level *level)
     const uint32_t n = level->queued;
 
     level->queued = 0;
+    if (tier->is_too_long)
+        return;
     if (tap->count + n > tap->room) {
         const uint32_t room = 2 * tap->room + n;
         struct request *requests =
@@ -303,7 +304,7 @@ void tier_end(struct tier *tier, const struct memo_run *runs, size_t bytes)
         keep(tier, runs, bytes);
     while (tier->counted_count)
         tier->counts[tier->counted[--tier->counted_count]] = (struct memo_count){0};
-    tier_charge(tier, RECORD);
+    tier_charge(tier, TIER_RECORD);
 }
 
 /* ------------------------------------------------------------------ telling */

@@ -16,8 +16,10 @@
 
 enum {
     TIER_LEVELS_MAX = OUTCOME_TAPS_MAX,
-    TIER_CREDIT = 256, /* prices that may be paid in vain, before a pause */
-    TIER_LOOK = 1      /* the price of a look at a run, for tier_charge() */
+    TIER_CREDIT = 256, /* prices that may be paid in vain, before a pause, */
+    TIER_FIRST = 96,   /* and by a tier of which nothing is told yet */
+    TIER_LOOK = 1,     /* prices, for tier_charge(): of a look at a run, */
+    TIER_RECORD = 4    /* of an outcome */
 };
 
 struct tap;

@@ -72,7 +72,7 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view
     const uint64_t *numbers;
     uint64_t seen;
 
-    sim_settle(sim);
+    sim_settle(sim); /* out of memory it can be only where a put said so before */
     if (view == PSNAP_VIEW_REF)
         row = row < REFS_DIRECT + self->far_room ? sim_row_of_ref(self, row) : PSNAP_NONE;
     if (row >= run->views[view].rows)
