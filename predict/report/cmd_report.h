@@ -35,8 +35,9 @@ struct report_input {
     const char *path;
     char label[32]; /* "observed", "synthetic", "what if 2" */
     bool is_profile;
-    struct psnap_profile *profile; /* it, or what is read off a trace: regions and strides */
-    struct compare_side side;      /* simulated */
+    struct psnap_profile *profile;  /* NULL: it is a trace */
+    struct psnap_profile *measured; /* of the published model: regions and strides */
+    struct compare_side side;       /* simulated */
     struct report_distances distances[PSNAP_LEVELS_MAX];
     size_t distances_count; /* [0] is of the first machine's nearest level */
     struct psnap_locality *total;
@@ -61,7 +62,7 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
                                  struct psnap_error *error);
 void report_input_release(struct report_input *input);
 
-/* What regions of a profile tell, of a loop of the source or (NULL) of all. */
+/* What the regions that were measured tell, of a loop of the source or (NULL) of all. */
 struct report_regions {
     uint64_t accesses, loads, stores, strides[PSNAP_STRIDE_BINS];
     uint64_t bytes; /* that regions cover together */
@@ -102,12 +103,13 @@ void report_section(struct report_page *page, const char *id, const char *title)
 void report_section_end(struct report_page *page);
 
 /* A table that scrolls by itself where it is too wide, by the keyboard too. Headings from
- * `first_number` on are of numbers. */
+ * `first_number` on are of numbers, but for the last `texts`. */
 void report_table(struct report_page *page, const char *caption, const char *const *headings,
-                  size_t columns, size_t first_number);
+                  size_t columns, size_t first_number, size_t texts);
 void report_table_end(struct report_page *page);
-/* Cells: a name that heads the row, numbers; NaN is a dash. */
+/* Cells: a name that heads the row, perhaps with a second line; numbers; NaN is a dash. */
 void report_row_name(struct report_page *page, const char *name);
+void report_row_names(struct report_page *page, const char *name, const char *second);
 void report_cell(struct report_page *page, const char *format, ...) PSNAP_PRINTF(2, 3);
 void report_cell_count(struct report_page *page, uint64_t count);
 void report_cell_bytes(struct report_page *page, uint64_t bytes);
@@ -115,7 +117,8 @@ void report_cell_bytes(struct report_page *page, uint64_t bytes);
 enum { REPORT_SIGNED = -1 };
 void report_cell_number(struct report_page *page, int digits, double number);
 void report_cell_percent(struct report_page *page, double share);
-void report_cell_bar(struct report_page *page, double share); /* with a bar */
+/* With a bar, of a series. */
+void report_cell_bar(struct report_page *page, unsigned series, double share);
 void report_row_end(struct report_page *page);
 
 /* The table that a figure is drawn of: hidden at first unless there are no figures. */
@@ -135,6 +138,8 @@ void report_draw(struct report_page *page, FILE *script, const char *title,
                  const char *description);
 /* Lines where caches of the first machine end, if the x axis is of bytes. */
 void report_cache_marks(const struct report *report, FILE *script);
+/* Ticks of a logarithmic x axis of bytes. */
+void report_bytes_axis(FILE *script, uint64_t low, uint64_t high);
 /* A name in a script, short. */
 void report_quoted(FILE *script, const char *name, size_t most);
 /* The series of an input; that of predictions. */

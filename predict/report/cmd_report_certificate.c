@@ -22,7 +22,7 @@ static void write_rows(struct report_page *page, const struct psnap_certificate 
     static const char *const headings[] = {"Machine", "Level", "Mean, points", "Largest, points",
                                            "Whole program, points"};
 
-    report_table(page, "Errors of cumulative hit rates by machine and level", headings, 5, 2);
+    report_table(page, "Errors of cumulative hit rates by machine and level", headings, 5, 2, 0);
     for (uint32_t i = 0; i < certificate->level_count + certificate->row_count; i++) {
         const struct psnap_certificate_row *row =
             i < certificate->level_count ? &certificate->levels[i]
@@ -73,9 +73,10 @@ void report_certificate(struct report_page *page)
     report_section(page, "certificate", "Certificate");
     for (size_t i = 0; i < report->input_count; i++) {
         const struct report_input *input = &report->inputs[i];
-        const struct psnap_certificate *certificate = input->profile->certificate;
+        const struct psnap_certificate *certificate;
         if (!input->is_profile)
             continue;
+        certificate = input->profile->certificate;
         fputs("<h3>", page->file);
         html_text(page->file, input->path);
         fputs("</h3>\n", page->file);

@@ -44,11 +44,21 @@ static double change_of(const struct comparing *comparing, const struct rank_loo
 
 /* --------------------------------------------------------------------- in words */
 
+/* Of those that are relevant; NULL: none is. */
+static const struct compare_loop *worst_loop(const struct compare *compare)
+{
+    for (size_t i = 0; i < compare->loop_count; i++)
+        if (compare->loops[i].relevant)
+            return &compare->loops[i];
+    return NULL;
+}
+
 static void write_lead(const struct comparing *comparing)
 {
     const struct compare *compare = comparing->compare;
     const double surfaces =
         psnap_locality_distance(comparing->first->total, comparing->other->total);
+    const struct compare_loop *worst = worst_loop(compare);
     FILE *file = comparing->page->file;
 
     fputs("<p>", file);
@@ -61,11 +71,11 @@ static void write_lead(const struct comparing *comparing)
             fprintf(file, "%s %.3f points at L%u", l ? "," : "", compare->mean_points[l], l + 1);
         fputs(". ", file);
     }
-    if (compare->loop_count && compare->loops[0].worst_points > 0) {
+    if (worst && worst->worst_points > 0) {
         fputs("The largest difference has <code>", file);
-        html_name(file, compare->loops[0].id, 60);
-        fprintf(file, "</code>, %.3f points on <code>", compare->loops[0].worst_points);
-        html_text(file, compare->machines[compare->loops[0].worst_machine].name);
+        html_name(file, worst->id, 60);
+        fprintf(file, "</code>, %.3f points on <code>", worst->worst_points);
+        html_text(file, compare->machines[worst->worst_machine].name);
         fputs("</code>. ", file);
     }
     if (compare->missing_loops)
@@ -86,7 +96,7 @@ static void write_totals(const struct comparing *comparing)
                                     comparing->other->label, "Change, points"};
     char name[PSNAP_LEVEL_NAME_ROOM];
 
-    report_table(page, "The whole program: cumulative hit rates, percent", headings, 5, 2);
+    report_table(page, "The whole program: cumulative hit rates, percent", headings, 5, 2, 0);
     for (size_t m = 0; m < report->machine_count; m++)
         for (uint32_t l = 0; l < report->machines[m].level_count; l++) {
             report_row_name(page, report->machines[m].name);
@@ -140,16 +150,22 @@ static void write_loops(const struct comparing *comparing)
         headings[columns++] = texts[k];
     }
     for (uint32_t l = 0; l < machine->level_count; l++) {
-        snprintf(texts[4 + l], HEADING, "%s, points", psnap_machine_level_name(machine, l, name));
+        snprintf(texts[4 + l], HEADING, "%s, change in points",
+                 psnap_machine_level_name(machine, l, name));
         headings[columns++] = texts[4 + l];
     }
     headings[columns++] =
         comparing->report->machine_count > 1 ? "Largest, any machine" : "Largest, points";
-    snprintf(caption, sizeof caption, "Loops, the most different first; changes are on %.250s",
+    snprintf(caption, sizeof caption,
+             "Loops of at least 0.5 %% of the accesses, the most different first; changes of hit "
+             "rates are on %.200s",
              machine->name);
-    report_table(page, caption, headings, columns, 1);
-    for (size_t i = 0; i < comparing->compare->loop_count && i < LOOPS; i++)
-        write_loop(comparing, &comparing->compare->loops[i]);
+    report_table(page, caption, headings, columns, 1, 0);
+    for (size_t i = 0, n = 0; i < comparing->compare->loop_count && n < LOOPS; i++)
+        if (comparing->compare->loops[i].relevant) {
+            write_loop(comparing, &comparing->compare->loops[i]);
+            n++;
+        }
     report_table_end(page);
 }
 
@@ -176,7 +192,8 @@ static double write_bars(FILE *script, const struct comparing *comparing, uint32
         if (isnan(change))
             continue;
         largest = fmax(largest, fabs(change));
-        fprintf(script, "%.6g %.4f %.4f\n", change, top - width, top);
+        if (fabs(change) > 1e-4)
+            fprintf(script, "%.6g %.4f %.4f\n", change, top - width, top);
     }
     fputs("EOD\n", script);
     return largest;
@@ -207,13 +224,13 @@ static void draw(const struct comparing *comparing)
     fprintf(script,
             ")\nset xrange [%g:%g]\nset yrange [-0.6:%g]\nset xlabel 'change of the cumulative hit "
             "rate, points'\nset style fill solid 0.9 noborder\nset lmargin at screen 0.22\nset "
-            "rmargin at screen 0.97\nset grid noytics\nset xzeroaxis\nset arrow from 0, graph 0 to "
+            "rmargin at screen 0.97\nset grid noytics\nset arrow from 0, graph 0 to "
             "0, graph 1 nohead lc rgb 'black' lw 1\nplot ",
             -largest, largest, (double)lines - 0.4);
     for (uint32_t l = 0; l < levels; l++)
         fprintf(script, "%s$l%u using 1:2:(0):1:2:3 with boxxyerror lc rgb '" SVG_SERIES "'",
                 l ? ", " : "", l, 16 * (l + 1));
-    putc('\n', script);
+    fputs(", NaN\n", script);
     report_legend(page);
     for (uint32_t l = 0; l < levels; l++)
         report_legend_entry(page, l + 1, "\xE2\x96\xA0",

@@ -57,8 +57,9 @@ static void draw(struct report_page *page, const struct curve *curves, size_t co
     for (size_t i = 0; i < count; i++)
         reuse_curve_data(script, curves[i].row, i, line, largest);
     report_cache_marks(page->report, script);
+    report_bytes_axis(script, line, 2 * largest * line);
     fprintf(script,
-            "set logscale x 2\nset format x '%%.0b %%BB'\nset xtics 4 rotate by -35\nset xlabel "
+            "set xlabel "
             "'size of a fully associative LRU cache'\nset ylabel 'miss ratio'\n"
             "set xrange [%" PRIu64 ":%" PRIu64 "]\nset yrange [0:1.02]\nset tmargin 2\nset rmargin "
             "3\nplot ",
@@ -89,7 +90,7 @@ static void write_table(struct report_page *page, const struct curve *curves, si
     for (size_t i = 0; i < count; i++)
         headings[1 + i] = curves[i].name;
     report_details(page, "Table of miss ratios");
-    report_table(page, "Miss ratios of fully associative LRU caches", headings, count + 1, 1);
+    report_table(page, "Miss ratios of fully associative LRU caches", headings, count + 1, 1, 0);
     for (uint64_t bytes = 1024; bytes < 2 * end + 2048; bytes *= 2) {
         char text[32];
         report_row_name(page, human_bytes(bytes, text));

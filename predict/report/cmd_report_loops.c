@@ -36,7 +36,6 @@ static void plan(const struct report *report, struct columns *columns)
 
     columns->count = 0;
     add(columns, "Loop", NULL);
-    add(columns, "Where", NULL);
     add(columns, "Accesses", NULL);
     for (size_t i = 0; i < report->input_count; i++)
         add(columns, "Share", report->input_count > 1 ? report->inputs[i].label : NULL);
@@ -67,11 +66,10 @@ static void write_row(struct report_page *page, size_t index)
     while (!row)
         row = report_row(report, input++, loop);
     input--;
-    report_row_name(page, loop->id);
-    report_cell(page, "%s", loop->name);
+    report_row_names(page, loop->id, loop->name);
     report_cell_count(page, loop->accesses[input]);
     for (size_t i = 0; i < report->input_count; i++)
-        report_cell_bar(page, loop->shares[i]);
+        report_cell_bar(page, report_series(i), loop->shares[i]);
     if (!report_regions_of(&report->inputs[input], loop->id, &regions))
         regions = (struct report_regions){0};
     report_cell_bytes(page, regions.bytes);
@@ -86,7 +84,7 @@ static void write_rows(struct report_page *page, const char *caption, size_t fro
     struct columns columns;
 
     plan(page->report, &columns);
-    report_table(page, caption, columns.headings, columns.count, 2);
+    report_table(page, caption, columns.headings, columns.count, 1, 1);
     for (size_t i = from; i < to; i++)
         write_row(page, i);
     report_table_end(page);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What psnap report has of an input, measured in one pass: the stream goes to a simulator of all
- * machines, to a meter of reuse distances for each size of line, to one of locality, and, unless it
- * is the replay of a profile, to a builder of the published model, which tells regions and strides.
+ * machines, to a meter of reuse distances for each size of line, to one of locality, and
+ * to a builder of the published model, which tells regions and strides: of traces and of replays in
+ * the same way, so that they may be held against each other.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ static void forget(struct report_input *input)
     for (size_t i = 0; i < input->loop_count; i++)
         free(input->loops[i]);
     free(input->total);
+    psnap_profile_free(input->measured);
+    input->measured = NULL;
     side_release(&input->side);
     input->total = NULL;
     input->loop_count = input->distances_count = 0;
@@ -80,8 +83,6 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
     if (!passing->locality)
         return error->code;
     sinks[(*count)++] = passing->locality;
-    if (input->profile)
-        return PSNAP_OK;
     passing->builder = psnap_profile_builder_new(source->program, NULL, error);
     if (!passing->builder)
         return error->code;
@@ -134,9 +135,9 @@ static enum psnap_status take(struct passing *passing, const struct psnap_progra
     }
     if (!status)
         status = take_localities(passing, program, error);
-    if (!status && passing->builder) {
-        input->profile = psnap_profile_builder_take(passing->builder, error);
-        status = input->profile ? PSNAP_OK : error->code;
+    if (!status) {
+        input->measured = psnap_profile_builder_take(passing->builder, error);
+        status = input->measured ? PSNAP_OK : error->code;
     }
     return status;
 }
@@ -150,10 +151,6 @@ static enum psnap_status pass(void *context, struct psnap_source *source, struct
     enum psnap_status status;
 
     forget(input);
-    if (!input->is_profile) { /* of a pass before */
-        psnap_profile_free(input->profile);
-        input->profile = NULL;
-    }
     passing->sim = passing->locality = passing->builder = NULL;
     plan_distances(passing->report, input);
     status = open_sinks(passing, source, sinks, &count, error);
@@ -236,7 +233,7 @@ static void add_region(struct report_regions *regions, const struct psnap_profil
 bool report_regions_of(const struct report_input *input, const char *src_id,
                        struct report_regions *regions)
 {
-    const struct psnap_profile *profile = input->profile;
+    const struct psnap_profile *profile = input->measured;
     struct extent *extents;
     size_t room = 1;
 

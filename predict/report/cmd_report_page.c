@@ -13,15 +13,28 @@
 #include "profile/cmd_words.h"
 #include "simcore/cmd_turns.h"
 
+/* "4.36 M" */
+static const char *human_count(uint64_t count, char text[32])
+{
+    static const char units[] = " KMGTPE";
+    double value = (double)count;
+    unsigned unit = 0;
+
+    for (; value >= 999.5 && unit < sizeof units - 2; unit++)
+        value /= 1000;
+    snprintf(text, 32, unit ? "%.3g %c" : "%.0f", value, units[unit]);
+    return text;
+}
+
 /* The first input that knows its program's name. */
 static const struct psnap_provenance *provenance_of(const struct report *report)
 {
     for (size_t i = 0; i < report->input_count; i++) {
-        const struct psnap_provenance *from = &report->inputs[i].profile->provenance;
+        const struct psnap_provenance *from = &report->inputs[i].measured->provenance;
         if (from->name && *from->name)
             return from;
     }
-    return &report->inputs[0].profile->provenance;
+    return &report->inputs[0].measured->provenance;
 }
 
 static const char *title_of(const struct report *report)
@@ -193,7 +206,7 @@ void report_summary(struct report_page *page)
                  100 * (double)regions.stores / (double)(regions.accesses ? regions.accesses : 1));
     else
         more[0] = '\0';
-    tile(page, "Accesses", psnap_group_digits(input->side.accesses, text), NULL, more);
+    tile(page, "Accesses", human_count(input->side.accesses, text), NULL, more);
     snprintf(more, sizeof more, "in lines of %" PRIu64 " bytes", input->distances[0].line_bytes);
     tile(page, "Footprint",
          human_bytes(input->distances[0].lines * input->distances[0].line_bytes, text), NULL, more);
@@ -218,7 +231,7 @@ void report_inputs(struct report_page *page)
                                            "Threads", "Footprint", "Spatial",    "Temporal"};
     const struct report *report = page->report;
 
-    report_table(page, "The inputs; scores of locality are from 0 (none) to 1", headings, 8, 3);
+    report_table(page, "The inputs; scores of locality are from 0 (none) to 1", headings, 8, 3, 0);
     for (size_t i = 0; i < report->input_count; i++) {
         const struct report_input *input = &report->inputs[i];
         const struct report_distances *distances = &input->distances[0];
@@ -257,7 +270,8 @@ static void write_about(struct report_page *page)
                     report->inputs[i].threads, report->inputs[i].label,
                     psnap_turns_words(report->inputs[i].side.in_turn));
     report_table(page, "The machines; caches are cold at the start",
-                 (const char *const[]){"Machine", "Caches (size:line:ways)", "What it is"}, 3, 3);
+                 (const char *const[]){"Machine", "Caches (size:line:ways)", "What it is"}, 3, 3,
+                 0);
     for (size_t m = 0; m < report->machine_count; m++) {
         const struct psnap_machine *machine = &report->machines[m];
         report_row_name(page, machine->name);

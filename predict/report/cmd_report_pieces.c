@@ -30,7 +30,7 @@ void report_section_end(struct report_page *page)
 /* --------------------------------------------------------------------- tables */
 
 void report_table(struct report_page *page, const char *caption, const char *const *headings,
-                  size_t columns, size_t first_number)
+                  size_t columns, size_t first_number, size_t texts)
 {
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", page->file);
     html_text(page->file, caption);
@@ -38,7 +38,8 @@ void report_table(struct report_page *page, const char *caption, const char *con
     html_text(page->file, caption);
     fputs("</caption><thead><tr>", page->file);
     for (size_t i = 0; i < columns; i++) {
-        fprintf(page->file, "<th scope=\"col\"%s>", i >= first_number ? " class=\"n\"" : "");
+        fprintf(page->file, "<th scope=\"col\"%s>",
+                i >= first_number && i + texts < columns ? " class=\"n\"" : "");
         html_text(page->file, headings[i]);
         fputs("</th>", page->file);
     }
@@ -50,11 +51,21 @@ void report_table_end(struct report_page *page)
     fputs("</tbody></table></div>\n", page->file);
 }
 
-void report_row_name(struct report_page *page, const char *name)
+void report_row_names(struct report_page *page, const char *name, const char *second)
 {
     fputs("<tr><th scope=\"row\">", page->file);
     html_name(page->file, name, 48);
+    if (second) {
+        fputs("<small>", page->file);
+        html_name(page->file, second, 56);
+        fputs("</small>", page->file);
+    }
     fputs("</th>", page->file);
+}
+
+void report_row_name(struct report_page *page, const char *name)
+{
+    report_row_names(page, name, NULL);
 }
 
 void report_cell(struct report_page *page, const char *format, ...)
@@ -97,9 +108,9 @@ void report_cell_number(struct report_page *page, int digits, double number)
         snprintf(text, sizeof text, "\xE2\x80\x93");
     else if (digits == REPORT_SIGNED)
         snprintf(text, sizeof text, "%s%.2f",
-                 number < 0   ? "\xE2\x88\x92"
-                 : number > 0 ? "+"
-                              : "",
+                 number <= -0.005  ? "\xE2\x88\x92"
+                 : number >= 0.005 ? "+"
+                                   : "",
                  fabs(number));
     else
         snprintf(text, sizeof text, "%.*f", digits, number);
@@ -111,12 +122,12 @@ void report_cell_percent(struct report_page *page, double share)
     report_cell_number(page, 2, 100 * share);
 }
 
-void report_cell_bar(struct report_page *page, double share)
+void report_cell_bar(struct report_page *page, unsigned series, double share)
 {
     fprintf(page->file,
             "<td class=\"n bar\"><span class=\"track\" aria-hidden=\"true\"><span "
-            "style=\"width:%.1f%%\"></span></span>%.1f&#8239;%%</td>",
-            100 * share, 100 * share);
+            "style=\"width:%.1f%%;background:var(--s%u)\"></span></span>%.1f&#8239;%%</td>",
+            100 * share, series, 100 * share);
 }
 
 void report_row_end(struct report_page *page)
@@ -188,7 +199,8 @@ FILE *report_script(struct report_page *page, unsigned width, unsigned height)
     if (script)
         fprintf(script,
                 "set terminal svg dynamic noenhanced size %u,%u font ',14'\nset encoding utf8\n"
-                "unset key\nset border 3 linecolor rgb 'gray'\nset tics nomirror\n"
+                "unset key\nset border 3 linecolor rgb 'gray'\nset tics nomirror textcolor rgb "
+                "'black'\n"
                 "set grid linecolor rgb 'gray' linewidth 0.6 dashtype solid\n",
                 width, height);
     return script;
@@ -215,6 +227,25 @@ void report_cache_marks(const struct report *report, FILE *script)
         gnuplot_quoted(script, psnap_machine_level_name(machine, l, name));
         fprintf(script, " at %" PRIu64 ", graph 1.03 center\n", bytes);
     }
+}
+
+void report_bytes_axis(FILE *script, uint64_t low, uint64_t high)
+{
+    char text[32];
+    unsigned step = 1, first = 0;
+
+    while (UINT64_C(1) << first < low && first < 62)
+        first++;
+    while ((UINT64_C(1) << first) < high >> (10 * step) && step < 6)
+        step++;
+    fputs("set logscale x 2\nset xtics (", script);
+    for (unsigned power = first - first % step; power < 63 && UINT64_C(1) << power <= high;
+         power += step)
+        if (UINT64_C(1) << power >= low) {
+            gnuplot_quoted(script, human_bytes(UINT64_C(1) << power, text));
+            fprintf(script, " %" PRIu64 ", ", UINT64_C(1) << power);
+        }
+    fputs("'' 1)\n", script);
 }
 
 /* All of a file; NULL: out of memory. */

@@ -98,9 +98,9 @@ static void write_panel(FILE *script, const struct report *report, size_t machin
     for (size_t input = 0; input < report->input_count; input++)
         fprintf(script, "$i%zul%u with points pt %u ps %g lw 2 lc rgb '" SVG_SERIES "', ", input,
                 level, report_point(input), input ? 1.5 : 1.0, 16 * report_series(input));
-    fprintf(script, "$pl%u with points pt 2 ps 0.9 lw 1.6 lc rgb '" SVG_SERIES "'\n", level,
+    fprintf(script, "$pl%u with points pt 1 ps 2.1 lw 1 lc rgb '" SVG_SERIES "'\n", level,
             16u * REPORT_PREDICTED);
-    fputs("set ytics format ''\nset format y ''\n", script);
+    fputs("set ytics 1 format ''\n", script);
 }
 
 static void draw(struct report_page *page, size_t machine)
@@ -108,7 +108,7 @@ static void draw(struct report_page *page, size_t machine)
     const struct report *report = page->report;
     const uint32_t levels = report->machines[machine].level_count;
     const unsigned lines = (unsigned)line_count(report);
-    const unsigned height = 110 + 24 * lines;
+    const unsigned height = 120 + 24 * lines;
     const double low = floor(10 * lowest_rate(report, machine)) * 10;
     FILE *script = report_script(page, 900, height);
     char title[320], description[512];
@@ -121,8 +121,8 @@ static void draw(struct report_page *page, size_t machine)
     fprintf(script,
             "set xrange [%g:101]\nset yrange [-0.6:%g]\nset format x '%%g'\nset xlabel "
             "'cumulative hit rate (%%)' offset 0,0.3\nset xtics autofreq\n"
-            "set multiplot layout 1,%u margins 0.22,0.985,%g,%g spacing 0.025\n",
-            low < 100 ? low : 90.0, lines - 0.4, levels, 56.0 / height, 1 - 34.0 / height);
+            "set multiplot layout 1,%u margins 0.22,0.985,%g,%g spacing 0.035\n",
+            low < 100 ? low : 90.0, lines - 0.4, levels, 56.0 / height, 1 - 44.0 / height);
     for (uint32_t l = 0; l < levels; l++)
         write_panel(script, report, machine, l);
     fputs("unset multiplot\n", script);
@@ -135,7 +135,7 @@ static void draw(struct report_page *page, size_t machine)
     report_legend(page);
     for (size_t i = 0; i < report->input_count; i++)
         report_legend_entry(page, report_series(i), report_mark(i), report->inputs[i].label);
-    report_legend_entry(page, REPORT_PREDICTED, "\xC3\x97", "predicted (SDCM)");
+    report_legend_entry(page, REPORT_PREDICTED, "+", "predicted (SDCM)");
     report_legend_end(page);
     report_draw(page, script, title, description);
 }
@@ -177,7 +177,7 @@ static void write_table(struct report_page *page, size_t machine)
         }
     snprintf(caption, sizeof caption, "Cumulative hit rates on %.250s, percent", m->name);
     report_details(page, "Table of hit rates, all loops");
-    report_table(page, caption, headings, columns, 1);
+    report_table(page, caption, headings, columns, 1, 0);
     write_row(page, machine, NULL);
     for (size_t i = 0; i < report->rank.count; i++)
         write_row(page, machine, &report->rank.loops[i]);

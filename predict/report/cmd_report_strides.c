@@ -72,7 +72,7 @@ static void draw(struct report_page *page)
 {
     const struct report *report = page->report;
     const unsigned panels = (unsigned)panel_count(report), columns = panels > 1 ? 2 : 1;
-    const unsigned rows = (panels + columns - 1) / columns, height = 60 + 200 * rows;
+    const unsigned rows = (panels + columns - 1) / columns, height = 74 + 200 * rows;
     FILE *script = report_script(page, 900, height);
 
     if (!script)
@@ -88,8 +88,8 @@ static void draw(struct report_page *page)
     fprintf(script,
             ")\nset xrange [-0.7:%g]\nset yrange [0:100]\nset ytics 25\nset grid noxtics\n"
             "set ylabel '%% of strides' offset 1,0\nset style fill solid 0.9 noborder\n"
-            "set multiplot layout %u,%u margins 0.075,0.985,%g,%g spacing 0.085,%g\n",
-            PSNAP_STRIDE_BINS - 0.3, rows, columns, 56.0 / height, 1 - 30.0 / height,
+            "set multiplot layout %u,%u margins 0.075,0.965,%g,%g spacing 0.085,%g\n",
+            PSNAP_STRIDE_BINS - 0.3, rows, columns, 56.0 / height, 1 - 44.0 / height,
             88.0 / height);
     for (size_t panel = 0; panel < panels; panel++)
         write_panel(script, report, panel);
@@ -115,7 +115,7 @@ static void write_table(struct report_page *page, size_t input)
         headings[1 + bin] = psnap_stride_label(bin);
     snprintf(caption, sizeof caption, "Strides of the %s input, percent by bin of bytes",
              report->inputs[input].label);
-    report_table(page, caption, headings, 1 + PSNAP_STRIDE_BINS, 1);
+    report_table(page, caption, headings, 1 + PSNAP_STRIDE_BINS, 1, 0);
     for (size_t line = 0; line <= report->rank.count; line++) {
         const char *id = line ? report->rank.loops[line - 1].id : NULL;
         double shares[PSNAP_STRIDE_BINS];

@@ -9,13 +9,15 @@
 
 #define LIGHT                                                                                      \
     "color-scheme:light;--paper:#fff;--card:#f5f7fa;--ink:#1b2430;--soft:#4d5b6b;"                 \
-    "--line:#d5dce4;--grid:#c3ccd6;--link:#0a58a8;--good:#12703f;--bad:#b42318;--bar:#9cc3ec;"     \
+    "--line:#d5dce4;--grid:#c3ccd6;--edge:#ffffff;--link:#0a58a8;--good:#12703f;--bad:#b42318;--"  \
+    "bar:#9cc3ec;"                                                                                 \
     "--s1:#0a58a8;--s2:#c2410c;--s3:#0b7a57;--s4:#8236a5;--s5:#806000;--s6:#b0105b;--s7:#4d5b6b;"  \
     "--s8:#00718c;--p0:#e9f1fa;--p1:#d3e4f4;--p2:#b9d6ee;--p3:#9cc6e6;--p4:#7cb3dc;--p5:#5e9fd0;"  \
     "--p6:#438ac3;--p7:#2d75b3;--p8:#1c60a1;--p9:#114d8c;--p10:#0a3b73;--p11:#062a57;"
 #define DARK                                                                                       \
     "color-scheme:dark;--paper:#12171e;--card:#1b222c;--ink:#e6ebf1;--soft:#a9b5c2;"               \
-    "--line:#313c49;--grid:#44515f;--link:#7cb8ff;--good:#5fd39a;--bad:#ff8f85;--bar:#2f5f93;"     \
+    "--line:#313c49;--grid:#44515f;--edge:#12171e;--link:#7cb8ff;--good:#5fd39a;--bad:#ff8f85;--"  \
+    "bar:#2f5f93;"                                                                                 \
     "--s1:#6cb2ff;--s2:#ff9d5c;--s3:#4fd1a5;--s4:#d29bf2;--s5:#e2c044;--s6:#ff85b8;--s7:#b6c2cf;"  \
     "--s8:#5fd3ee;--p0:#1d2a38;--p1:#1f364b;--p2:#21435f;--p3:#235074;--p4:#265f8a;--p5:#2b6fa2;"  \
     "--p6:#3581b9;--p7:#4794cd;--p8:#63a8dd;--p9:#86bde9;--p10:#acd3f2;--p11:#d5e9fa;"
@@ -50,7 +52,7 @@ const char *const report_style[] = {
     "h3{font-size:1.05rem;margin:1.6rem 0 .3rem}\n",
     "p{max-width:46rem;margin:.5rem 0}\n",
     ".lead{font-size:1.08rem}\n",
-    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.75rem;"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8rem,1fr));gap:.75rem;"
     "margin:1.1rem 0;padding:0}\n",
     ".tiles div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;"
     "padding:.7rem .9rem}\n",
@@ -66,17 +68,22 @@ const char *const report_style[] = {
     "caption{text-align:left;padding:.2rem 0 .4rem;font-size:.88rem}\n",
     "th,td{padding:.32rem .65rem;text-align:left;border-bottom:1px solid var(--line);"
     "vertical-align:baseline}\n",
-    "thead th{color:var(--soft);font-weight:600;font-size:.82rem;border-bottom-width:2px;"
+    "thead "
+    "th{color:var(--soft);font-weight:600;font-size:.82rem;border-bottom-width:2px;white-space:"
+    "normal;"
     "vertical-align:bottom}\n",
     "tbody th{font-weight:500;font-family:ui-monospace,'DejaVu Sans Mono',monospace;"
-    "font-size:.84rem;overflow-wrap:anywhere;min-width:9rem}\n",
+    "font-size:.84rem;overflow-wrap:anywhere;min-width:11rem}tbody th "
+    "small{display:block;color:var(--soft);font-family:system-ui,'DejaVu "
+    "Sans',sans-serif;font-size:.8rem}\n",
     "tbody tr:hover{background:var(--card)}\n",
-    ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n",
-    ".bar{min-width:9.5rem}\n",
-    ".track{display:inline-block;width:4.5rem;height:.7em;margin-right:.5rem;background:var(--card)"
+    ".n,thead th.n{text-align:right;font-variant-numeric:tabular-nums}td.n{white-space:nowrap}\n",
+    "td:not(.n){min-width:7rem}\n",
+    ".bar{min-width:8.5rem}\n",
+    ".track{display:inline-block;width:3.5rem;height:.7em;margin-right:.5rem;background:var(--card)"
     ";"
     "border:1px solid var(--line);border-radius:2px;vertical-align:baseline;overflow:hidden}\n",
-    ".track span{display:block;height:100%;background:var(--s1)}\n",
+    ".track span{display:block;height:100%}\n",
     "figure{margin:1rem 0}\n",
     "figcaption{font-size:.9rem;max-width:46rem}\n",
     "figcaption b{color:var(--ink)}\n",
@@ -84,6 +91,7 @@ const char *const report_style[] = {
     "font-family:inherit}\n",
     ".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(30rem,100%),1fr));gap:0 "
     "1.5rem}.pair .plot{min-width:26rem}\n",
+    ".plot polygon{stroke:var(--edge);stroke-width:.5}\n",
     ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:.2rem 1.3rem;margin:.6rem 0 "
     "0;padding:0;"
     "font-size:.9rem}\n",

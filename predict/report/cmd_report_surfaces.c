@@ -70,12 +70,13 @@ static void write_script(FILE *script, const struct surface *surface)
     fprintf(script, "set palette maxcolors %d defined (", SCALE);
     for (unsigned i = 0; i < SCALE; i++)
         fprintf(script, "%s%u '" SVG_SCALE "'", i ? ", " : "", i, 16 * i);
-    fprintf(script,
-            ")\nset pm3d border linecolor rgb 'gray' linewidth 0.4\nset ytics font ',12'\n"
-            "set zrange [0:%g]\nset cbrange [0:%g]\nset lmargin 4\nset rmargin 2\nset tmargin 0\n"
-            "set bmargin 0\nset xlabel offset 0,-0.5\nset ylabel offset 0,-0.5\n"
-            "splot $surface using 1:2:3 with pm3d\n",
-            top, top);
+    fprintf(
+        script,
+        ")\nset pm3d noborder\nset ytics font ',12'\n"
+        "set zrange [0:%g]\nset cbrange [0:%g]\nset lmargin 7\nset rmargin 2\nset tmargin 0\n"
+        "set bmargin 0\nset view 52,318,1.06\nset xlabel offset 0,-0.5\nset ylabel offset 2,-0.5\n"
+        "splot $surface using 1:2:3 with pm3d\n",
+        top, top);
 }
 
 static void write_table(struct report_page *page, const struct psnap_locality *locality)
@@ -88,7 +89,7 @@ static void write_table(struct report_page *page, const struct psnap_locality *l
 
     report_details(page, "Table of the strongest strides");
     report_table(page, "Accesses that find a stride below them accessed, percent by distance",
-                 headings, 7, 1);
+                 headings, 7, 1, 0);
     for (int n = 0; n < STRIDES; n++) {
         int best = -1;
         double most = 0;
@@ -117,7 +118,7 @@ static void write_table(struct report_page *page, const struct psnap_locality *l
 static void write_surface(struct report_page *page, const struct psnap_locality *locality,
                           const char *what, const char *label)
 {
-    FILE *script = report_script(page, 760, 520);
+    FILE *script = report_script(page, 560, 400);
     char title[320], description[320];
     struct surface surface;
 

@@ -27,17 +27,20 @@ static size_t line_count(const struct report *report)
     return 1 + (report->rank.count < REPORT_BARS ? report->rank.count : REPORT_BARS);
 }
 
-static void write_bars(FILE *script, const struct report *report)
+/* Returns the largest working set. */
+static uint64_t write_bars(FILE *script, const struct report *report)
 {
     const size_t lines = line_count(report), inputs = report->input_count;
     const double width = 0.76 / (double)inputs;
+    uint64_t largest = 64;
 
     for (size_t input = 0; input < inputs; input++) {
         fprintf(script, "$i%zu << EOD\n", input);
         for (size_t i = 0; i < lines; i++) {
             const double top = (double)(lines - 1 - i) + 0.38 - width * (double)input;
-            fprintf(script, "%" PRIu64 " %.4f %.4f\n", working_set(report, input, i), top - width,
-                    top);
+            const uint64_t bytes = working_set(report, input, i);
+            largest = bytes > largest ? bytes : largest;
+            fprintf(script, "%" PRIu64 " %.4f %.4f\n", bytes, top - width, top);
         }
         fputs("EOD\n", script);
     }
@@ -48,6 +51,7 @@ static void write_bars(FILE *script, const struct report *report)
         fprintf(script, " %zu", lines - 1 - i);
     }
     fputs(")\n", script);
+    return largest;
 }
 
 static void draw(struct report_page *page)
@@ -56,16 +60,18 @@ static void draw(struct report_page *page)
     const size_t lines = line_count(report), inputs = report->input_count;
     const unsigned height = 90 + (unsigned)(lines * (16 + 8 * inputs));
     FILE *script = report_script(page, 900, height);
+    uint64_t largest;
 
     if (!script)
         return;
-    write_bars(script, report);
+    largest = write_bars(script, report);
     report_cache_marks(report, script);
+    report_bytes_axis(script, 8, 2 * largest);
     fprintf(script,
-            "set logscale x 2\nset format x '%%.0b %%BB'\nset xtics 8\nset xrange [8:*]\n"
+            "set xrange [8:%" PRIu64 "]\n"
             "set yrange [-0.6:%g]\nset style fill solid 0.9 noborder\nset lmargin at screen 0.22\n"
             "set rmargin at screen 0.97\nset tmargin 2\nset grid noytics\nplot ",
-            (double)lines - 0.4);
+            2 * largest, (double)lines - 0.4);
     for (size_t i = 0; i < inputs; i++)
         fprintf(script, "%s$i%zu using 1:2:(8):1:2:3 with boxxyerror lc rgb '" SVG_SERIES "'",
                 i ? ", " : "", i, 16 * report_series(i));
@@ -96,7 +102,7 @@ static void write_table(struct report_page *page)
             columns++;
         }
     report_details(page, "Table of working sets, all loops");
-    report_table(page, "Working sets", headings, columns, 1);
+    report_table(page, "Working sets", headings, columns, 1, 0);
     for (size_t line = 0; line <= report->rank.count; line++) {
         const char *id = line ? report->rank.loops[line - 1].id : NULL;
         report_row_name(page, id ? id : "whole program");
@@ -140,7 +146,7 @@ static void write_region(struct report_page *page, const struct region_line *lin
         strides[region->strides[s].bin] = region->strides[s].count;
     report_row_name(page, line->loop->id);
     report_cell(page, "%s", region->object ? region->object : region->id);
-    report_cell_bar(page, all ? (double)region->accesses / (double)all : 0);
+    report_cell_bar(page, 1, all ? (double)region->accesses / (double)all : 0);
     report_cell_bytes(page, region->bytes);
     report_cell_percent(page, (double)region->kinds[PSNAP_LOAD] / (double)region->accesses);
     report_cell(page, "%s", human_strides(strides, text, sizeof text));
@@ -151,7 +157,7 @@ static void write_regions(struct report_page *page, const struct report_input *i
 {
     static const char *const headings[] = {"Loop",  "Region",  "Share of accesses",
                                            "Bytes", "Loads %", "Strides (bytes)"};
-    const struct psnap_profile *profile = input->profile;
+    const struct psnap_profile *profile = input->profile ? input->profile : input->measured;
     struct region_line *lines;
     size_t room = 1, count = 0;
     char caption[160];
@@ -167,8 +173,8 @@ static void write_regions(struct report_page *page, const struct report_input *i
         qsort(lines, count, sizeof *lines, by_accesses);
     snprintf(caption, sizeof caption, "The regions with most accesses, %s (%zu of %zu)",
              input->label, count < REGIONS ? count : (size_t)REGIONS, count);
-    fputs("<details><summary>Regions</summary>\n", page->file);
-    report_table(page, caption, headings, 6, 2);
+    fprintf(page->file, "<details><summary>Regions, %s</summary>\n", input->label);
+    report_table(page, caption, headings, 6, 2, 1);
     for (size_t i = 0; i < count && i < REGIONS; i++)
         write_region(page, &lines[i], input->side.accesses);
     report_table_end(page);
@@ -181,6 +187,7 @@ void report_working_sets(struct report_page *page)
     report_section(page, "working-sets", "Working sets");
     draw(page);
     write_table(page);
-    write_regions(page, &page->report->inputs[0]);
+    for (size_t i = 0; i < page->report->input_count; i++)
+        write_regions(page, &page->report->inputs[i]);
     report_section_end(page);
 }

@@ -12,13 +12,13 @@
 
 #include "predict/report/html.h"
 
-enum { DEPTH_MAX = 64 };
+enum { DEPTH_MAX = 64, GRAY = 190 /* of gnuplot's "gray" */ };
 
 struct copying {
     const char *at, *end;
     unsigned number;
     FILE *file;
-    bool has_root;
+    bool has_root, has_marks, is_in_marks; /* marks: what points are drawn with, `defs` */
     /* Groups that are open: where a tag is if nothing was written since. */
     struct {
         const char *tag, *tag_end;
@@ -71,24 +71,41 @@ static void write_colour(struct copying *copying, const char *name, const char *
                          size_t length)
 {
     const bool is_current = !strcmp(name, "color");
-    unsigned red = 0, green = 0;
+    unsigned red = 0, green = 0, blue = 0;
+    const bool is_rgb = sscanf(value, "rgb( %u , %u , %u", &red, &green, &blue) == 3;
 
-    if (sscanf(value, "rgb( %u , %u", &red, &green) == 2 && (red == 1 || red == 2))
+    if (is_rgb && (red == 1 || red == 2) && !blue)
         fprintf(copying->file, " %s=\"var(--%c%u)\"", name, red == 1 ? 's' : 'p', (green + 8) / 16);
     else if (is_current)
         return;
-    else if (length == 5 && !strncmp(value, "black", length))
+    else if ((length == 5 && !strncmp(value, "black", length)) ||
+             (is_rgb && !red && !green && !blue))
         fprintf(copying->file, " %s=\"currentColor\"", name);
-    else if (length == 4 && !strncmp(value, "gray", length))
+    else if ((length == 4 && !strncmp(value, "gray", length)) ||
+             (is_rgb && red == GRAY && green == GRAY && blue == GRAY))
         fprintf(copying->file, " %s=\"var(--grid)\"", name);
     else
         fprintf(copying->file, " %s=\"%.*s\"", name, (int)length, value);
+}
+
+/* Coordinates, of which a tenth of a pixel is enough. */
+static void write_coordinates(struct copying *copying, const char *value, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        putc(value[i], copying->file);
+        if (value[i] == '.' && i + 1 < length) {
+            putc(value[++i], copying->file);
+            while (i + 1 < length && isdigit((unsigned char)value[i + 1]))
+                i++;
+        }
+    }
 }
 
 static void write_attribute(struct copying *copying, const char *name, size_t name_length,
                             const char *value, size_t length)
 {
     static const char *const links[] = {"href", "xlink:href", NULL};
+    static const char *const coordinates[] = {"d", "points", NULL};
     static const char *const colours[] = {"fill", "stroke", "color", NULL};
 
     if (!is_plain(value, length))
@@ -97,7 +114,11 @@ static void write_attribute(struct copying *copying, const char *name, size_t na
         fprintf(copying->file, " id=\"f%u-%.*s\"", copying->number, (int)length, value);
     else if (is_one_of(name, name_length, links) && length > 1 && value[0] == '#')
         fprintf(copying->file, " href=\"#f%u-%.*s\"", copying->number, (int)length - 1, value + 1);
-    else if (is_one_of(name, name_length, plain_attributes))
+    else if (is_one_of(name, name_length, coordinates) && !copying->is_in_marks) {
+        fprintf(copying->file, " %.*s=\"", (int)name_length, name);
+        write_coordinates(copying, value, length);
+        putc('"', copying->file);
+    } else if (is_one_of(name, name_length, plain_attributes))
         fprintf(copying->file, " %.*s=\"%.*s\"", (int)name_length, name, (int)length, value);
     for (size_t i = 0; colours[i]; i++)
         if (strlen(colours[i]) == name_length && !strncmp(colours[i], name, name_length))
@@ -205,6 +226,7 @@ static bool close_element(struct copying *copying, const char *name, size_t leng
         copying->depth--;
     } else if (is_one_of(name, length, elements)) {
         fprintf(copying->file, "</%.*s>", (int)length, name);
+        copying->is_in_marks = copying->is_in_marks && strncmp(name, "defs", length) != 0;
     }
     return true;
 }
@@ -225,18 +247,30 @@ static bool copy_tag(struct copying *copying, const char *title, const char *des
         if (copying->has_root)
             return false;
         write_root(copying, name, end, title, description);
-    } else if (!is_one_of(name, length, elements)) {
+    } else if (!is_one_of(name, length, elements) ||
+               (!strncmp(name, "defs", length) && !copying->has_marks)) {
         skip_element(copying, name, length, end);
     } else if (length == 1) {
         if (copying->depth == DEPTH_MAX || end[-1] == '/')
             return false;
         copying->groups[copying->depth].tag = name;
-        copying->groups[copying->depth++].tag_end = end;
+        copying->groups[copying->depth].tag_end = end;
+        copying->depth++;
     } else {
         write_groups(copying);
         write_tag(copying, name, end);
+        copying->is_in_marks = copying->is_in_marks || !strncmp(name, "defs", length);
     }
     return true;
+}
+
+/* Whether marks are used. */
+static bool has_marks(const char *text, size_t size)
+{
+    static const char use[] = "<use xlink:href='#gpPt", end[] = "</defs>";
+    const char *defs = memmem(text, size, end, sizeof end - 1);
+
+    return defs && memmem(defs, size - (size_t)(defs - text), use, sizeof use - 1);
 }
 
 bool svg_inline(const char *text, size_t size, unsigned number, const char *title,
@@ -244,6 +278,7 @@ bool svg_inline(const char *text, size_t size, unsigned number, const char *titl
 {
     struct copying copying = {.at = text, .end = text + size, .number = number, .file = file};
 
+    copying.has_marks = has_marks(text, size);
     while (copying.at < copying.end) {
         const char *p = copying.at;
         if (*p == '<') {
