@@ -255,8 +255,10 @@ enum psnap_status report_compare(struct report_page *page, struct psnap_error *e
         const enum psnap_status status =
             compare_init(&compare, report->machines, report->machine_count, &report->inputs[0].side,
                          &report->inputs[i].side, error);
-        if (status)
+        if (status) {
+            compare_release(&compare);
             return status;
+        }
         fprintf(page->file, "<h3>%s and %s</h3>\n", report->inputs[0].label,
                 report->inputs[i].label);
         write_lead(&comparing);

@@ -159,6 +159,8 @@ static bool next_attribute(const char **at, const char *end, const char **name, 
 static const char *const elements[] = {"path", "polygon", "rect", "circle", "text",
                                        "use",  "defs",    "g",    NULL};
 
+static const char *const empty_elements[] = {"path", "polygon", "rect", "circle", "use", NULL};
+
 /* A tag from its name on; `end` is its '>'. */
 static void write_tag(struct copying *copying, const char *tag, const char *end)
 {
@@ -256,6 +258,8 @@ static bool copy_tag(struct copying *copying, const char *title, const char *des
         copying->groups[copying->depth].tag = name;
         copying->groups[copying->depth].tag_end = end;
         copying->depth++;
+    } else if (end[-1] != '/' && is_one_of(name, length, empty_elements)) {
+        return false;
     } else {
         write_groups(copying);
         write_tag(copying, name, end);

@@ -108,6 +108,8 @@ void reuse_curve_data(FILE *script, const struct reuse_row *row, size_t number, 
 
     fprintf(script, "$curve%zu << EOD\n", number);
     while (next_point(&point, false)) {
+        if (!seen.lines && point.lines > 1)
+            seen.lines = 1; /* smaller caches than the first that has a hit */
         if (seen.lines > written + written / STEPS_PER_DOUBLING) {
             fprintf(script, "%" PRIu64 " %.6g\n", seen.lines * line_bytes, miss_ratio(&seen));
             written = seen.lines;
