@@ -75,12 +75,20 @@ changes = re.findall(r'<td class="n">([+\u2212]?[0-9]+\.[0-9]{2})</td></tr>', se
 assert len(changes) == 3 and set(changes) == {"0.00"}, changes
 END
 
-# what if: another stride
-"$PSNAP" edit "$golden/tutorial_nests.psnap.yaml" -o wide.yaml --stride 8=64 2> err ||
-    "$PSNAP" edit walk.yaml -o wide.yaml --stride 8=64 2> err || fail "$(cat err)"
-expect 0 "$PSNAP" report walk.yaml "$golden/tutorial_nests.psnap.yaml" wide.yaml \
-    -m i7-5960x -m table1-3 -o if.html
-page if.html --has 'what if' --has 'what if 2' --has 'synthetic and what if 2' --has 'table1-3'
+# what if: an array of a matrix product as wide as 64 of them
+"$PSNAP" edit "$golden/tutorial_nests.psnap.yaml" --span 64 --region b -o wide.yaml
+expect 0 "$PSNAP" report "$golden/tutorial_nests.psnap.yaml" wide.yaml -m 1K:64:2 -m table1-3 -o if.html
+page if.html --has 'synthetic and what if' --has 'table1-3' --has 'Largest, any machine'
+python3 - << 'END'
+import re
+page = open("if.html").read()
+section = page[page.index('<section id="comparison"'):]
+section = section[:section.index("</section>")]
+row = re.search(r'<tr><th scope="row">multiply:39</th>(.*?)</tr>', section).group(1)
+cells = re.findall(r'<td class="n">(.*?)</td>', row)
+# as many accesses, and fewer hits
+assert cells[:3] == ["1,024", "1,024", "1.0 KiB"] and cells[4].startswith("\u2212"), cells
+END
 expect 0 "$PSNAP" report walk.csv walk.csv walk.yaml walk.yaml -o four.html
 page four.html --has 'observed 2' --has 'observed and what if'
 
