@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """How many pixels of a screenshot have colours: png_colours.py FILE RRGGBB ...
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether a page of psnap report is one: report_page.py PAGE [--figures N] [--has TEXT ...]
 
