@@ -48,7 +48,7 @@ static int step_of(const struct locality_row *row)
 
 double surface_top(double highest)
 {
-    static const double tops[] = {0.001, 0.01, 0.1, 0.2, 0.5};
+    static const double tops[] = {0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5};
 
     for (size_t i = 0; i < sizeof tops / sizeof tops[0]; i++)
         if (highest <= tops[i])

@@ -83,6 +83,13 @@ void report_predict(const struct report_input *input, const struct psnap_machine
 const struct scope_row *report_row(const struct report *report, size_t input,
                                    const struct rank_loop *loop);
 
+/* Lines of a figure: 0 is the whole program (NULL), then the loops ranked first, of those that have
+ * at least 0.5 % of the accesses of an input. */
+size_t report_line_count(const struct report *report);
+const struct rank_loop *report_line(const struct report *report, size_t line);
+/* "90.12", or "> 99.99" of what is not all: a share in percent. */
+const char *report_percent(double share, char text[32]);
+
 /* ---- the page ---- */
 
 struct report_page {

@@ -171,16 +171,11 @@ static void write_loops(const struct comparing *comparing)
 
 /* ------------------------------------------------------------------- the figure */
 
-static size_t line_count(const struct report *report)
-{
-    return 1 + (report->rank.count < REPORT_BARS ? report->rank.count : REPORT_BARS);
-}
-
 /* Bars of a level, each from 0 to the change. */
 static double write_bars(FILE *script, const struct comparing *comparing, uint32_t level)
 {
     const struct report *report = comparing->report;
-    const size_t lines = line_count(report);
+    const size_t lines = report_line_count(report);
     const double width = 0.76 / report->machines[0].level_count;
     double largest = 0;
 
@@ -204,7 +199,7 @@ static void draw(const struct comparing *comparing)
     struct report_page *page = comparing->page;
     const struct report *report = comparing->report;
     const uint32_t levels = report->machines[0].level_count;
-    const size_t lines = line_count(report);
+    const size_t lines = report_line_count(report);
     const unsigned height = 90 + (unsigned)(lines * (16 + 6 * levels));
     FILE *script = report_script(page, 900, height);
     char name[PSNAP_LEVEL_NAME_ROOM], title[320];

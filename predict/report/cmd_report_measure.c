@@ -297,3 +297,24 @@ const struct scope_row *report_row(const struct report *report, size_t input,
         return &side->total.rows[0];
     return loop->is_in[input] ? &side->loops.rows[loop->row[input]] : NULL;
 }
+
+size_t report_line_count(const struct report *report)
+{
+    size_t count = 0;
+
+    while (count < report->rank.count && count < REPORT_BARS &&
+           rank_share(&report->rank.loops[count]) >= COMPARE_RELEVANT)
+        count++;
+    return 1 + count;
+}
+
+const struct rank_loop *report_line(const struct report *report, size_t line)
+{
+    return line ? &report->rank.loops[line - 1] : NULL;
+}
+
+const char *report_percent(double share, char text[32])
+{
+    snprintf(text, 32, share < 1 && share >= 0.99995 ? "> 99.99" : "%.2f", 100 * share);
+    return text;
+}

@@ -151,6 +151,7 @@ static void write_lead(struct report_page *page)
     const struct psnap_tally *tally = &report->inputs[0].side.total.rows[0].tallies[0];
     const double rest = 1 - psnap_tally_cumulative(tally, machine->level_count - 1);
     const struct rank_loop *hot = &report->rank.loops[0];
+    char text[32];
 
     fputs("<p class=\"lead\">", page->file);
     if (report->rank.count > 1) {
@@ -161,8 +162,9 @@ static void write_lead(struct report_page *page)
     fprintf(page->file, "In the caches of %s<code>",
             report->machine_count > 1 ? "the first machine, " : "");
     html_text(page->file, machine->name);
-    fprintf(page->file, "</code>, %.2f&#8239;%% of all accesses are satisfied in level 1",
-            100 * psnap_tally_cumulative(tally, 0));
+    fputs("</code>, ", page->file);
+    html_text(page->file, report_percent(psnap_tally_cumulative(tally, 0), text));
+    fputs("&#8239;% of all accesses are satisfied in level 1", page->file);
     fprintf(page->file, ", and %.3g&#8239;%% go on to memory.</p>\n", 100 * rest);
 }
 
@@ -195,7 +197,7 @@ void report_summary(struct report_page *page)
     const struct psnap_machine *machine = &report->machines[0];
     const struct psnap_tally *tally = &input->side.total.rows[0].tallies[0];
     struct report_regions regions;
-    char text[64], more[96], name[PSNAP_LEVEL_NAME_ROOM];
+    char text[64], more[96], share[32], name[PSNAP_LEVEL_NAME_ROOM];
 
     report_section(page, "summary", "Summary");
     write_lead(page);
@@ -215,7 +217,8 @@ void report_summary(struct report_page *page)
              psnap_plural(input->threads));
     tile(page, "Loops", text, NULL, more);
     for (uint32_t l = 0; l < machine->level_count; l++) {
-        snprintf(text, sizeof text, "%.2f %%", 100 * psnap_tally_cumulative(tally, l));
+        snprintf(text, sizeof text, "%s\xC2\xA0%%",
+                 report_percent(psnap_tally_cumulative(tally, l), share));
         snprintf(more, sizeof more, "Hits up to %s", psnap_machine_level_name(machine, l, name));
         tile(page, more, text, NULL, machine->name);
     }

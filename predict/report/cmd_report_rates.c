@@ -11,19 +11,6 @@
 #include "predict/report/html.h"
 #include "predict/report/svg.h"
 
-/* Loops in figures: the total (0), then those ranked first. */
-static size_t line_count(const struct report *report)
-{
-    const size_t loops = report->rank.count;
-
-    return 1 + (loops < REPORT_BARS ? loops : REPORT_BARS);
-}
-
-static const struct rank_loop *line_loop(const struct report *report, size_t line)
-{
-    return line ? &report->rank.loops[line - 1] : NULL;
-}
-
 static double rate_of(const struct report *report, size_t input, size_t machine,
                       const struct rank_loop *loop, uint32_t level)
 {
@@ -38,10 +25,10 @@ static double lowest_rate(const struct report *report, size_t machine)
 {
     double lowest = 1;
 
-    for (size_t i = 0; i < line_count(report); i++)
+    for (size_t i = 0; i < report_line_count(report); i++)
         for (size_t input = 0; input < report->input_count; input++)
             for (uint32_t l = 0; l < report->machines[machine].level_count; l++) {
-                const double rate = rate_of(report, input, machine, line_loop(report, i), l);
+                const double rate = rate_of(report, input, machine, report_line(report, i), l);
                 if (rate < lowest)
                     lowest = rate;
             }
@@ -51,12 +38,12 @@ static double lowest_rate(const struct report *report, size_t machine)
 /* Points of a panel: for each input, then predicted, "$i<input>l<level>". */
 static void write_points(FILE *script, const struct report *report, size_t machine, uint32_t level)
 {
-    const size_t lines = line_count(report);
+    const size_t lines = report_line_count(report);
 
     for (size_t input = 0; input < report->input_count; input++) {
         fprintf(script, "$i%zul%u << EOD\n", input, level);
         for (size_t i = 0; i < lines; i++) {
-            const double rate = rate_of(report, input, machine, line_loop(report, i), level);
+            const double rate = rate_of(report, input, machine, report_line(report, i), level);
             if (!isnan(rate))
                 fprintf(script, "%.6g %zu\n", 100 * rate, lines - 1 - i);
         }
@@ -64,7 +51,7 @@ static void write_points(FILE *script, const struct report *report, size_t machi
     }
     fprintf(script, "$pl%u << EOD\n", level);
     for (size_t i = 0; i < lines; i++) {
-        const struct rank_loop *loop = line_loop(report, i);
+        const struct rank_loop *loop = report_line(report, i);
         double rates[PSNAP_LEVELS_MAX];
         report_predict(&report->inputs[0], &report->machines[machine], loop ? loop->id : NULL,
                        rates);
@@ -76,11 +63,11 @@ static void write_points(FILE *script, const struct report *report, size_t machi
 
 static void write_names(FILE *script, const struct report *report)
 {
-    const size_t lines = line_count(report);
+    const size_t lines = report_line_count(report);
 
     fputs("set ytics (", script);
     for (size_t i = 0; i < lines; i++) {
-        const struct rank_loop *loop = line_loop(report, i);
+        const struct rank_loop *loop = report_line(report, i);
         fputs(i ? ", " : "", script);
         report_quoted(script, loop ? loop->id : "whole program", 24);
         fprintf(script, " %zu", lines - 1 - i);
@@ -107,7 +94,7 @@ static void draw(struct report_page *page, size_t machine)
 {
     const struct report *report = page->report;
     const uint32_t levels = report->machines[machine].level_count;
-    const unsigned lines = (unsigned)line_count(report);
+    const unsigned lines = (unsigned)report_line_count(report);
     const unsigned height = 120 + 24 * lines;
     const double low = floor(10 * lowest_rate(report, machine)) * 10;
     FILE *script = report_script(page, 900, height);

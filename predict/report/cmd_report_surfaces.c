@@ -41,6 +41,14 @@ static void fill(struct surface *surface, const struct psnap_locality *locality)
         }
 }
 
+static double highest_of(const struct psnap_locality *locality)
+{
+    struct surface surface;
+
+    fill(&surface, locality);
+    return surface.highest;
+}
+
 /* Whether a tile beside the point is above the floor: others are not drawn. */
 static bool is_drawn(const struct surface *surface, int column, int k)
 {
@@ -52,10 +60,8 @@ static bool is_drawn(const struct surface *surface, int column, int k)
     return false;
 }
 
-static void write_script(FILE *script, const struct surface *surface)
+static void write_script(FILE *script, const struct surface *surface, double top)
 {
-    const double top = surface_top(surface->highest);
-
     fputs("$surface << EOD\n", script);
     for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++) {
         for (int c = 0; c < COLUMNS; c++)
@@ -115,8 +121,9 @@ static void write_table(struct report_page *page, const struct psnap_locality *l
     report_details_end(page);
 }
 
+/* `highest`: of the surfaces that this one is to be held against, 0: it stands alone. */
 static void write_surface(struct report_page *page, const struct psnap_locality *locality,
-                          const char *what, const char *label)
+                          const char *what, const char *label, double highest)
 {
     FILE *script = report_script(page, 560, 400);
     char title[320], description[320];
@@ -129,7 +136,7 @@ static void write_surface(struct report_page *page, const struct psnap_locality 
              "accesses ago, upwards the share of accesses, at most %.3f.",
              psnap_locality_spatial(locality), psnap_locality_temporal(locality), surface.highest);
     if (script)
-        write_script(script, &surface);
+        write_script(script, &surface, surface_top(fmax(highest, surface.highest)));
     fputs("<div>\n", page->file);
     report_draw(page, script, title, description);
     if (!script) {
@@ -147,6 +154,7 @@ void report_surfaces(struct report_page *page)
 {
     const struct report *report = page->report;
     const struct report_input *first = &report->inputs[0];
+    double highest = 0;
 
     report_section(page, "surfaces", "Locality");
     fputs(
@@ -155,9 +163,12 @@ void report_surfaces(struct report_page *page)
         "at stride 0 reuse; what is far back needs a large cache.</p>\n<div class=\"pair\">\n",
         page->file);
     for (size_t i = 0; i < report->input_count; i++)
-        write_surface(page, report->inputs[i].total, "whole program", report->inputs[i].label);
+        highest = fmax(highest, highest_of(report->inputs[i].total));
+    for (size_t i = 0; i < report->input_count; i++)
+        write_surface(page, report->inputs[i].total, "whole program", report->inputs[i].label,
+                      highest);
     for (size_t i = 0; i < first->loop_count && first->side.loops.count > 1; i++)
-        write_surface(page, first->loops[i], first->side.loops.rows[i].id, first->label);
+        write_surface(page, first->loops[i], first->side.loops.rows[i].id, first->label, 0);
     fputs("</div>\n", page->file);
     report_section_end(page);
 }

@@ -22,15 +22,10 @@ static uint64_t working_set(const struct report *report, size_t input, size_t li
     return report_regions_of(&report->inputs[input], id, &regions) ? regions.bytes : 0;
 }
 
-static size_t line_count(const struct report *report)
-{
-    return 1 + (report->rank.count < REPORT_BARS ? report->rank.count : REPORT_BARS);
-}
-
 /* Returns the largest working set. */
 static uint64_t write_bars(FILE *script, const struct report *report)
 {
-    const size_t lines = line_count(report), inputs = report->input_count;
+    const size_t lines = report_line_count(report), inputs = report->input_count;
     const double width = 0.76 / (double)inputs;
     uint64_t largest = 64;
 
@@ -57,7 +52,7 @@ static uint64_t write_bars(FILE *script, const struct report *report)
 static void draw(struct report_page *page)
 {
     const struct report *report = page->report;
-    const size_t lines = line_count(report), inputs = report->input_count;
+    const size_t lines = report_line_count(report), inputs = report->input_count;
     const unsigned height = 90 + (unsigned)(lines * (16 + 8 * inputs));
     FILE *script = report_script(page, 900, height);
     uint64_t largest;
