@@ -60,6 +60,29 @@ class Page(html.parser.HTMLParser):
             self.text.append(data)
 
 
+def luminance(colour):
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+    channels = [int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+    channels = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * channels[0] + 0.7152 * channels[1] + 0.0722 * channels[2]
+
+
+def low_contrasts(source):
+    """Text and series of which the contrast to what they are on is below 4.5 (WCAG 2.1, AA)."""
+    blocks = re.findall(r":root\{(.*?)\}", source[:source.index("</style>")])
+    assert len(blocks) >= 2, "light and dark"
+    for block in blocks:
+        colours = dict(re.findall(r"--([a-z0-9]+):(#[0-9a-f]+)", block))
+        for name in colours:
+            if name not in ("ink", "soft", "link", "good", "bad") and not re.match(r"s\d", name):
+                continue
+            for under in ("paper", "card"):
+                light, dark = sorted((luminance(colours[name]), luminance(colours[under])),
+                                     reverse=True)
+                if (light + 0.05) / (dark + 0.05) < 4.5:
+                    yield f"--{name} on --{under} has not enough contrast: {colours}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("page")
@@ -100,6 +123,7 @@ def main():
     for needed in ("prefers-color-scheme:dark", "@media print", "prefers-reduced-motion"):
         if needed not in source:
             problems.append(f"the style lacks {needed}")
+    problems += low_contrasts(source)
     text = re.sub(r"\s+", " ", " ".join(page.text))
     problems += [f"no {wanted!r} on the page" for wanted in options.has if wanted not in text]
     for problem in problems:

@@ -215,7 +215,7 @@ static void draw(const struct comparing *comparing)
         report_quoted(script, i ? report->rank.loops[i - 1].id : "whole program", 24);
         fprintf(script, " %zu", lines - 1 - i);
     }
-    largest = largest > 0.01 ? 1.08 * largest : 0.01;
+    largest = largest > 0.1 ? 1.08 * largest : 0.1;
     fprintf(script,
             ")\nset xrange [%g:%g]\nset yrange [-0.6:%g]\nset xlabel 'change of the cumulative hit "
             "rate, points'\nset style fill solid 0.9 noborder\nset lmargin at screen 0.22\nset "

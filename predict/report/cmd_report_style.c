@@ -110,7 +110,7 @@ const char *const report_style[] = {
     "@media print{:root{" LIGHT
     "}body{font-size:10pt}.frame{display:block;max-width:none;padding:0}"
     "nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0;max-width:100%}"
-    "figure,tr,.tiles div{break-inside:avoid}h2,h3,summary{break-after:avoid}"
+    "figure,tr,.tiles div{break-inside:avoid}h2,h3,summary,.legend{break-after:avoid}"
     "tbody tr:hover{background:none}a{color:inherit;text-decoration:none}"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n",
     NULL};
