@@ -19,6 +19,7 @@
 enum {
     REPORT_MACHINES = 8,
     REPORT_LOCALITIES = 3, /* loops that have surfaces, of the first input */
+    REPORT_ROWS = 300,     /* loops in a table */
     REPORT_BARS = 12,      /* loops in a figure */
     REPORT_CURVES = 6,
     REPORT_PANELS = 6
@@ -87,6 +88,8 @@ const struct scope_row *report_row(const struct report *report, size_t input,
  * at least 0.5 % of the accesses of an input. */
 size_t report_line_count(const struct report *report);
 const struct rank_loop *report_line(const struct report *report, size_t line);
+/* Loops in tables; others do not make the page longer, */
+size_t report_row_count(const struct report *report);
 /* "90.12", or "> 99.99" of what is not all: a share in percent. */
 const char *report_percent(double share, char text[32]);
 
@@ -132,6 +135,9 @@ void report_row_end(struct report_page *page);
 void report_details(struct report_page *page, const char *summary);
 void report_details_end(struct report_page *page);
 
+/* which this says where there are some. */
+void report_rows_left_out(struct report_page *page);
+
 /* What colours mean: entries of series from 1 on. */
 void report_legend(struct report_page *page);
 void report_legend_entry(struct report_page *page, unsigned series, const char *mark,
@@ -168,6 +174,6 @@ void report_working_sets(struct report_page *page);
 void report_strides(struct report_page *page);
 void report_surfaces(struct report_page *page);
 void report_certificate(struct report_page *page);
-bool report_has_certificate(const struct report *report);
+bool report_has_certificate(const struct report *report); /* that is, a profile */
 
 #endif

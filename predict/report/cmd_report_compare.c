@@ -231,7 +231,7 @@ static void draw(const struct comparing *comparing)
         report_legend_entry(page, l + 1, "\xE2\x96\xA0",
                             psnap_machine_level_name(&report->machines[0], l, name));
     report_legend_end(page);
-    snprintf(title, sizeof title, "%s to %s, on %.200s", comparing->first->label,
+    snprintf(title, sizeof title, "From %s to %s, on %.200s", comparing->first->label,
              comparing->other->label, report->machines[0].name);
     report_draw(page, script, title,
                 "To the right: more accesses are satisfied at this level or nearer; to the left: "

@@ -92,7 +92,7 @@ static void write_rows(struct report_page *page, const char *caption, size_t fro
 
 void report_loops(struct report_page *page)
 {
-    const size_t count = page->report->rank.count;
+    const size_t count = report_row_count(page->report);
     char caption[512];
 
     report_section(page, "loops", "Loops, by accesses");
@@ -105,6 +105,7 @@ void report_loops(struct report_page *page)
         snprintf(summary, sizeof summary, "%zu more loops", count - SHOWN);
         fprintf(page->file, "<details><summary>%s</summary>\n", summary);
         write_rows(page, caption, SHOWN, count);
+        report_rows_left_out(page);
         report_details_end(page);
     }
     report_section_end(page);

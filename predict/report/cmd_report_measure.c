@@ -167,6 +167,17 @@ static enum psnap_status pass(void *context, struct psnap_source *source, struct
     return status;
 }
 
+/* Whether a file is a profile, whatever format traces are said to have. */
+static bool is_profile(const char *path)
+{
+    FILE *file = strcmp(path, "-") != 0 ? psnap_input_file(path, NULL) : NULL;
+    const bool found = file && psnap_input_is_profile(file);
+
+    if (file)
+        fclose(file);
+    return found;
+}
+
 enum psnap_status report_measure(struct report *report, struct report_input *input,
                                  struct psnap_error *error)
 {
@@ -174,6 +185,8 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
     struct passing passing = {.report = report, .input = input};
     enum psnap_status status;
 
+    if (options.from && is_profile(input->path))
+        options.from = NULL;
     options.kept = &input->profile;
     options.is_profile = &input->is_profile;
     input->side.path = input->path;
@@ -311,6 +324,11 @@ size_t report_line_count(const struct report *report)
 const struct rank_loop *report_line(const struct report *report, size_t line)
 {
     return line ? &report->rank.loops[line - 1] : NULL;
+}
+
+size_t report_row_count(const struct report *report)
+{
+    return report->rank.count < REPORT_ROWS ? report->rank.count : REPORT_ROWS;
 }
 
 const char *report_percent(double share, char text[32])

@@ -187,7 +187,8 @@ static void certificate_tile(struct report_page *page)
         tile(page, "Certificate", text, "good", more);
         return;
     }
-    tile(page, "Certificate", "none", NULL, "psnap record --certify makes one");
+    if (report_has_certificate(page->report))
+        tile(page, "Certificate", "none", NULL, "psnap record --certify makes one");
 }
 
 void report_summary(struct report_page *page)

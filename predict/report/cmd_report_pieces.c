@@ -146,6 +146,15 @@ void report_details_end(struct report_page *page)
     fputs("</details>\n", page->file);
 }
 
+void report_rows_left_out(struct report_page *page)
+{
+    const size_t count = report_row_count(page->report);
+
+    if (count < page->report->rank.count)
+        fprintf(page->file, "<p>The %zu hottest of %zu loops.</p>\n", count,
+                page->report->rank.count);
+}
+
 /* -------------------------------------------------------------------- legends */
 
 unsigned report_series(size_t input)

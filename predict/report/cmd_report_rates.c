@@ -163,12 +163,13 @@ static void write_table(struct report_page *page, size_t machine)
             columns++;
         }
     snprintf(caption, sizeof caption, "Cumulative hit rates on %.250s, percent", m->name);
-    report_details(page, "Table of hit rates, all loops");
+    report_details(page, "Table of hit rates");
     report_table(page, caption, headings, columns, 1, 0);
     write_row(page, machine, NULL);
-    for (size_t i = 0; i < report->rank.count; i++)
+    for (size_t i = 0; i < report_row_count(report); i++)
         write_row(page, machine, &report->rank.loops[i]);
     report_table_end(page);
+    report_rows_left_out(page);
     report_details_end(page);
 }
 

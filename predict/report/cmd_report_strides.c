@@ -89,7 +89,7 @@ static void draw(struct report_page *page)
             ")\nset xrange [-0.7:%g]\nset yrange [0:100]\nset ytics 25\nset grid noxtics\n"
             "set ylabel '%% of strides' offset 1,0\nset style fill solid 0.9 noborder\n"
             "set multiplot layout %u,%u margins 0.075,0.965,%g,%g spacing 0.085,%g\n",
-            PSNAP_STRIDE_BINS - 0.3, rows, columns, 56.0 / height, 1 - 44.0 / height,
+            (double)PSNAP_STRIDE_BINS - 0.3, rows, columns, 56.0 / height, 1 - 44.0 / height,
             88.0 / height);
     for (size_t panel = 0; panel < panels; panel++)
         write_panel(script, report, panel);
@@ -116,7 +116,7 @@ static void write_table(struct report_page *page, size_t input)
     snprintf(caption, sizeof caption, "Strides of the %s input, percent by bin of bytes",
              report->inputs[input].label);
     report_table(page, caption, headings, 1 + PSNAP_STRIDE_BINS, 1, 0);
-    for (size_t line = 0; line <= report->rank.count; line++) {
+    for (size_t line = 0; line <= report_row_count(report); line++) {
         const char *id = line ? report->rank.loops[line - 1].id : NULL;
         double shares[PSNAP_STRIDE_BINS];
         if (!shares_of(&report->inputs[input], id, shares))
@@ -133,9 +133,10 @@ void report_strides(struct report_page *page)
 {
     report_section(page, "strides", "Strides");
     draw(page);
-    report_details(page, "Tables of strides, all loops");
+    report_details(page, "Tables of strides");
     for (size_t i = 0; i < page->report->input_count; i++)
         write_table(page, i);
+    report_rows_left_out(page);
     report_details_end(page);
     report_section_end(page);
 }

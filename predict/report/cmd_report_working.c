@@ -96,9 +96,9 @@ static void write_table(struct report_page *page)
             headings[columns] = texts[columns - 1];
             columns++;
         }
-    report_details(page, "Table of working sets, all loops");
+    report_details(page, "Table of working sets");
     report_table(page, "Working sets", headings, columns, 1, 0);
-    for (size_t line = 0; line <= report->rank.count; line++) {
+    for (size_t line = 0; line <= report_row_count(report); line++) {
         const char *id = line ? report->rank.loops[line - 1].id : NULL;
         report_row_name(page, id ? id : "whole program");
         for (size_t i = 0; i < report->input_count; i++) {
@@ -111,6 +111,7 @@ static void write_table(struct report_page *page)
         report_row_end(page);
     }
     report_table_end(page);
+    report_rows_left_out(page);
     report_details_end(page);
 }
 

@@ -11,8 +11,6 @@
 
 #include "formats/base/text.h"
 
-#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
-
 static uint32_t code_point(const char *text, size_t length)
 {
     const unsigned char *byte = (const unsigned char *)text;
@@ -32,13 +30,20 @@ static bool is_shown(uint32_t code)
            !(code >= 0x2066 && code <= 0x2069) && code != 0xFEFF && (code & 0xFFFE) != 0xFFFE;
 }
 
+bool html_is_shown(const char *text)
+{
+    const size_t length = psnap_text_utf8(text);
+
+    return length && is_shown(code_point(text, length));
+}
+
 void html_text(FILE *file, const char *text)
 {
     while (*text) {
         const size_t length = psnap_text_utf8(text);
 
-        if (!length || !is_shown(code_point(text, length)))
-            fputs(REPLACEMENT, file);
+        if (!html_is_shown(text))
+            fputs(HTML_REPLACEMENT, file);
         else if (*text == '<')
             fputs("&lt;", file);
         else if (*text == '>')

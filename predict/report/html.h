@@ -5,8 +5,14 @@
 #ifndef PSNAP_PREDICT_HTML_H
 #define PSNAP_PREDICT_HTML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#define HTML_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
+
+/* Whether a character begins at `text` that is shown as it is: see html_text. */
+bool html_is_shown(const char *text);
 
 /*
  * Writes a text so that a browser shows it and nothing else, between tags as well as in an

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/text.h"
 #include "predict/report/html.h"
 
 enum { DEPTH_MAX = 64, GRAY = 190 /* of gnuplot's "gray" */ };
@@ -268,6 +269,29 @@ static bool copy_tag(struct copying *copying, const char *title, const char *des
     return true;
 }
 
+/* What stands between two tags, which gnuplot has escaped; blanks alone say nothing, and so does
+ * text that is in nothing that was written. */
+static void copy_text(struct copying *copying)
+{
+    const char *p = copying->at, *end = memchr(p, '<', (size_t)(copying->end - p));
+
+    copying->at = end ? end : copying->end;
+    while (p < copying->at && isspace((unsigned char)*p))
+        p++;
+    if (!copying->has_root || copying->written < copying->depth)
+        return;
+    while (p < copying->at) {
+        const size_t length = psnap_text_utf8(p);
+        if (!html_is_shown(p))
+            fputs(HTML_REPLACEMENT, copying->file);
+        else if (*p == '>')
+            fputs("&gt;", copying->file);
+        else
+            fwrite(p, 1, length, copying->file);
+        p += length ? length : 1;
+    }
+}
+
 /* Whether marks are used. */
 static bool has_marks(const char *text, size_t size)
 {
@@ -284,21 +308,10 @@ bool svg_inline(const char *text, size_t size, unsigned number, const char *titl
 
     copying.has_marks = has_marks(text, size);
     while (copying.at < copying.end) {
-        const char *p = copying.at;
-        if (*p == '<') {
-            if (!copy_tag(&copying, title, description))
-                return false;
-            continue;
-        }
-        while (copying.at < copying.end && *copying.at != '<')
-            copying.at++;
-        for (; p < copying.at && copying.has_root; p++)
-            if (!isspace((unsigned char)*p)) {
-                if (copying.written == copying.depth) /* text stands in an element */
-                    for (; p < copying.at; p++)
-                        fputs(*p == '>' ? "&gt;" : (char[]){*p, 0}, file);
-                break;
-            }
+        if (*copying.at != '<')
+            copy_text(&copying);
+        else if (!copy_tag(&copying, title, description))
+            return false;
     }
     if (copying.has_root)
         fputs("</svg>", file);

@@ -107,6 +107,42 @@ assert [(html.unescape(i), int(n.replace(",", ""))) for i, n in found] == \
        [(r["id"], r["accesses"]) for r in rows] and len(found) > 2, found
 END
 
+# of many loops tables have the first 300, and say so
+python3 - << 'END' > many.yaml
+n = 350
+print("psnap: 1\nprogram: {thread: all}\ncapture: {model: nests-3, region_gap_bytes: 256, "
+      "region_limit: 128}\nschedule:")
+for i in range(n):
+    print(f"- f{i}")
+print("loops:")
+for i in range(n):
+    print(f"""- id: f{i}
+  function: f{i}
+  nest: {{depth: 0}}
+  accesses: {100 + i}
+  regions:
+  - id: r1
+    working_set: {{bytes: {8 * (100 + i)}, group: raw, offset: {65536 * (i + 1)}}}
+    accesses: {100 + i}
+    loads: {100 + i}
+    sizes: {{8: {100 + i}}}
+  bodies:
+  - {{id: f{i}, refs: [0], iterations: {100 + i}}}
+  references:
+  - {{ref: 0, load: 8, region: r1, start: 0, counts: [{100 + i}], strides: [8]}}""")
+END
+expect 0 "$PSNAP" check many.yaml
+expect 0 "$PSNAP" report many.yaml -o many.html
+page many.html --has 'The 300 hottest of 350 loops' --has '285 more loops' --has 'f349'
+[ "$(grep -c '<th scope="row">f349' many.html)" -ge 4 ] || fail "the hottest is missing"
+grep -q '<th scope="row">f0<' many.html && fail "the coldest is there"
+
+# a format that is said is that of traces
+"$PSNAP" convert walk.csv -o walk.champsim -f champsim 2> err
+"$PSNAP" profile walk.champsim --from champsim -o champsim.yaml 2> err
+expect 0 "$PSNAP" report champsim.yaml walk.champsim --from champsim -o champsim.html
+page champsim.html --has 'observed and synthetic'
+
 # threads: in turn, and said so
 {
     echo address,size,kind,thread,ref

@@ -118,6 +118,10 @@ static void figures(void **state)
                   "<polygon fill=\"var(--p1)\" points=\"1,2 3,4 \"/>");
     assert_figure("<g fill=\"black\" font-family=\"Arial\"><text>a&lt;b></text></g>",
                   "<g fill=\"currentColor\"><text>a&lt;b&gt;</text></g>");
+    assert_figure("<g><text> \xFF"
+                  "a\xE2\x80\xAE</text></g>",
+                  "<g><text>\xEF\xBF\xBD"
+                  "a\xEF\xBF\xBD</text></g>");
     /* marks, where they are used */
     assert_figure("<defs><circle id='gpPt5' r='0.222'/></defs>", "");
     assert_figure("<defs><circle id='gpPt5' r='0.222'/></defs>"
