@@ -17,25 +17,33 @@ bool report_has_certificate(const struct report *report)
     return false;
 }
 
-static void write_rows(struct report_page *page, const struct psnap_certificate *certificate)
+static void write_rows(struct report_page *page, const char *caption,
+                       const struct psnap_certificate_row *rows, uint32_t count)
 {
     static const char *const headings[] = {"Machine", "Level", "Mean, points", "Largest, points",
                                            "Whole program, points"};
 
-    report_table(page, "Errors of cumulative hit rates by machine and level", headings, 5, 2, 0);
-    for (uint32_t i = 0; i < certificate->level_count + certificate->row_count; i++) {
-        const struct psnap_certificate_row *row =
-            i < certificate->level_count ? &certificate->levels[i]
-                                         : &certificate->rows[i - certificate->level_count];
+    report_table(page, caption, headings, 5, 2, 0);
+    for (uint32_t i = 0; i < count; i++) {
         char level[16];
-        report_row_name(page, row->machine ? row->machine : "all machines");
-        report_cell(page, "%s", psnap_certificate_level(row, level));
-        report_cell_number(page, 3, row->mean_points);
-        report_cell_number(page, 3, row->max_points);
-        report_cell_number(page, 3, row->total_points);
+        report_row_name(page, rows[i].machine ? rows[i].machine : "all machines");
+        report_cell(page, "%s", psnap_certificate_level(&rows[i], level));
+        report_cell_number(page, 3, rows[i].mean_points);
+        report_cell_number(page, 3, rows[i].max_points);
+        report_cell_number(page, 3, rows[i].total_points);
         report_row_end(page);
     }
     report_table_end(page);
+}
+
+static void write_tables(struct report_page *page, const struct psnap_certificate *certificate)
+{
+    write_rows(page, "Errors of cumulative hit rates", certificate->levels,
+               certificate->level_count);
+    report_details(page, "Errors on each machine");
+    write_rows(page, "Errors of cumulative hit rates by machine", certificate->rows,
+               certificate->row_count);
+    report_details_end(page);
 }
 
 static void write_verdict(struct report_page *page, const struct psnap_certificate *certificate,
@@ -82,7 +90,7 @@ void report_certificate(struct report_page *page)
         fputs("</h3>\n", page->file);
         if (certificate) {
             write_verdict(page, certificate, psnap_certificate_holds(input->profile, NULL) == 1);
-            write_rows(page, certificate);
+            write_tables(page, certificate);
         } else {
             fputs("<p>The profile has no certificate: how far its replay is from the program is "
                   "not written in it. <code>psnap record --certify</code> and <code>psnap profile "

@@ -107,6 +107,16 @@ assert [(html.unescape(i), int(n.replace(",", ""))) for i, n in found] == \
        [(r["id"], r["accesses"]) for r in rows] and len(found) > 2, found
 END
 
+# certificates: one that holds, and one of a profile that was edited since
+"$PSNAP" profile walk.csv --certify -o certified.yaml 2> err
+"$PSNAP" report certified.yaml -o certified.html
+page certified.html --has 'Certificate holds' --has 'The certificate holds.' --has 'table1-10'
+sed 's/offset: 4096}/offset: 8192}/' certified.yaml > edited.yaml
+expect 0 "$PSNAP" report edited.yaml -o edited.html
+page edited.html --has 'does not hold' --has 'The certificate no longer holds: the profile was edited'
+"$PSNAP" report walk.csv -o trace.html
+grep -q 'id="certificate"' trace.html && fail "a trace with a certificate"
+
 # of many loops tables have the first 300, and say so
 python3 - << 'END' > many.yaml
 n = 350
