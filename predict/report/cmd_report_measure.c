@@ -12,7 +12,7 @@
 #include "predict/report/cmd_report.h"
 #include "simcore/cmd_turns.h"
 
-enum { SINKS_MAX = PSNAP_LEVELS_MAX + 3 };
+enum { SINKS_MAX = PSNAP_LEVELS_MAX + 3, JOBS_MAX = 8 /* of reuse distances */ };
 
 static enum psnap_status no_memory(struct psnap_error *error)
 {
@@ -64,7 +64,9 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
 {
     struct report_input *input = passing->input;
     const struct report *report = passing->report;
-    const struct psnap_sim_options options = {.threads = psnap_processors()};
+    const uint32_t processors = psnap_processors();
+    const struct psnap_sim_options options = {.threads = processors};
+    const uint32_t jobs = processors < JOBS_MAX ? processors : JOBS_MAX;
 
     passing->sim =
         psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
@@ -72,8 +74,8 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
         return error->code;
     sinks[(*count)++] = passing->sim;
     for (size_t i = 0; i < input->distances_count; i++) {
-        const struct psnap_reuse_options reuse = {.line_bytes = input->distances[i].line_bytes,
-                                                  .together = true};
+        const struct psnap_reuse_options reuse = {
+            .line_bytes = input->distances[i].line_bytes, .together = true, .jobs = jobs};
         input->distances[i].sink = psnap_reuse_new(source->program, &reuse, error);
         if (!input->distances[i].sink)
             return error->code;

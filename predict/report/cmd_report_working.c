@@ -120,6 +120,7 @@ static void write_table(struct report_page *page)
 struct region_line {
     const struct psnap_profile_loop *loop;
     const struct psnap_profile_region *region;
+    size_t index; /* in the profile */
 };
 
 static int by_accesses(const void *left, const void *right)
@@ -129,7 +130,7 @@ static int by_accesses(const void *left, const void *right)
 
     if (x != y)
         return (x < y) - (x > y);
-    return a->region < b->region ? -1 : a->region > b->region;
+    return (a->index > b->index) - (a->index < b->index);
 }
 
 static void write_region(struct report_page *page, const struct region_line *line, uint64_t all)
@@ -162,9 +163,11 @@ static void write_regions(struct report_page *page, const struct report_input *i
         room += profile->loops[i].region_count;
     lines = malloc(room * sizeof *lines);
     for (uint32_t i = 0; lines && i < profile->loop_count; i++)
-        for (uint32_t r = 0; r < profile->loops[i].region_count; r++)
-            lines[count++] =
-                (struct region_line){&profile->loops[i], &profile->loops[i].regions[r]};
+        for (uint32_t r = 0; r < profile->loops[i].region_count; r++) {
+            lines[count] =
+                (struct region_line){&profile->loops[i], &profile->loops[i].regions[r], count};
+            count++;
+        }
     if (count)
         qsort(lines, count, sizeof *lines, by_accesses);
     snprintf(caption, sizeof caption, "The regions with most accesses, %s (%zu of %zu)",

@@ -143,6 +143,8 @@ for i in range(n):
 END
 expect 0 "$PSNAP" check many.yaml
 expect 0 "$PSNAP" report many.yaml -o many.html
+"$PSNAP" report many.yaml -o - > again.html
+cmp many.html again.html || fail "not the same page twice"
 page many.html --has 'The 300 hottest of 350 loops' --has '285 more loops' --has 'f349'
 [ "$(grep -c '<th scope="row">f349' many.html)" -ge 4 ] || fail "the hottest is missing"
 grep -q '<th scope="row">f0<' many.html && fail "the coldest is there"
