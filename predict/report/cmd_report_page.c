@@ -229,6 +229,13 @@ void report_summary(struct report_page *page)
     report_section_end(page);
 }
 
+static bool is_part(const struct report_input *input)
+{
+    const struct psnap_profile *profile = input->profile ? input->profile : input->measured;
+
+    return psnap_sampling_is_part(&profile->sampling);
+}
+
 void report_inputs(struct report_page *page)
 {
     static const char *const headings[] = {"Input",   "File",      "What it is", "Accesses",
@@ -241,8 +248,9 @@ void report_inputs(struct report_page *page)
         const struct report_distances *distances = &input->distances[0];
         report_row_name(page, input->label);
         report_cell(page, "%s", input->path);
-        report_cell(page, "%s%s", input->is_profile ? "profile, replayed; model " : "trace",
-                    input->is_profile ? input->profile->model : "");
+        report_cell(page, "%s%s%s", input->is_profile ? "profile, replayed; model " : "trace",
+                    input->is_profile ? input->profile->model : "",
+                    is_part(input) ? ", a part of a run" : "");
         report_cell_count(page, input->side.accesses);
         report_cell_count(page, input->threads);
         report_cell_bytes(page, distances->lines * distances->line_bytes);
@@ -251,6 +259,15 @@ void report_inputs(struct report_page *page)
         report_row_end(page);
     }
     report_table_end(page);
+    if (report->options.skip || report->options.count != UINT64_MAX) {
+        char digits[32];
+        fprintf(page->file, "<p class=\"note\">Of each input %s accesses are left out at the start",
+                psnap_group_digits(report->options.skip, digits));
+        if (report->options.count != UINT64_MAX)
+            fprintf(page->file, ", and at most %s are taken",
+                    psnap_group_digits(report->options.count, digits));
+        fputs(".</p>\n", page->file);
+    }
 }
 
 /* ----------------------------------------------------------------------- foot */

@@ -117,6 +117,14 @@ page edited.html --has 'does not hold' --has 'The certificate no longer holds: t
 "$PSNAP" report walk.csv -o trace.html
 grep -q 'id="certificate"' trace.html && fail "a trace with a certificate"
 
+# parts: of a run, and of inputs
+sed 's/region_limit: 128}/region_limit: 128, sampling: {skip: 5, count: 1002}}/' walk.yaml > part.yaml
+expect 0 "$PSNAP" check part.yaml
+"$PSNAP" report part.yaml -o part.html --skip 2 --count 900
+page part.html --has 'a part of a run' --has '2 accesses are left out at the start, and at most 900 are taken' \
+    --has '900'
+grep -q 'a part of a run' walk.html && fail "all of it is a part"
+
 # of many loops tables have the first 300, and say so
 python3 - << 'END' > many.yaml
 n = 350
