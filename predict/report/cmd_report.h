@@ -169,6 +169,9 @@ void report_inputs(struct report_page *page);
 void report_loops(struct report_page *page);
 void report_rates(struct report_page *page);
 enum psnap_status report_compare(struct report_page *page, struct psnap_error *error);
+/* Of two profiles. */
+enum psnap_status report_diff(struct report_page *page, const struct report_input *a,
+                              const struct report_input *b, struct psnap_error *error);
 void report_curves(struct report_page *page);
 void report_working_sets(struct report_page *page);
 void report_strides(struct report_page *page);

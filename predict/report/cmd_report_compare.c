@@ -238,30 +238,49 @@ static void draw(const struct comparing *comparing)
                 "fewer.");
 }
 
-enum psnap_status report_compare(struct report_page *page, struct psnap_error *error)
+static enum psnap_status compare_with(struct report_page *page, size_t other,
+                                      struct psnap_error *error)
 {
     const struct report *report = page->report;
+    const struct report_input *first = &report->inputs[0], *second = &report->inputs[other];
+    struct compare compare = {0};
+    const struct comparing comparing = {page, report, first, second, other, &compare};
+    enum psnap_status status = compare_init(&compare, report->machines, report->machine_count,
+                                            &first->side, &second->side, error);
 
-    report_section(page, "comparison", "Comparison");
-    for (size_t i = 1; i < report->input_count; i++) {
-        struct compare compare = {0};
-        const struct comparing comparing = {page, report,  &report->inputs[0], &report->inputs[i],
-                                            i,    &compare};
-        const enum psnap_status status =
-            compare_init(&compare, report->machines, report->machine_count, &report->inputs[0].side,
-                         &report->inputs[i].side, error);
-        if (status) {
-            compare_release(&compare);
-            return status;
-        }
-        fprintf(page->file, "<h3>%s and %s</h3>\n", report->inputs[0].label,
-                report->inputs[i].label);
+    if (!status) {
+        fprintf(page->file, "<h3>%s and %s</h3>\n", first->label, second->label);
         write_lead(&comparing);
         draw(&comparing);
         write_totals(&comparing);
         write_loops(&comparing);
-        compare_release(&compare);
+    }
+    compare_release(&compare);
+    return status;
+}
+
+/* The first of them that is a profile; as many as there are inputs: none is. */
+static size_t first_profile(const struct report *report)
+{
+    size_t i = 0;
+
+    while (i < report->input_count && !report->inputs[i].is_profile)
+        i++;
+    return i;
+}
+
+enum psnap_status report_compare(struct report_page *page, struct psnap_error *error)
+{
+    const struct report *report = page->report;
+    const size_t profile = first_profile(report);
+    enum psnap_status status = PSNAP_OK;
+
+    report_section(page, "comparison", "Comparison");
+    for (size_t i = 1; i < report->input_count && !status; i++) {
+        status = compare_with(page, i, error);
+        if (!status && i > profile)
+            status = report_diff(page, &report->inputs[profile], &report->inputs[i], error);
     }
     report_section_end(page);
-    return PSNAP_OK;
+    return status;
 }

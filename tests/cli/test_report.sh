@@ -88,6 +88,9 @@ row = re.search(r'<tr><th scope="row">multiply:39</th>(.*?)</tr>', section).grou
 cells = re.findall(r'<td class="n">(.*?)</td>', row)
 # as many accesses, and fewer hits
 assert cells[:3] == ["1,024", "1,024", "1.0 KiB"] and cells[4].startswith("\u2212"), cells
+# what the profiles say of it
+row = re.search(r'<tr><th scope="row">multiply:39</th><td>is there</td>(.*?)</tr>', section).group(1)
+assert "working set" in row and row.endswith("<td>b</td>"), row
 END
 expect 0 "$PSNAP" report walk.csv walk.csv walk.yaml walk.yaml -o four.html
 page four.html --has 'observed 2' --has 'observed and what if'
