@@ -218,7 +218,7 @@ static void draw(const struct comparing *comparing)
     largest = largest > 0.1 ? 1.08 * largest : 0.1;
     fprintf(script,
             ")\nset xrange [%g:%g]\nset yrange [-0.6:%g]\nset xlabel 'change of the cumulative hit "
-            "rate, points'\nset style fill solid 0.9 noborder\nset lmargin at screen 0.22\nset "
+            "rate, points'\nset style fill solid 1.0 noborder\nset lmargin at screen 0.22\nset "
             "rmargin at screen 0.97\nset grid noytics\nset arrow from 0, graph 0 to "
             "0, graph 1 nohead lc rgb 'black' lw 1\nplot ",
             -largest, largest, (double)lines - 0.4);

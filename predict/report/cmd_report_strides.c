@@ -87,7 +87,7 @@ static void draw(struct report_page *page)
     }
     fprintf(script,
             ")\nset xrange [-0.7:%g]\nset yrange [0:100]\nset ytics 25\nset grid noxtics\n"
-            "set ylabel '%% of strides' offset 1,0\nset style fill solid 0.9 noborder\n"
+            "set ylabel '%% of strides' offset 1,0\nset style fill solid 1.0 noborder\n"
             "set multiplot layout %u,%u margins 0.075,0.965,%g,%g spacing 0.085,%g\n",
             (double)PSNAP_STRIDE_BINS - 0.3, rows, columns, 56.0 / height, 1 - 44.0 / height,
             88.0 / height);

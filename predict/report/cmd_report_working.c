@@ -64,7 +64,7 @@ static void draw(struct report_page *page)
     report_bytes_axis(script, 8, 2 * largest);
     fprintf(script,
             "set xrange [8:%" PRIu64 "]\n"
-            "set yrange [-0.6:%g]\nset style fill solid 0.9 noborder\nset lmargin at screen 0.22\n"
+            "set yrange [-0.6:%g]\nset style fill solid 1.0 noborder\nset lmargin at screen 0.22\n"
             "set rmargin at screen 0.97\nset tmargin 2\nset grid noytics\nplot ",
             2 * largest, (double)lines - 0.4);
     for (size_t i = 0; i < inputs; i++)
