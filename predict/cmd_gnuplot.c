@@ -20,7 +20,7 @@ static int run_gnuplot(const char *option, int in, int out, int err)
     return tool_run(arguments, in, out, err);
 }
 
-enum psnap_status gnuplot_find(struct psnap_error *error)
+enum psnap_status gnuplot_find(const char *otherwise, struct psnap_error *error)
 {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     const int status = nothing >= 0 ? run_gnuplot("--version", nothing, nothing, nothing) : -1;
@@ -33,9 +33,8 @@ enum psnap_status gnuplot_find(struct psnap_error *error)
     if (status < 0 && reason != ENOENT)
         return psnap_error_system(error, reason, "cannot run gnuplot");
     return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                           "figures are drawn by gnuplot, which %s (Debian package gnuplot-nox); "
-                           "--csv writes the numbers without it",
-                           status < 0 ? "is not installed" : "does not run here");
+                           "figures are drawn by gnuplot, which %s (Debian package gnuplot-nox)%s",
+                           status < 0 ? "is not installed" : "does not run here", otherwise);
 }
 
 /* The first line of what gnuplot complained about. */

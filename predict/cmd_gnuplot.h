@@ -9,8 +9,8 @@
 
 #include "formats/base/status.h"
 
-/* Whether gnuplot is there; an error that says how to do without it. */
-enum psnap_status gnuplot_find(struct psnap_error *error);
+/* Whether gnuplot is there; an error that says how to do without it: `otherwise`. */
+enum psnap_status gnuplot_find(const char *otherwise, struct psnap_error *error);
 
 /* An unnamed file to write a script to; NULL with `error` filled. */
 FILE *gnuplot_script(struct psnap_error *error);

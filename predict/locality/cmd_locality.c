@@ -282,7 +282,7 @@ struct files {
 static enum psnap_status open_files(struct files *files, const struct settings *settings,
                                     struct psnap_error *error)
 {
-    if (settings->surface && gnuplot_find(error))
+    if (settings->surface && gnuplot_find("; --csv writes the numbers without it", error))
         return error->code;
     if (settings->surface)
         files->surface = psnap_output_open(settings->surface, settings->force, error);

@@ -18,6 +18,12 @@ bool surface_can_draw(const char *path);
 enum psnap_status surface_draw(const struct locality_report *report, const char *path, FILE *file,
                                struct psnap_error *error);
 
+/* What figures of surfaces have in a script: view, axes; not the palette and the heights. */
+void surface_axes(FILE *script);
+
+/* A round number that a share is not above: where the height's axis ends. */
+double surface_top(double highest);
+
 /* All rows' counts. */
 void surface_write_csv(const struct locality_report *report, FILE *file);
 

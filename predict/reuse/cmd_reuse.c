@@ -199,7 +199,7 @@ struct files {
 static enum psnap_status open_files(struct files *files, const struct settings *settings,
                                     struct psnap_error *error)
 {
-    if (settings->svg && gnuplot_find(error))
+    if (settings->svg && gnuplot_find("; --csv writes the numbers without it", error))
         return error->code;
     if (settings->svg) {
         files->svg = psnap_output_open(settings->svg, settings->force, error);

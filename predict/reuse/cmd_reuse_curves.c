@@ -88,27 +88,28 @@ void reuse_curves_write(const struct reuse_rows *rows, uint64_t line_bytes, bool
 
 /* ---------------------------------------------------------------------- figures */
 
-/* The size from which on no curve is lower. */
-static uint64_t largest_size(const struct reuse_rows *rows, size_t count)
+uint64_t reuse_curves_end(const struct reuse_row *rows, size_t count)
 {
     uint64_t largest = 1;
 
     for (size_t i = 0; i < count; i++) {
-        struct point point = first_point(&rows->rows[i]);
+        struct point point = first_point(&rows[i]);
         while (next_point(&point, true))
             largest = point.lines > largest ? point.lines : largest;
     }
     return largest;
 }
 
-static void write_curve(FILE *script, const struct reuse_row *row, size_t number,
-                        uint64_t line_bytes, uint64_t largest)
+void reuse_curve_data(FILE *script, const struct reuse_row *row, size_t number, uint64_t line_bytes,
+                      uint64_t largest)
 {
     struct point point = first_point(row), seen = point;
     uint64_t written = 0;
 
     fprintf(script, "$curve%zu << EOD\n", number);
     while (next_point(&point, false)) {
+        if (!seen.lines && point.lines > 1)
+            seen.lines = 1; /* smaller caches than the first that has a hit */
         if (seen.lines > written + written / STEPS_PER_DOUBLING) {
             fprintf(script, "%" PRIu64 " %.6g\n", seen.lines * line_bytes, miss_ratio(&seen));
             written = seen.lines;
@@ -126,10 +127,10 @@ static void write_script(FILE *script, const struct reuse_rows *rows, uint64_t l
                          const char *title)
 {
     const size_t count = rows->count < CURVES_MAX ? rows->count : CURVES_MAX;
-    const uint64_t largest = largest_size(rows, count);
+    const uint64_t largest = reuse_curves_end(rows->rows, count);
 
     for (size_t i = 0; i < count; i++)
-        write_curve(script, &rows->rows[i], i, line_bytes, largest);
+        reuse_curve_data(script, &rows->rows[i], i, line_bytes, largest);
     fputs("set terminal svg dynamic size 900,560\nset encoding utf8\nset title ", script);
     gnuplot_quoted(script, title);
     fprintf(script,
