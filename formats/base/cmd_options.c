@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Declarative options: a table says what there is, and both the parser and the
- * help are made from it. Options and operands may be mixed; operands are moved
+ * help (cmd_usage.c) are made from it. Options and operands may be mixed; operands are moved
  * to the front of argv in their order. Mistakes name the option and, for an
  * unknown one, the nearest that exists.
  */
@@ -12,61 +12,12 @@
 
 #include "formats/base/text.h"
 
-#define HELP_COLUMN 30
-
 struct parser {
     const struct psnap_usage *usage;
     const char *command;
     int argc, index; /* of the argument being looked at */
     char **argv;
 };
-
-/* "-m, --machine MACHINE"; the text that help and messages show. */
-static void describe(const struct psnap_option *option, char *text, size_t size)
-{
-    const char *argument = option->argument ? option->argument : "VALUE";
-    const bool flag = option->type == PSNAP_OPTION_FLAG;
-    char letter[3] = {0};
-
-    if (option->letter) {
-        letter[0] = '-';
-        letter[1] = option->letter;
-    }
-    snprintf(text, size, "%s%s%s%s%s%s", letter, option->letter && option->name ? ", " : "",
-             option->name ? "--" : "", option->name ? option->name : "", flag ? "" : " ",
-             flag ? "" : argument);
-}
-
-static void print_help_line(const char *what, const char *help)
-{
-    const int width = printf("  %s", what);
-
-    if (width >= HELP_COLUMN)
-        printf("\n%*s", HELP_COLUMN, "");
-    else
-        printf("%*s", HELP_COLUMN - width, "");
-    for (; help && *help; help++) {
-        putchar(*help);
-        if (*help == '\n')
-            printf("%*s", HELP_COLUMN, "");
-    }
-    putchar('\n');
-}
-
-static void print_help(const struct psnap_usage *usage)
-{
-    char what[128];
-
-    printf("usage: %s\n", usage->synopsis);
-    if (usage->description)
-        printf("\n%s\n", usage->description);
-    puts("\noptions:");
-    for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++) {
-        describe(o, what, sizeof what);
-        print_help_line(what, o->help);
-    }
-    print_help_line("-h, --help", "show this help");
-}
 
 static const struct psnap_option *find_letter(const struct psnap_usage *usage, char letter)
 {
@@ -118,7 +69,7 @@ static int given_twice(const struct parser *parser, const struct psnap_option *o
 {
     char what[128];
 
-    describe(option, what, sizeof what);
+    psnap_option_describe(option, what, sizeof what);
     return psnap_cmd_usage(parser->command, "%s: given more than once", what);
 }
 
@@ -168,7 +119,7 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     }
     if (good)
         return 0;
-    describe(option, what, sizeof what);
+    psnap_option_describe(option, what, sizeof what);
     return psnap_cmd_usage(parser->command, "%s: '%s' is not %s", what, text, wanted);
 }
 
@@ -180,7 +131,7 @@ static const char *next_argument(struct parser *parser, const struct psnap_optio
 
     if (parser->index + 1 < parser->argc && strcmp(parser->argv[parser->index + 1], "--") != 0)
         return parser->argv[++parser->index];
-    describe(option, what, sizeof what);
+    psnap_option_describe(option, what, sizeof what);
     psnap_cmd_usage(parser->command, "%s: the value is missing", what);
     return NULL;
 }
@@ -275,7 +226,7 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
             continue;
         }
         if (!strcmp(argument, "--help") || (!strcmp(argument, "-h") && !find_letter(usage, 'h'))) {
-            print_help(usage);
+            psnap_usage_print(usage);
             *exit_status = psnap_cmd_close_stdout(parser.command, PSNAP_EXIT_DONE);
             return -1;
         }
