@@ -35,6 +35,7 @@ static const struct psnap_command commands[] = {
     {"predict", "hit rates and run times by analytical models", psnap_cmd_predict,
      psnap_predict_models},
     {"locality", "locality surface and scores of a stream", psnap_cmd_locality},
+    {"doctor", "check the installation: what is missing for what", psnap_cmd_doctor},
     {0},
 };
 
