@@ -60,10 +60,11 @@ static void check_file(struct psnap_findings *findings, const char *name, const 
                        const char *path, const char *hint)
 {
     struct psnap_finding *finding = psnap_finding_add(findings, name, needed_for);
-    const bool is_there = path[0] && access(path, R_OK) == 0;
+    char *plain = path[0] && access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
 
-    if (is_there) {
-        snprintf(finding->found, sizeof finding->found, "%.500s", path);
+    if (plain) {
+        snprintf(finding->found, sizeof finding->found, "%.500s", plain);
+        free(plain);
         return;
     }
     finding->health = PSNAP_HEALTH_MISSING;

@@ -1,0 +1,37 @@
+# What is installed beside the program and the library: manual, completion, documents; the target
+# `uninstall`; Debian packages (debian.cmake). Included by the project's CMakeLists.txt, when all targets are there.
+# Components: program (psnap, capture, manual), library (libpsnap.so.0), development (the rest).
+
+# The manual and the completion are printed by the program itself, which has to run where it is built.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_program(GZIP gzip)
+  set(manual ${CMAKE_BINARY_DIR}/manual)
+  add_custom_command(OUTPUT ${manual}/made
+    COMMAND ${CMAKE_COMMAND} -DPSNAP=$<TARGET_FILE:psnap> -DFOLDER=${manual}
+      $<$<BOOL:${GZIP}>:-DGZIP=${GZIP}> -P ${CMAKE_CURRENT_LIST_DIR}/manual.cmake
+    DEPENDS psnap ${CMAKE_CURRENT_LIST_DIR}/manual.cmake
+    COMMENT "Printing the manual" COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(manual ALL DEPENDS ${manual}/made)
+  foreach(section 1 5)
+    install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+      COMPONENT program FILES_MATCHING REGEX "[.]${section}([.]gz)?$")
+  endforeach()
+  install(FILES ${manual}/psnap.bash COMPONENT program RENAME psnap
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
+# Documents keep their places, so that the links between them lead somewhere.
+foreach(document README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/PST.md
+    predict/amm/AMM.md predict/locality/LOCALITY.md predict/multicore/MULTICORE.md
+    predict/reuse/REUSE.md predict/sdcm/SDCM.md profile/FORMAT.md replay/MODELS.md
+    samples/README.md samples/TUTORIAL.md simcore/MACHINES.md)
+  get_filename_component(folder ${document} DIRECTORY)
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)
+endforeach()
+
+add_custom_target(uninstall
+  COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+    -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake
+  COMMENT "Removing what the last 'cmake --install' of this build has put anywhere" VERBATIM)
+
+include(${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
