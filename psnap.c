@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_timing.h"
 #include "formats/base/text.h"
 #include "formats/cmd_manual.h"
 
@@ -139,6 +140,9 @@ int main(int argc, char **argv)
 {
     const struct psnap_command *command;
 
+    int status;
+
+    psnap_timing_begin();
     psnap_cmd_ignore_sigpipe();
     if (argc < 2) {
         print_commands(stderr);
@@ -151,5 +155,7 @@ int main(int argc, char **argv)
         return psnap_cmd_close_stdout("version", PSNAP_EXIT_DONE);
     }
     command = find_command(argv[1]);
-    return command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    status = command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    psnap_timing_report();
+    return status;
 }

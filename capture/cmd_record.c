@@ -412,7 +412,7 @@ int psnap_cmd_record(int argc, char **argv)
          "of these, record the first X of each Y"},
         {PSNAP_OPTION_FLAG, 0, "force", &recording.force, NULL, "overwrite existing files"},
         {PSNAP_OPTION_FLAG, 'v', "verbose", &is_verbose, NULL,
-         "say what was recorded (default on a terminal)"},
+         "say what was recorded (default on a terminal), and when given where the time went"},
         {0},
     };
     const struct psnap_usage usage = {

@@ -111,6 +111,9 @@ enum psnap_usage_form {
     PSNAP_USAGE_BASH  /* a case of the completion's `case` */
 };
 
+/* -v, --verbose, which every command has whose table has none. */
+extern const struct psnap_option psnap_option_verbose;
+
 /* Prints the usage of a command to stdout; the parser does so for --help. */
 void psnap_usage_print(const struct psnap_usage *usage);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/cmd_timing.h"
 #include "formats/base/text.h"
 
 struct parser {
@@ -19,12 +20,17 @@ struct parser {
     char **argv;
 };
 
+/* What every command has, unless its table has an option of that name. */
+static bool is_verbose;
+const struct psnap_option psnap_option_verbose = {
+    PSNAP_OPTION_FLAG, 'v', "verbose", &is_verbose, NULL, "say where the time went"};
+
 static const struct psnap_option *find_letter(const struct psnap_usage *usage, char letter)
 {
     for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++)
         if (o->letter && o->letter == letter)
             return o;
-    return NULL;
+    return letter == psnap_option_verbose.letter ? &psnap_option_verbose : NULL;
 }
 
 static const struct psnap_option *find_name(const struct psnap_usage *usage, const char *name,
@@ -33,15 +39,16 @@ static const struct psnap_option *find_name(const struct psnap_usage *usage, con
     for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++)
         if (o->name && strlen(o->name) == length && !memcmp(o->name, name, length))
             return o;
-    return NULL;
+    return length == strlen("verbose") && !memcmp(name, "verbose", length) ? &psnap_option_verbose
+                                                                           : NULL;
 }
 
 static int unknown_name(const struct parser *parser, const char *name, int length)
 {
     const char *nearest = NULL;
-    const char *names[64] = {"help"};
+    const char *names[64] = {"help", "verbose"};
     char typed[64];
-    size_t count = 1;
+    size_t count = 2;
 
     for (const struct psnap_option *o = parser->usage->options;
          o && o->type != PSNAP_OPTION_END && count < sizeof names / sizeof names[0]; o++)
@@ -83,6 +90,8 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     switch (option->type) {
     case PSNAP_OPTION_FLAG:
         *(bool *)option->value = true;
+        if (option->name && !strcmp(option->name, psnap_option_verbose.name))
+            psnap_timing_want();
         break;
     case PSNAP_OPTION_TEXT:
         *(const char **)option->value = text;

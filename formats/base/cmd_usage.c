@@ -73,6 +73,15 @@ static bool is_end(const struct psnap_option *option)
     return !option || option->type == PSNAP_OPTION_END;
 }
 
+/* The option behind the last one that every command has; NULL: the table has one itself. */
+static const struct psnap_option *common_option(const struct psnap_usage *usage)
+{
+    for (const struct psnap_option *o = usage->options; !is_end(o); o++)
+        if (o->value == NULL || (o->name && !strcmp(o->name, psnap_option_verbose.name)))
+            return NULL;
+    return &psnap_option_verbose;
+}
+
 static void print_text(const struct psnap_usage *usage)
 {
     char what[128];
@@ -84,6 +93,10 @@ static void print_text(const struct psnap_usage *usage)
     for (const struct psnap_option *o = usage->options; !is_end(o); o++) {
         psnap_option_describe(o, what, sizeof what);
         print_help_line(what, o->help);
+    }
+    if (common_option(usage)) {
+        psnap_option_describe(&psnap_option_verbose, what, sizeof what);
+        print_help_line(what, psnap_option_verbose.help);
     }
     print_help_line("-h, --help", "show this help");
 }
@@ -122,6 +135,8 @@ static void print_man(const struct psnap_usage *usage)
     puts(".SH OPTIONS");
     for (const struct psnap_option *o = usage->options; !is_end(o); o++)
         print_man_option(o);
+    if (common_option(usage))
+        print_man_option(&psnap_option_verbose);
     puts(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow a help like this page\n"
          ".SH EXIT STATUS\n0 done, 1 failed or a threshold missed, 2 wrong usage, 141 when who "
          "reads the output has gone,\nunless something else is said above.\n"
@@ -152,7 +167,7 @@ static void print_bash(const struct psnap_usage *usage)
         if (o->name)
             printf("--%.*s ", (int)(strcspn(o->name, "=") + (joined_value(o) != NULL)), o->name);
     }
-    fputs("-h --help'", stdout);
+    printf("%s-h --help'", common_option(usage) ? "-v --verbose " : "");
     print_operand(usage->synopsis);
     fputs("\n        case $2 in\n", stdout);
     for (const struct psnap_option *o = usage->options; !is_end(o); o++) {
