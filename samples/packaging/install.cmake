@@ -24,7 +24,7 @@ endif()
 foreach(document README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/PST.md
     predict/amm/AMM.md predict/locality/LOCALITY.md predict/multicore/MULTICORE.md
     predict/reuse/REUSE.md predict/sdcm/SDCM.md profile/FORMAT.md replay/MODELS.md
-    samples/README.md samples/TUTORIAL.md simcore/MACHINES.md)
+    samples/HOWTO.md samples/README.md samples/TUTORIAL.md simcore/MACHINES.md)
   get_filename_component(folder ${document} DIRECTORY)
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)
 endforeach()
