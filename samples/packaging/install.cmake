@@ -35,3 +35,12 @@ add_custom_target(uninstall
   COMMENT "Removing what the last 'cmake --install' of this build has put anywhere" VERBATIM)
 
 include(${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
+
+# The documentation as a site, in site/; by name only, for it needs Python's markdown.
+find_program(PYTHON3 NAMES python3)
+if(PYTHON3)
+  add_custom_target(site
+    COMMAND ${PYTHON3} ${CMAKE_CURRENT_LIST_DIR}/site.py $<TARGET_FILE:psnap> ${PROJECT_SOURCE_DIR}
+      ${CMAKE_BINARY_DIR}/site
+    DEPENDS psnap COMMENT "Writing the documentation to site/" VERBATIM)
+endif()
