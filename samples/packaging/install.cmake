@@ -2,32 +2,37 @@
 # `uninstall`; Debian packages (debian.cmake). Included by the project's CMakeLists.txt, when all targets are there.
 # Components: program (psnap, capture, manual), library (libpsnap.so.0), development (the rest).
 
+# Documents keep their places, so that the links between them lead somewhere.
+set(documents README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/PST.md
+  predict/amm/AMM.md predict/locality/LOCALITY.md predict/multicore/MULTICORE.md
+  predict/reuse/REUSE.md predict/sdcm/SDCM.md profile/FORMAT.md replay/MODELS.md samples/HOWTO.md
+  samples/README.md samples/TUTORIAL.md simcore/MACHINES.md)
+foreach(document ${documents})
+  get_filename_component(folder ${document} DIRECTORY)
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)
+endforeach()
+
 # The manual and the completion are printed by the program itself, which has to run where it is built.
 if(NOT CMAKE_CROSSCOMPILING)
   find_program(GZIP gzip)
+  find_program(AWK awk)
   set(manual ${CMAKE_BINARY_DIR}/manual)
   add_custom_command(OUTPUT ${manual}/made
     COMMAND ${CMAKE_COMMAND} -DPSNAP=$<TARGET_FILE:psnap> -DFOLDER=${manual}
-      $<$<BOOL:${GZIP}>:-DGZIP=${GZIP}> -P ${CMAKE_CURRENT_LIST_DIR}/manual.cmake
-    DEPENDS psnap ${CMAKE_CURRENT_LIST_DIR}/manual.cmake
+      -DSOURCES=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
+      $<$<BOOL:${GZIP}>:-DGZIP=${GZIP}> $<$<BOOL:${AWK}>:-DAWK=${AWK}>
+      -P ${CMAKE_CURRENT_LIST_DIR}/manual.cmake
+    DEPENDS psnap ${CMAKE_CURRENT_LIST_DIR}/manual.cmake ${CMAKE_CURRENT_LIST_DIR}/document.awk
+      ${documents}
     COMMENT "Printing the manual" COMMAND_EXPAND_LISTS VERBATIM)
   add_custom_target(manual ALL DEPENDS ${manual}/made)
-  foreach(section 1 5)
+  foreach(section 1 5 7)
     install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
       COMPONENT program FILES_MATCHING REGEX "[.]${section}([.]gz)?$")
   endforeach()
   install(FILES ${manual}/psnap.bash COMPONENT program RENAME psnap
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
-
-# Documents keep their places, so that the links between them lead somewhere.
-foreach(document README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/PST.md
-    predict/amm/AMM.md predict/locality/LOCALITY.md predict/multicore/MULTICORE.md
-    predict/reuse/REUSE.md predict/sdcm/SDCM.md profile/FORMAT.md replay/MODELS.md
-    samples/HOWTO.md samples/README.md samples/TUTORIAL.md simcore/MACHINES.md)
-  get_filename_component(folder ${document} DIRECTORY)
-  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)
-endforeach()
 
 add_custom_target(uninstall
   COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt

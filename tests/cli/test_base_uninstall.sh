@@ -9,6 +9,15 @@ set -eu
 cmake --install "$PSNAP_BUILD" --prefix "$dir/first" > log || fail "$(cat log)"
 find first -name 'psnap-sim.1*' | grep -q . || fail "no manual"
 find first -name 'psnap-pst.5*' | grep -q . || fail "no manual of formats"
+find first -name 'psnap-profile.5*' | grep -q . || fail "no manual of profiles"
+find first -name 'psnap-models.7*' | grep -q . || fail "no manual of models"
+if command -v groff > /dev/null; then # without a warning, and without what awk has not understood
+    for page in $(find first -path '*/man[57]/*'); do
+        gzip -dcf "$page" | groff -k -ww -b -man -Tutf8 -P-c > text 2> warnings || fail "groff: $page"
+        [ ! -s warnings ] || fail "$page: $(cat warnings)"
+        ! grep -nE '`|\*\*|\]\(|[|]---' text || fail "$page has Markdown in it"
+    done
+fi
 [ -s first/share/bash-completion/completions/psnap ] || fail "no completion"
 [ -s "$(find first -name MODELS.md)" ] || fail "no documents"
 
