@@ -119,7 +119,7 @@ static double begin(struct progress_source *self)
 {
     const double now = self->time ? psnap_timing_now() : 0;
 
-    if (self->time && !self->time->end)
+    if (self->time && self->time->end <= 0)
         self->time->begin = now;
     return now;
 }
