@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_timing.h"
 #include "formats/base/text.h"
+#include "formats/cmd_manual.h"
 
 static const struct psnap_command commands[] = {
     {"cc", "compile C with clang, with capture compiled in", psnap_cmd_cc},
@@ -35,15 +37,18 @@ static const struct psnap_command commands[] = {
     {"machine", "measure this computer, as a machine file", psnap_cmd_machine},
     {"machines", "list and describe machines", psnap_cmd_machines},
     {"reuse", "reuse distances, miss-ratio curves", psnap_cmd_reuse},
-    {"predict", "hit rates and run times by analytical models", psnap_cmd_predict},
+    {"predict", "hit rates and run times by analytical models", psnap_cmd_predict,
+     psnap_predict_models},
     {"locality", "locality surface and scores of a stream", psnap_cmd_locality},
     {"report", "a page for people: loops, hit rates, figures, what-if", psnap_cmd_report},
+    {"doctor", "check the installation: what is missing for what", psnap_cmd_doctor},
+    {0},
 };
 
 /* Named by the plan, not there yet: better said than taken for a slip of another one. */
 static const char *const planned[] = {"multimaps", "fit", "hybrid"};
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] - 1 };
 
 static void print_commands(FILE *file)
 {
@@ -84,33 +89,78 @@ static int unknown_command(const char *name)
 }
 
 /* "help" lists the commands, "help NAME" is "NAME --help". */
-int psnap_cmd_help(int argc, char **argv)
+static int explain(int count, char **names)
 {
     static char help[] = "--help";
-    const struct psnap_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    const struct psnap_command *command = count > 0 ? find_command(names[0]) : NULL;
 
-    if (argc > 1 && argv[1][0] != '-')
-        return command ? command->run(2, (char *[]){argv[1], help, NULL})
-                       : unknown_command(argv[1]);
+    if (count > 1 && command && command->parts)
+        return command->run(3, (char *[]){names[0], names[1], help, NULL});
+    if (count > 0)
+        return command ? command->run(2, (char *[]){names[0], help, NULL})
+                       : unknown_command(names[0]);
     print_commands(stdout);
     return psnap_cmd_close_stdout("help", PSNAP_EXIT_DONE);
+}
+
+int psnap_cmd_help(int argc, char **argv)
+{
+    const char *completion = NULL, *folder = NULL;
+    bool is_man = false;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_FLAG, 0, "man", &is_man, NULL,
+         "print the page of the manual, of psnap, a COMMAND or a trace format, for 'man -l -'"},
+        {PSNAP_OPTION_TEXT, 0, "manuals", &folder, "DIR", "write all pages of the manual to DIR"},
+        {PSNAP_OPTION_TEXT, 0, "completion", &completion, "bash",
+         "print what completes commands and options in this shell, for 'eval'"},
+        {0},
+    };
+    const struct psnap_usage usage = {
+        "psnap help [COMMAND] [--man] | --manuals DIR | --completion bash",
+        "Lists the commands; with a COMMAND ('sim', 'predict cache') it explains that one, as\n"
+        "'psnap COMMAND --help' does.",
+        options};
+    int status, operands;
+
+    operands = psnap_options_parse(argc, argv, &usage, false, &status);
+    if (operands < 0)
+        return status;
+    if (completion && strcmp(completion, "bash") != 0)
+        return psnap_cmd_usage("help", "no completion for '%s'; there is one for bash", completion);
+    if (is_man + (folder != NULL) + (completion != NULL) > 1)
+        return psnap_cmd_usage("help", "one of --man, --manuals and --completion");
+    if (operands && (folder || completion))
+        return psnap_cmd_usage("help", "'%s': neither --manuals nor --completion is of a command",
+                               argv[1]);
+    if (folder)
+        return psnap_manual_write(commands, folder);
+    if (completion)
+        return psnap_completion_print(commands);
+    if (is_man)
+        return psnap_manual_print(commands, operands, argv + 1);
+    return explain(operands, argv + 1);
 }
 
 int main(int argc, char **argv)
 {
     const struct psnap_command *command;
 
+    int status;
+
+    psnap_timing_begin();
     psnap_cmd_ignore_sigpipe();
     if (argc < 2) {
         print_commands(stderr);
         return PSNAP_EXIT_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return psnap_cmd_help(1, argv);
+        return explain(0, NULL);
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
         puts("psnap " PSNAP_VERSION);
         return psnap_cmd_close_stdout("version", PSNAP_EXIT_DONE);
     }
     command = find_command(argv[1]);
-    return command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    status = command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    psnap_timing_report();
+    return status;
 }

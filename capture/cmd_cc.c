@@ -452,24 +452,35 @@ static int compile(int argc, char **argv, enum psnap_language language)
     return psnap_cmd_fail(argv[0], &error);
 }
 
+/* The options are read by take_options(); the table is for help alone. */
 static void print_help(const char *name, const char *compiler, const char *variable)
 {
-    printf("usage: psnap %s %s-ARGUMENTS\n\n"
-           "Compiles and links with %s, with the capture of memory accesses compiled\n"
-           "in; run the program with 'psnap record'. Works as %s=\"psnap %s\" under make,\n"
-           "CMake and autoconf. Adds -gline-tables-only when no -g option is given.\n\n"
-           "  --psnap-stage=STAGE  where in the pipeline accesses are captured: optimized\n"
-           "                       (the default: what the machine code does) or\n"
-           "                       vectorizer-start (before vectorisation); with -flto\n"
-           "                       it is an option of the link\n"
-           "  --psnap-llvm=NN      the compiler of LLVM NN, as PSNAP_LLVM=NN does\n"
-           "  --psnap-openmp       mark parallel sections, their loops and iterations, for\n"
-           "                       psnap predict multicore; with -flto of the link, too\n"
-           "  --psnap-blocks       with -S: the code as it is without psnap, its blocks\n"
-           "                       labelled, for psnap predict runtime --asm\n\n"
-           "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
-           "are listed by its --help.\n",
-           name, compiler, compiler, variable, name);
+    static const struct psnap_option options[] = {
+        {PSNAP_OPTION_FLAG, 0, "psnap-stage=optimized|vectorizer-start", NULL, NULL,
+         "where in the pipeline accesses are captured: optimized (the default: what the\n"
+         "machine code does) or vectorizer-start (before vectorisation); with -flto it is an\n"
+         "option of the link"},
+        {PSNAP_OPTION_FLAG, 0, "psnap-llvm=NN", NULL, NULL,
+         "the compiler of LLVM NN, as PSNAP_LLVM=NN does"},
+        {PSNAP_OPTION_FLAG, 0, "psnap-openmp", NULL, NULL,
+         "mark parallel sections, their loops and iterations, for psnap predict multicore;\n"
+         "with -flto of the link, too"},
+        {PSNAP_OPTION_FLAG, 0, "psnap-blocks", NULL, NULL,
+         "with -S: the code as it is without psnap, its blocks labelled, for\n"
+         "psnap predict runtime --asm"},
+        {0},
+    };
+    char synopsis[64], description[640];
+
+    snprintf(synopsis, sizeof synopsis, "psnap %s %s-ARGUMENTS", name, compiler);
+    snprintf(description, sizeof description,
+             "Compiles and links with %s, with the capture of memory accesses compiled\n"
+             "in; run the program with 'psnap record'. Works as %s=\"psnap %s\" under make,\n"
+             "CMake and autoconf. Adds -gline-tables-only when no -g option is given.\n\n"
+             "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
+             "are listed by its --help. The exit status is the compiler's.",
+             compiler, variable, name);
+    psnap_usage_print(&(struct psnap_usage){synopsis, description, options});
 }
 
 static int run(int argc, char **argv, enum psnap_language language)
@@ -477,7 +488,7 @@ static int run(int argc, char **argv, enum psnap_language language)
     static const char *const compilers[] = {"clang", "clang++", "flang"};
     static const char *const make_variables[] = {"CC", "CXX", "FC"};
 
-    if (argc == 2 && !strcmp(argv[1], "--help")) {
+    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
         print_help(argv[0], compilers[language], make_variables[language]);
         return psnap_cmd_close_stdout(argv[0], PSNAP_EXIT_DONE);
     }

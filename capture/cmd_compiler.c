@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +74,11 @@ static int version_of(const char *line)
     return 0;
 }
 
+int psnap_compiler_version(const char *program, char *line, size_t room)
+{
+    return ask(program, "--version", line, room) ? version_of(line) : -1;
+}
+
 static void name_pass(const struct psnap_compiler *compiler, int llvm, char pass[PATH_MAX + 32])
 {
     snprintf(pass, PATH_MAX + 32, "%s/psnap_pass-%d.so", compiler->files, llvm);
@@ -83,7 +87,7 @@ static void name_pass(const struct psnap_compiler *compiler, int llvm, char pass
 /* The folder of psnap/roi.h, beside that of this program or where it was to be installed. */
 static void find_headers(const char *folder, struct psnap_compiler *compiler)
 {
-    static const char *const places[] = {"include", "../include", PSNAP_INCLUDEDIR, NULL};
+    static const char *const places[] = {"include", PSNAP_BIN_TO_INCLUDE, PSNAP_INCLUDEDIR, NULL};
     char header[PATH_MAX + 32];
 
     for (const char *const *place = places; *place; place++) {
@@ -97,10 +101,12 @@ static void find_headers(const char *folder, struct psnap_compiler *compiler)
     compiler->include[0] = '\0';
 }
 
-/* This program, and the folder with the runtime beside it. */
+/* This program, and the folder with the runtime: where a build has it, or as far from the program
+ * as it was installed, wherever the whole has been moved since. */
 static bool find_files(struct psnap_compiler *compiler)
 {
-    static const char *const places[] = {"lib/psnap", "../lib/psnap", PSNAP_LIBDIR "/psnap", NULL};
+    static const char *const places[] = {"lib/psnap", PSNAP_BIN_TO_LIB "/psnap",
+                                         PSNAP_LIBDIR "/psnap", NULL};
     ssize_t length = readlink("/proc/self/exe", compiler->self, PATH_MAX - 1);
     char folder[PATH_MAX];
 
@@ -193,16 +199,23 @@ enum psnap_status psnap_compiler_find(struct psnap_compiler *compiler, enum psna
     return check_pass(compiler, compiler->path, row->llvm, compiler->pass, error);
 }
 
+bool psnap_compiler_linker(const struct psnap_compiler *compiler, const char *linker,
+                           char path[PATH_MAX])
+{
+    char option[PATH_MAX + 32];
+
+    snprintf(option, sizeof option, "-print-prog-name=%s", linker);
+    return ask(compiler->path, option, path, PATH_MAX) && path[0];
+}
+
 enum psnap_status psnap_compiler_linker_pass(const struct psnap_compiler *compiler,
                                              const char *linker, char pass[PATH_MAX + 32],
                                              struct psnap_error *error)
 {
-    char option[PATH_MAX + 32], path[PATH_MAX], line[256];
+    char path[PATH_MAX], line[256];
     int llvm = 0;
 
-    snprintf(option, sizeof option, "-print-prog-name=%s", linker);
-    if (ask(compiler->path, option, path, sizeof path) && path[0] &&
-        ask(path, "--version", line, sizeof line))
+    if (psnap_compiler_linker(compiler, linker, path) && ask(path, "--version", line, sizeof line))
         llvm = version_of(line);
     if (llvm == 0) {
         memcpy(pass, compiler->pass, sizeof compiler->pass);

@@ -6,6 +6,8 @@
 #define PSNAP_CAPTURE_CMD_COMPILER_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "formats/base/status.h"
 
@@ -28,6 +30,15 @@ struct psnap_compiler {
  */
 enum psnap_status psnap_compiler_find(struct psnap_compiler *compiler, enum psnap_language language,
                                       const char *llvm, struct psnap_error *error);
+
+/* The LLVM of a compiler or lld, and the first line that it says of itself; 0: it is neither; -1,
+ * with errno: it cannot be run. */
+int psnap_compiler_version(const char *program, char *line, size_t room);
+
+/* Which program the compiler runs as linker `linker` ("ld.lld"); a name alone where it finds none.
+ */
+bool psnap_compiler_linker(const struct psnap_compiler *compiler, const char *linker,
+                           char path[PATH_MAX]);
 
 /*
  * The pass for the linker that `compiler` calls as `linker` ("ld.lld", "ld.lld-19" or a path),

@@ -379,7 +379,7 @@ int psnap_cmd_record(int argc, char **argv)
     struct parts parts = {0};
     const char *engine = NULL, *threads = "merged";
     const struct psnap_option options[] = {
-        {PSNAP_OPTION_TEXT, 0, "engine", &engine, "NAME",
+        {PSNAP_OPTION_TEXT, 0, "engine", &engine, "compiled|valgrind",
          "compiled (default), or valgrind: any program, slowly"},
         {PSNAP_OPTION_TEXT, 'o', "output", &recording.profile, "P.yaml",
          "profile to write (default PROG.psnap.yaml, then PROG.psnap.2.yaml)"},
@@ -388,12 +388,12 @@ int psnap_cmd_record(int argc, char **argv)
         {PSNAP_OPTION_SIZE, 0, "max-bytes", &recording.trace_limit.max_bytes, "BYTES",
          "end the trace before it is larger (32K, 1M, 2G); the profile goes on"},
         {PSNAP_OPTION_FLAG, 0, "no-profile", &recording.no_profile, NULL, "trace only"},
-        {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "NAME",
+        {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "nests|psnap",
          "of the profile: nests (default: loop nests, exact, and reuse histograms of what is\n"
          "irregular) or psnap (the published one: strides by region)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &recording.builder.region_gap_bytes, "BYTES",
          "how near an access joins a region (default 256)"},
-        {PSNAP_OPTION_TEXT, 0, "threads", &threads, "HOW",
+        {PSNAP_OPTION_TEXT, 0, "threads", &threads, "merged|apart",
          "in the profile: merged (default), or apart: parts of loops for each thread (of model\n"
          "psnap; with nests each thread has a schedule of its own anyway)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &recording.certifies, NULL,
@@ -412,7 +412,7 @@ int psnap_cmd_record(int argc, char **argv)
          "of these, record the first X of each Y"},
         {PSNAP_OPTION_FLAG, 0, "force", &recording.force, NULL, "overwrite existing files"},
         {PSNAP_OPTION_FLAG, 'v', "verbose", &is_verbose, NULL,
-         "say what was recorded (default on a terminal)"},
+         "say what was recorded (default on a terminal), and when given where the time went"},
         {0},
     };
     const struct psnap_usage usage = {

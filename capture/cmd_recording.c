@@ -11,6 +11,7 @@
 #include "capture/cmd_roi.h"
 #include "capture/engine_valgrind.h"
 #include "formats/base/cmd_progress.h"
+#include "formats/base/cmd_timing.h"
 #include "formats/base/stream.h"
 
 /* Whether there is something to write: a further process may have run nothing of ours. */
@@ -85,7 +86,7 @@ static struct way open_way(const struct psnap_recording *recording, struct psnap
     if (psnap_processors() > 1)
         way.relay = psnap_relay_source_new(way.part, NULL); /* without it is but slower */
     way.shown = way.relay ? way.relay : way.part;
-    if (recording->is_foreign)
+    if (recording->is_foreign || psnap_timing_is_wanted())
         way.shown = psnap_progress_source_new(way.shown, 0, -1);
     return way;
 }

@@ -89,8 +89,8 @@ int psnap_cmd_formats(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap formats [NAME] [--json]",
-        "Lists the trace formats; with a name, describes one of them.", options};
+        "psnap formats [FORMAT] [--json]",
+        "Lists the trace formats; with a FORMAT, describes one of them.", options};
     const struct psnap_format *format = NULL;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

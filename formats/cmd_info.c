@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_progress.h"
+#include "formats/base/cmd_timing.h"
 #include "formats/base/json.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
@@ -164,6 +166,35 @@ static int print_info(const struct info *info, bool json)
     return psnap_cmd_close_stdout("info", PSNAP_EXIT_DONE);
 }
 
+/* Reads a trace to its end. What is skipped at once in a .pst is read in other formats, and has a
+ * progress. */
+static enum psnap_status count_accesses(struct psnap_source *source, FILE *file, uint64_t *accesses,
+                                        struct psnap_error *error)
+{
+    const bool is_pst = !strcmp(psnap_trace_format(source)->name, "pst");
+    const uint64_t step = is_pst ? UINT64_MAX : 1 << 18;
+    struct psnap_progress *progress = is_pst ? NULL : psnap_progress_new(0, fileno(file));
+    struct psnap_stream_time *time = psnap_timing_stream();
+    enum psnap_status status;
+    uint64_t skipped;
+
+    if (time)
+        time->begin = psnap_timing_now();
+    do {
+        skipped = 0;
+        status = psnap_trace_skip(source, step, &skipped, error);
+        *accesses += skipped;
+        psnap_progress_add(progress, skipped);
+    } while (!status && skipped == step);
+    if (time) {
+        time->end = psnap_timing_now();
+        time->seconds = time->end - time->begin;
+        time->accesses = *accesses;
+    }
+    psnap_progress_free(progress);
+    return status;
+}
+
 /* Closes the file. */
 static int info_trace(FILE *file, const char *name, const char *from, bool json)
 {
@@ -171,7 +202,7 @@ static int info_trace(FILE *file, const char *name, const char *from, bool json)
     struct info info = {.regions = NOT_APPLICABLE};
     struct psnap_source *source = psnap_trace_open_file(file, name, from, &error);
     const struct psnap_program *program;
-    int status = source ? psnap_trace_skip(source, UINT64_MAX, &info.accesses, &error) : error.code;
+    int status = source ? count_accesses(source, file, &info.accesses, &error) : error.code;
 
     info.was_cut = status == PSNAP_ERROR_TRUNCATED && source;
     if (info.was_cut) {

@@ -8,20 +8,22 @@
 
 #include "formats/base/text.h"
 
-static const struct psnap_command models[] = {
+const struct psnap_command psnap_predict_models[] = {
     {"cache", "hit rates from reuse distances, beside simulated ones", psnap_cmd_predict_cache},
     {"multicore", "an OpenMP program on more cores, from a run of one thread",
      psnap_cmd_predict_multicore},
     {"runtime", "run times from hit rates, latencies and operation counts",
      psnap_cmd_predict_runtime},
+    {0},
 };
-enum { MODEL_COUNT = sizeof models / sizeof models[0] };
+enum { MODEL_COUNT = sizeof psnap_predict_models / sizeof psnap_predict_models[0] - 1 };
 
 static void print_models(FILE *file)
 {
     fputs("usage: psnap predict MODEL INPUT [OPTIONS]\n\nmodels:\n", file);
     for (size_t i = 0; i < MODEL_COUNT; i++)
-        fprintf(file, "  %-10s %s\n", models[i].name, models[i].summary);
+        fprintf(file, "  %-10s %s\n", psnap_predict_models[i].name,
+                psnap_predict_models[i].summary);
     fputs("\n'psnap predict MODEL --help' says more about one of them.\n", file);
 }
 
@@ -56,9 +58,9 @@ int psnap_cmd_predict(int argc, char **argv)
         return PSNAP_EXIT_USAGE;
     }
     for (size_t i = 0; i < MODEL_COUNT; i++) {
-        names[i] = models[i].name;
+        names[i] = psnap_predict_models[i].name;
         if (!strcmp(argv[1], names[i]))
-            return run_model(&models[i], argc - 1, argv + 1);
+            return run_model(&psnap_predict_models[i], argc - 1, argv + 1);
     }
     psnap_cmd_fail_in_json(is_asked_for_json(argc, argv));
     nearest = psnap_text_nearest(argv[1], names, MODEL_COUNT);

@@ -149,7 +149,7 @@ int psnap_cmd_profile(int argc, char **argv)
                               .limit = PSNAP_REGION_LIMIT_DEFAULT};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "P.yaml", "where to ('-': stdout)"},
-        {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL",
+        {PSNAP_OPTION_TEXT, 0, "model", &request.model, "nests|psnap",
          "nests (default: loop nests, exact, and reuse histograms of what is irregular) or\n"
          "psnap (the published one: strides by region)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &request.builder.region_gap_bytes, "BYTES",
@@ -159,7 +159,7 @@ int psnap_cmd_profile(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "schedule", &request.schedule, "ORDER",
          "of the published model: visits (default), how loops alternate; first: each once, by\n"
          "first access"},
-        {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "HOW",
+        {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "merged|apart",
          "merged (default), or apart: parts of loops for each thread (of model psnap)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &request.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},

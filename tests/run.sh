@@ -77,7 +77,7 @@ run()
         note "$preset" $((SECONDS - start)) "cannot be configured"
         return 1
     fi
-    [ "$preset" != no-llvm ] || targets="--target psnap psnap_shared" # the units are those of debug
+    [ "$preset" != no-llvm ] || targets="--target psnap psnap_shared manual" # the units are those of debug
     # shellcheck disable=SC2086
     if ! cmake --build --preset "$preset" -j "$jobs" $targets; then
         note "$preset" $((SECONDS - start)) "does not build"

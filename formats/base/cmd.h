@@ -28,6 +28,7 @@
 /* The commands, each in the cmd_NAME.c of the folder it drives (psnap.c holds the table). */
 int psnap_cmd_cc(int argc, char **argv);
 int psnap_cmd_collect(int argc, char **argv);
+int psnap_cmd_doctor(int argc, char **argv);
 int psnap_cmd_cxx(int argc, char **argv);
 int psnap_cmd_fc(int argc, char **argv);
 int psnap_cmd_record(int argc, char **argv);
@@ -58,9 +59,12 @@ int psnap_cmd_whatif(int argc, char **argv);
 /* A command: psnap.c holds the table of them. argv[0] is the command's name. */
 struct psnap_command {
     const char *name;
-    const char *summary; /* one line of `psnap help` */
+    const char *summary; /* one line of `psnap help`; NULL: it is not for people */
     int (*run)(int argc, char **argv);
+    const struct psnap_command *parts; /* "predict cache" of "predict", up to one without a name */
 };
+
+extern const struct psnap_command psnap_predict_models[];
 
 enum psnap_option_type {
     PSNAP_OPTION_END = 0,
@@ -104,6 +108,26 @@ struct psnap_usage {
  */
 int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
                         bool stop_at_operand, int *exit_status);
+
+/* What psnap_usage_print makes of a table. */
+enum psnap_usage_form {
+    PSNAP_USAGE_TEXT, /* the help of a terminal */
+    PSNAP_USAGE_MAN,  /* a page of the manual, in roff */
+    PSNAP_USAGE_BASH  /* a case of the completion's `case` */
+};
+
+/* -v, --verbose, which every command has whose table has none. */
+extern const struct psnap_option psnap_option_verbose;
+
+/* Prints the usage of a command to stdout; the parser does so for --help. */
+void psnap_usage_print(const struct psnap_usage *usage);
+
+/* In which form, from now on (PSNAP_USAGE_TEXT before the first call), and what the headings of the
+ * other forms call it: "predict cache" and its line of `psnap help`. The texts are kept. */
+void psnap_usage_print_in(enum psnap_usage_form form, const char *name, const char *summary);
+
+/* "-m, --machine MACHINE": what help and messages call an option. */
+void psnap_option_describe(const struct psnap_option *option, char *text, size_t size);
 
 void psnap_text_list_release(struct psnap_text_list *list);
 

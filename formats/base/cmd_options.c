@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Declarative options: a table says what there is, and both the parser and the
- * help are made from it. Options and operands may be mixed; operands are moved
+ * help (cmd_usage.c) are made from it. Options and operands may be mixed; operands are moved
  * to the front of argv in their order. Mistakes name the option and, for an
  * unknown one, the nearest that exists.
  */
@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/cmd_timing.h"
 #include "formats/base/text.h"
-
-#define HELP_COLUMN 30
 
 struct parser {
     const struct psnap_usage *usage;
@@ -21,59 +20,17 @@ struct parser {
     char **argv;
 };
 
-/* "-m, --machine MACHINE"; the text that help and messages show. */
-static void describe(const struct psnap_option *option, char *text, size_t size)
-{
-    const char *argument = option->argument ? option->argument : "VALUE";
-    const bool flag = option->type == PSNAP_OPTION_FLAG;
-    char letter[3] = {0};
-
-    if (option->letter) {
-        letter[0] = '-';
-        letter[1] = option->letter;
-    }
-    snprintf(text, size, "%s%s%s%s%s%s", letter, option->letter && option->name ? ", " : "",
-             option->name ? "--" : "", option->name ? option->name : "", flag ? "" : " ",
-             flag ? "" : argument);
-}
-
-static void print_help_line(const char *what, const char *help)
-{
-    const int width = printf("  %s", what);
-
-    if (width >= HELP_COLUMN)
-        printf("\n%*s", HELP_COLUMN, "");
-    else
-        printf("%*s", HELP_COLUMN - width, "");
-    for (; help && *help; help++) {
-        putchar(*help);
-        if (*help == '\n')
-            printf("%*s", HELP_COLUMN, "");
-    }
-    putchar('\n');
-}
-
-static void print_help(const struct psnap_usage *usage)
-{
-    char what[128];
-
-    printf("usage: %s\n", usage->synopsis);
-    if (usage->description)
-        printf("\n%s\n", usage->description);
-    puts("\noptions:");
-    for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++) {
-        describe(o, what, sizeof what);
-        print_help_line(what, o->help);
-    }
-    print_help_line("-h, --help", "show this help");
-}
+/* What every command has, unless its table has an option of that name. */
+static bool is_verbose;
+const struct psnap_option psnap_option_verbose = {
+    PSNAP_OPTION_FLAG, 'v', "verbose", &is_verbose, NULL, "say where the time went"};
 
 static const struct psnap_option *find_letter(const struct psnap_usage *usage, char letter)
 {
     for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++)
         if (o->letter && o->letter == letter)
             return o;
-    return NULL;
+    return letter == psnap_option_verbose.letter ? &psnap_option_verbose : NULL;
 }
 
 static const struct psnap_option *find_name(const struct psnap_usage *usage, const char *name,
@@ -82,15 +39,16 @@ static const struct psnap_option *find_name(const struct psnap_usage *usage, con
     for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++)
         if (o->name && strlen(o->name) == length && !memcmp(o->name, name, length))
             return o;
-    return NULL;
+    return length == strlen("verbose") && !memcmp(name, "verbose", length) ? &psnap_option_verbose
+                                                                           : NULL;
 }
 
 static int unknown_name(const struct parser *parser, const char *name, int length)
 {
     const char *nearest = NULL;
-    const char *names[64] = {"help"};
+    const char *names[64] = {"help", "verbose"};
     char typed[64];
-    size_t count = 1;
+    size_t count = 2;
 
     for (const struct psnap_option *o = parser->usage->options;
          o && o->type != PSNAP_OPTION_END && count < sizeof names / sizeof names[0]; o++)
@@ -118,7 +76,7 @@ static int given_twice(const struct parser *parser, const struct psnap_option *o
 {
     char what[128];
 
-    describe(option, what, sizeof what);
+    psnap_option_describe(option, what, sizeof what);
     return psnap_cmd_usage(parser->command, "%s: given more than once", what);
 }
 
@@ -132,6 +90,8 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     switch (option->type) {
     case PSNAP_OPTION_FLAG:
         *(bool *)option->value = true;
+        if (option->name && !strcmp(option->name, psnap_option_verbose.name))
+            psnap_timing_want();
         break;
     case PSNAP_OPTION_TEXT:
         *(const char **)option->value = text;
@@ -168,7 +128,7 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     }
     if (good)
         return 0;
-    describe(option, what, sizeof what);
+    psnap_option_describe(option, what, sizeof what);
     return psnap_cmd_usage(parser->command, "%s: '%s' is not %s", what, text, wanted);
 }
 
@@ -180,7 +140,7 @@ static const char *next_argument(struct parser *parser, const struct psnap_optio
 
     if (parser->index + 1 < parser->argc && strcmp(parser->argv[parser->index + 1], "--") != 0)
         return parser->argv[++parser->index];
-    describe(option, what, sizeof what);
+    psnap_option_describe(option, what, sizeof what);
     psnap_cmd_usage(parser->command, "%s: the value is missing", what);
     return NULL;
 }
@@ -275,7 +235,7 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
             continue;
         }
         if (!strcmp(argument, "--help") || (!strcmp(argument, "-h") && !find_letter(usage, 'h'))) {
-            print_help(usage);
+            psnap_usage_print(usage);
             *exit_status = psnap_cmd_close_stdout(parser.command, PSNAP_EXIT_DONE);
             return -1;
         }

@@ -14,20 +14,26 @@
 #include <unistd.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_timing.h"
 
 #define FIRST_SECONDS 2.0
 #define STEP_SECONDS 0.5
 #define LOOK_ACCESSES 262144 /* how many go by between two looks at the clock */
 
-struct progress {
-    struct psnap_source base;
-    struct psnap_source *inner;
+struct psnap_progress {
     uint64_t total, count, next_look;
     int fd;
     off_t size_bytes;
     struct timespec start;
     double next_seconds;
     bool is_shown;
+};
+
+struct progress_source {
+    struct psnap_source base;
+    struct psnap_source *inner;
+    struct psnap_progress *progress; /* NULL: there is no terminal */
+    struct psnap_stream_time *time;  /* NULL: nobody wants to know */
 };
 
 static double seconds_since(const struct timespec *start)
@@ -38,7 +44,7 @@ static double seconds_since(const struct timespec *start)
 }
 
 /* Between 0 and 1, or 0 when there is nothing to tell it by. */
-static double fraction_done(const struct progress *self)
+static double fraction_done(const struct psnap_progress *self)
 {
     if (self->total)
         return (double)self->count / (double)self->total;
@@ -49,7 +55,7 @@ static double fraction_done(const struct progress *self)
     return 0;
 }
 
-static void show(struct progress *self, double seconds)
+static void show(struct psnap_progress *self, double seconds)
 {
     const double done = fraction_done(self);
     char digits[32];
@@ -63,53 +69,101 @@ static void show(struct progress *self, double seconds)
     self->next_seconds = seconds + STEP_SECONDS;
 }
 
-static void erase(struct progress *self)
+struct psnap_progress *psnap_progress_new(uint64_t total, int fd)
 {
-    if (self->is_shown)
-        fputs("\r\033[K", stderr);
-    self->is_shown = false;
+    struct psnap_progress *self = isatty(STDERR_FILENO) ? calloc(1, sizeof *self) : NULL;
+    struct stat about;
+
+    if (!self)
+        return NULL;
+    self->total = total;
+    self->fd = fd;
+    self->next_seconds = FIRST_SECONDS;
+    clock_gettime(CLOCK_MONOTONIC, &self->start);
+    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+        self->size_bytes = about.st_size;
+    return self;
 }
 
-/* The answer of the inner source, on its way to the caller. */
-static ssize_t passed(struct progress *self, ssize_t n, uint64_t accesses)
+void psnap_progress_add(struct psnap_progress *self, uint64_t accesses)
 {
-    if (n < 0 || accesses == 0) {
-        erase(self);
-        return n;
-    }
+    double seconds;
+
+    if (!self)
+        return;
     self->count += accesses;
-    if (self->count >= self->next_look) {
-        const double seconds = seconds_since(&self->start);
-        self->next_look = self->count + LOOK_ACCESSES;
-        if (seconds >= self->next_seconds)
-            show(self, seconds);
+    if (self->count < self->next_look)
+        return;
+    seconds = seconds_since(&self->start);
+    self->next_look = self->count + LOOK_ACCESSES;
+    if (seconds >= self->next_seconds)
+        show(self, seconds);
+}
+
+void psnap_progress_erase(struct psnap_progress *self)
+{
+    if (self && self->is_shown)
+        fputs("\r\033[K", stderr);
+    if (self)
+        self->is_shown = false;
+}
+
+void psnap_progress_free(struct psnap_progress *self)
+{
+    psnap_progress_erase(self);
+    free(self);
+}
+
+/* Now, if times are wanted. */
+static double begin(struct progress_source *self)
+{
+    const double now = self->time ? psnap_timing_now() : 0;
+
+    if (self->time && self->time->end <= 0)
+        self->time->begin = now;
+    return now;
+}
+
+/* The answer of the inner source, which was asked at `since`, on its way to the caller. */
+static ssize_t passed(struct progress_source *self, double since, ssize_t n, uint64_t accesses)
+{
+    if (self->time) {
+        self->time->end = psnap_timing_now();
+        self->time->seconds += self->time->end - since;
+        self->time->accesses += accesses;
     }
+    if (n < 0 || accesses == 0)
+        psnap_progress_erase(self->progress);
+    else
+        psnap_progress_add(self->progress, accesses);
     return n;
 }
 
 static ssize_t progress_next_run(struct psnap_source *source, struct psnap_access *block,
                                  size_t capacity, struct psnap_run *run, struct psnap_error *error)
 {
-    struct progress *self = (struct progress *)source;
+    struct progress_source *self = (struct progress_source *)source;
+    const double since = begin(self);
     const ssize_t n = psnap_source_next_run(self->inner, block, capacity, run, error);
 
-    return passed(self, n, (n > 0 ? (uint64_t)n : 0) + run->count * run->width);
+    return passed(self, since, n, (n > 0 ? (uint64_t)n : 0) + run->count * run->width);
 }
 
 static ssize_t progress_next(struct psnap_source *source, struct psnap_access *block,
                              size_t capacity, struct psnap_error *error)
 {
-    struct progress *self = (struct progress *)source;
+    struct progress_source *self = (struct progress_source *)source;
+    const double since = begin(self);
     const ssize_t n = psnap_source_next(self->inner, block, capacity, error);
 
-    return passed(self, n, n > 0 ? (uint64_t)n : 0);
+    return passed(self, since, n, n > 0 ? (uint64_t)n : 0);
 }
 
 static void progress_free(struct psnap_source *source)
 {
-    struct progress *self = (struct progress *)source;
+    struct progress_source *self = (struct progress_source *)source;
 
-    erase(self);
+    psnap_progress_free(self->progress);
     psnap_source_free(self->inner);
     free(self);
 }
@@ -117,18 +171,14 @@ static void progress_free(struct psnap_source *source)
 struct psnap_source *psnap_progress_source_new(struct psnap_source *inner, uint64_t total, int fd)
 {
     static const struct psnap_source_ops ops = {progress_next, progress_free, progress_next_run};
-    struct progress *self = isatty(STDERR_FILENO) ? calloc(1, sizeof *self) : NULL;
-    struct stat about;
+    struct progress_source *self =
+        isatty(STDERR_FILENO) || psnap_timing_is_wanted() ? calloc(1, sizeof *self) : NULL;
 
     if (!self)
         return inner;
     self->base = (struct psnap_source){&ops, inner->program};
     self->inner = inner;
-    self->total = total;
-    self->fd = fd;
-    self->next_seconds = FIRST_SECONDS;
-    clock_gettime(CLOCK_MONOTONIC, &self->start);
-    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
-        self->size_bytes = about.st_size;
+    self->progress = psnap_progress_new(total, fd);
+    self->time = psnap_timing_stream();
     return &self->base;
 }

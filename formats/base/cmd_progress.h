@@ -15,8 +15,15 @@
  * `total` is the number of accesses that will come, 0 when unknown; then the
  * position in the file open as `fd` tells how far it is (-1: nothing does, and
  * the count alone is shown). Owns `inner` and shares its program. Returns
- * `inner` itself when stderr is no terminal, or memory is out.
+ * `inner` itself when stderr is no terminal and --verbose does not want times, or memory is out.
  */
 struct psnap_source *psnap_progress_source_new(struct psnap_source *inner, uint64_t total, int fd);
+
+/* The same for what is no stream: NULL, with which nothing happens, when stderr is no terminal. */
+struct psnap_progress;
+struct psnap_progress *psnap_progress_new(uint64_t total, int fd);
+void psnap_progress_add(struct psnap_progress *progress, uint64_t accesses);
+void psnap_progress_erase(struct psnap_progress *progress);
+void psnap_progress_free(struct psnap_progress *progress);
 
 #endif

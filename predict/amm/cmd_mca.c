@@ -24,8 +24,7 @@ static const char *const programs[] = {"llvm-mca-22", "llvm-mca-21", "llvm-mca-2
                                        "llvm-mca-18", "llvm-mca-17", "llvm-mca-16", "llvm-mca"};
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
 
-/* The first of the programs that is there. */
-static enum psnap_status find_program(const char **program, struct psnap_error *error)
+enum psnap_status mca_find(const char **program, struct psnap_error *error)
 {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -174,7 +173,7 @@ static enum psnap_status run(const struct asm_text *loops, uint32_t count, struc
 
     if (!files[0] || !files[1] || !files[2])
         status = psnap_error_system(error, errno, "cannot make a temporary file");
-    else if (!(status = find_program(&program, error)))
+    else if (!(status = mca_find(&program, error)))
         status = simulate(program, loops, count, regions, cpu, files, error);
     for (int i = 0; i < 3; i++)
         if (files[i])

@@ -26,6 +26,9 @@ struct mca_loops {
     uint32_t loops;            /* of those that iterate at all */
 };
 
+/* The newest llvm-mca that is there: a text of static lifetime. */
+enum psnap_status mca_find(const char **program, struct psnap_error *error);
+
 /*
  * Reads the assembly files, asks llvm-mca (of LLVM's newest version that is there; `cpu` as its
  * -mcpu) and gives each loop of the program its own; `iterations` is by loop. The caller releases

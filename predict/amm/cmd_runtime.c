@@ -389,9 +389,10 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "with clock and latencies: a machine file; may be repeated"},
-        {PSNAP_OPTION_TEXT, 0, "method", &method, "METHOD",
+        {PSNAP_OPTION_TEXT, 0, "method", &method, "published|throughput|overlap",
          "published, throughput or overlap alone (all)"},
-        {PSNAP_OPTION_TEXT, 0, "rates", &rates, "METHOD", "hit rates by sdcm or per-set (sdcm)"},
+        {PSNAP_OPTION_TEXT, 0, "rates", &rates, "sdcm|per-set",
+         "hit rates by sdcm or per-set (sdcm)"},
         {PSNAP_OPTION_LIST, 0, "asm", &settings.assembly, "FILE",
          "the program's assembly, by psnap cc --psnap-blocks -S: loops' cycles by llvm-mca; may be "
          "repeated"},

@@ -370,7 +370,7 @@ int psnap_cmd_predict_cache(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
-        {PSNAP_OPTION_TEXT, 0, "method", &method, "METHOD",
+        {PSNAP_OPTION_TEXT, 0, "method", &method, "sdcm|per-set",
          "sdcm or per-set alone (both, and simulated)"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES", "rows: any of total,loop,block (total,loop)"},
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},

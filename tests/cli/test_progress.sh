@@ -37,6 +37,8 @@ on_terminal sim - --sweep 1,16
 grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of a sweep: $(cat -v shown)"
 on_terminal reuse - --by total
 grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of reuse: $(cat -v shown)"
+on_terminal info -
+grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of info: $(cat -v shown)"
 
 # no terminal: nothing
 slowly one.csv | "$PSNAP" sim - -m 1K:64:2 --by total > out 2> err

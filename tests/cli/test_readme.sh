@@ -44,7 +44,7 @@ quicker()
     sed -e "s,-m host,-m $host," -e '/tests\/run\.sh/d' -e 's,samples/quickstart\.sh$,& 200,' -e 's,\./cg 2000,./cg 200,'
 }
 
-documents="README.md predict/locality/LOCALITY.md predict/amm/AMM.md samples/TUTORIAL.md capture/README.md tests/README.md"
+documents="README.md predict/locality/LOCALITY.md predict/amm/AMM.md samples/TUTORIAL.md samples/HOWTO.md capture/README.md tests/README.md"
 tutorial=samples/TUTORIAL.md
 
 # The blocks as one script; each says where it is when it fails.

@@ -3,7 +3,7 @@
 #
 # What libpsnap.so exports is what the public headers mark PSNAP_API: nothing
 # more (hidden visibility leaks nothing), nothing less (no prototype without a
-# function). Private headers and .c files mark nothing.
+# function). Private headers and .c files mark nothing. All of it is of the ABI's version.
 set -eu
 cd "$PSNAP_SOURCE"
 library=$PSNAP_BUILD/lib/libpsnap.so
@@ -20,9 +20,11 @@ done
 grep -hv '^#' "${public[@]}" | sed -zE 's:/\*[^*]*\*+([^/*][^*]*\*+)*/::g; s/[[:space:]]+/ /g' |
     grep -oE 'PSNAP_API [^(;[]*[(;[]' | grep -oE '[A-Za-z0-9_]+ ?[(;[]$' | tr -d ' (;[' |
     sort -u > "$work/declared"
-nm -D --defined-only "$library" | awk '{ print $NF }' | sed 's/@.*//' | sort -u > "$work/exported"
+nm -D --defined-only "$library" | awk '$NF !~ /^PSNAP_0/ { print $NF }' | sed 's/@.*//' | sort -u > "$work/exported"
 
 status=0
+unversioned=$(nm -D --defined-only "$library" | awk '$NF !~ /@@PSNAP_0$/ && $NF !~ /^PSNAP_0/ { print $NF }')
+[ -z "$unversioned" ] || { echo "without the version of the ABI: $unversioned"; status=1; }
 [ "$(wc -l < "$work/declared")" -gt 50 ] || { echo "too few declarations found"; status=1; }
 comm -13 "$work/declared" "$work/exported" | sed 's/^/exported but not declared: /' > "$work/extra"
 comm -23 "$work/declared" "$work/exported" | sed 's/^/declared but not exported: /' > "$work/lacking"

@@ -192,6 +192,7 @@ static void help_is_made_from_the_table(void **state)
                               "  -c, --cache CACHE           one of them\n"
                               "  -r, --rate-of-sampling-by-line R\n"
                               "                              how often\n"
+                              "  -v, --verbose               say where the time went\n"
                               "  -h, --help                  show this help\n");
     assert_int_equal(parse(WORDS("-h"), &values, false, &status), -1);
     assert_int_equal(status, PSNAP_EXIT_DONE);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The completion of bash, as a script: the names of commands, formats and machines, a table of the
+ * commands' options (each command prints its own case of it, instead of its help), and what looks
+ * into these, completion.bash. What the value of an option may be is told from what help calls it:
+ * MACHINE, FORMAT, SCOPES, COMMAND, DIR; a|b|c is a choice, FILE or P.yaml a file, and of N nothing
+ * is known.
+ */
+#include <string.h>
+
+#include "formats/cmd_manual.h"
+#include "formats/formats.h"
+#include "simcore/simcore.h"
+
+extern const unsigned char completion_bash[]; /* the bytes of completion.bash and a zero */
+
+static void print_names(const struct psnap_command *commands)
+{
+    const struct psnap_format *format;
+    const struct psnap_machine *machine;
+
+    fputs("_psnap_commands='", stdout);
+    for (const struct psnap_command *c = commands; c->name; c++)
+        if (c->summary)
+            printf("%s ", c->name);
+    fputs("'\n_psnap_formats='", stdout);
+    for (size_t i = 0; (format = psnap_format_at(i)); i++)
+        printf("%s ", format->name);
+    fputs("'\n_psnap_machines='", stdout);
+    for (size_t i = 0; (machine = psnap_machine_bundled(i)); i++)
+        printf("%s ", machine->name);
+    puts("host'\n");
+}
+
+/*     'predict') parts='cache multicore runtime' ;; and a case for each */
+static int print_parts(const struct psnap_command *command)
+{
+    char own[64], part[64], name[130], help[] = "--help";
+    int status = PSNAP_EXIT_DONE;
+
+    printf("    '%s')\n        parts='", command->name);
+    for (const struct psnap_command *p = command->parts; p->name; p++)
+        printf("%s%s", p == command->parts ? "" : " ", p->name);
+    puts("'\n        ;;");
+    for (const struct psnap_command *p = command->parts; p->name && !status; p++) {
+        snprintf(own, sizeof own, "%s", command->name);
+        snprintf(part, sizeof part, "%s", p->name);
+        snprintf(name, sizeof name, "%s %s", own, part);
+        psnap_usage_print_in(PSNAP_USAGE_BASH, name, p->summary);
+        status = command->run(3, (char *[]){own, part, help, NULL});
+    }
+    return status;
+}
+
+static int print_case(const struct psnap_command *command)
+{
+    char own[64], help[] = "--help";
+
+    if (!command->summary)
+        return PSNAP_EXIT_DONE;
+    if (command->parts)
+        return print_parts(command);
+    snprintf(own, sizeof own, "%s", command->name);
+    psnap_usage_print_in(PSNAP_USAGE_BASH, command->name, command->summary);
+    return command->run(2, (char *[]){own, help, NULL});
+}
+
+int psnap_completion_print(const struct psnap_command *commands)
+{
+    int status = PSNAP_EXIT_DONE;
+
+    print_names(commands);
+    puts("_psnap_table()\n{\n    options='' operand='' value='' parts=''\n    case $1 in");
+    for (const struct psnap_command *c = commands; c->name && !status; c++)
+        status = print_case(c);
+    psnap_usage_print_in(PSNAP_USAGE_TEXT, NULL, NULL);
+    if (status)
+        return status;
+    puts("    esac\n}\n");
+    fputs((const char *)completion_bash, stdout);
+    return psnap_cmd_close_stdout("help", PSNAP_EXIT_DONE);
+}

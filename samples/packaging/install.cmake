@@ -1,0 +1,51 @@
+# What is installed beside the program and the library: manual, completion, documents; the target
+# `uninstall`; Debian packages (debian.cmake). Included by the project's CMakeLists.txt, when all targets are there.
+# Components: program (psnap, capture, manual), library (libpsnap.so.0), development (the rest).
+
+# Documents keep their places, so that the links between them lead somewhere.
+set(documents README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/PST.md
+  predict/amm/AMM.md predict/locality/LOCALITY.md predict/multicore/MULTICORE.md
+  predict/reuse/REUSE.md predict/sdcm/SDCM.md profile/FORMAT.md replay/MODELS.md samples/HOWTO.md
+  samples/README.md samples/TUTORIAL.md simcore/MACHINES.md)
+foreach(document ${documents})
+  get_filename_component(folder ${document} DIRECTORY)
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)
+endforeach()
+
+# The manual and the completion are printed by the program itself, which has to run where it is built.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_program(GZIP gzip)
+  find_program(AWK awk)
+  set(manual ${CMAKE_BINARY_DIR}/manual)
+  add_custom_command(OUTPUT ${manual}/made
+    COMMAND ${CMAKE_COMMAND} -DPSNAP=$<TARGET_FILE:psnap> -DFOLDER=${manual}
+      -DSOURCES=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
+      $<$<BOOL:${GZIP}>:-DGZIP=${GZIP}> $<$<BOOL:${AWK}>:-DAWK=${AWK}>
+      -P ${CMAKE_CURRENT_LIST_DIR}/manual.cmake
+    DEPENDS psnap ${CMAKE_CURRENT_LIST_DIR}/manual.cmake ${CMAKE_CURRENT_LIST_DIR}/document.awk
+      ${documents}
+    COMMENT "Printing the manual" COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(manual ALL DEPENDS ${manual}/made)
+  foreach(section 1 5 7)
+    install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+      COMPONENT program FILES_MATCHING REGEX "[.]${section}([.]gz)?$")
+  endforeach()
+  install(FILES ${manual}/psnap.bash COMPONENT program RENAME psnap
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
+add_custom_target(uninstall
+  COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+    -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake
+  COMMENT "Removing what the last 'cmake --install' of this build has put anywhere" VERBATIM)
+
+include(${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
+
+# The documentation as a site, in site/; by name only, for it needs Python's markdown.
+find_program(PYTHON3 NAMES python3)
+if(PYTHON3)
+  add_custom_target(site
+    COMMAND ${PYTHON3} ${CMAKE_CURRENT_LIST_DIR}/site.py $<TARGET_FILE:psnap> ${PROJECT_SOURCE_DIR}
+      ${CMAKE_BINARY_DIR}/site
+    DEPENDS psnap COMMENT "Writing the documentation to site/" VERBATIM)
+endif()

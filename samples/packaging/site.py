@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The documentation as pages for a browser: site.py PSNAP SOURCES TO
+#
+# Pages are the documents of the sources, by what a reader wants of them (tutorial, how-to, reference,
+# explanation), and of each command and format what psnap itself prints. Links between documents become links
+# between pages; files that are linked are copied. Needs Python's markdown (Debian package python3-markdown).
+import html
+import pathlib
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+
+import markdown
+
+SECTIONS = {
+    "Start": ["README.md", "tests/README.md", "CHANGELOG.md"],
+    "Tutorial": ["samples/TUTORIAL.md", "samples/README.md"],
+    "How to": ["samples/HOWTO.md", "capture/README.md"],
+    "Reference": ["profile/FORMAT.md", "simcore/MACHINES.md", "formats/PST.md"],
+    "Explanation": ["replay/MODELS.md", "predict/reuse/REUSE.md", "predict/sdcm/SDCM.md", "predict/amm/AMM.md",
+                    "predict/multicore/MULTICORE.md", "predict/locality/LOCALITY.md",
+                    "tests/fidelity/README.md", "tests/bench/README.md"],
+}
+STYLE = """body { margin: 0; font: 16px/1.5 sans-serif; display: flex; color: #222 }
+nav { flex: 0 0 15em; padding: 1em; background: #f4f4f0; min-height: 100vh; font-size: 14px }
+nav b { display: block; margin-top: 1em } nav a { display: block; text-decoration: none }
+main { padding: 1em 2em; max-width: 52em; min-width: 0; overflow-wrap: anywhere }
+pre { background: #f4f4f0; padding: .7em; overflow-x: auto; font-size: 13px } code { font-size: 90% }
+table { border-collapse: collapse; display: block; overflow-x: auto }
+td, th { border: 1px solid #ccc; padding: .2em .6em; text-align: left; vertical-align: top }
+"""
+
+
+def say(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def names(text, after=None):
+    """The first words of the lines of a list that psnap prints."""
+    lines = text.split("\n\n")[1].splitlines()[1:] if after else text.splitlines()[1:]
+    return [line.split()[0] for line in lines if line.strip()]
+
+
+class Site:
+    def __init__(self, psnap, sources, to):
+        self.psnap, self.sources, self.to = psnap, sources, to
+        self.documents = [name for section in SECTIONS.values() for name in section]
+        self.nav = {section: [(self.title(name), self.page_of(name)) for name in listed]
+                    for section, listed in SECTIONS.items()}
+        self.made = {}  # pages of what psnap prints: their texts
+
+    def title(self, name):
+        return (self.sources / name).read_text().split("\n", 1)[0].lstrip("# ")
+
+    @staticmethod
+    def page_of(name):
+        return "index.html" if name == "README.md" else re.sub(r"\.md$", ".html", name)
+
+    def commands(self):
+        commands = names(say(self.psnap, "help"), after="commands:")
+        models = names(say(self.psnap, "predict", "--help"), after="models:")
+        for command in commands + [f"predict {model}" for model in models]:
+            page = f"commands/{command.replace(' ', '-')}.html"
+            self.made[page] = (f"psnap {command}", say(self.psnap, *command.split(), "--help"))
+        for name in names(say(self.psnap, "formats")):
+            self.made[f"formats/{name}.html"] = (f"format {name}", say(self.psnap, "formats", name))
+        self.nav["Commands"] = [(t, p) for p, (t, _) in self.made.items() if p.startswith("commands/")]
+        self.nav["Trace formats"] = [(t, p) for p, (t, _) in self.made.items() if p.startswith("formats/")]
+
+    def link(self, name, target):
+        """Where a link of a document leads, NULL when it is to nothing that is shown."""
+        path, _, anchor = target.partition("#")
+        if re.match(r"[a-z]+:", target) or not path:
+            return target
+        found = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+        if (self.sources / found).is_dir():
+            found = posixpath.join(found, "README.md")
+        if found in self.documents:
+            found = self.page_of(found)
+        elif (self.sources / found).is_file() and not found.endswith(".md"):
+            (self.to / found).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.sources / found, self.to / found)
+        else:
+            return None
+        found = posixpath.relpath(found, posixpath.dirname(self.page_of(name)) or ".")
+        return found + ("#" + anchor if anchor else "")
+
+    def write(self, page, title, body):
+        up = posixpath.relpath(".", posixpath.dirname(page) or ".")
+        nav = ""
+        for section, pages in self.nav.items():
+            nav += f"<b>{section}</b>\n"
+            for text, other in pages:
+                nav += f'<a href="{posixpath.normpath(posixpath.join(up, other))}">{html.escape(text)}</a>\n'
+        path = self.to / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>\n'
+            f"<style>\n{STYLE}</style></head>\n<body><nav>\n{nav}</nav>\n<main>\n{body}\n</main></body></html>\n")
+
+    def document(self, name):
+        def relink(match):
+            target = self.link(name, html.unescape(match.group(1)))
+            return f'<a href="{html.escape(target)}">{match.group(2)}</a>' if target else match.group(2)
+
+        text = (self.sources / name).read_text()
+        # lists need no empty line before them in the documents
+        text = re.sub(r"(?m)^(?!\* |  |\n)(.+)\n(?=\* )", r"\1\n\n", text)
+        body = markdown.markdown(text, extensions=["tables", "fenced_code", "toc", "sane_lists"])
+        body = re.sub(r'<a href="([^"]*)">(.*?)</a>', relink, body, flags=re.S)
+        self.write(self.page_of(name), self.title(name), body)
+
+    def build(self):
+        shutil.rmtree(self.to, ignore_errors=True)
+        self.to.mkdir(parents=True)
+        self.commands()
+        for name in self.documents:
+            self.document(name)
+        for page, (title, text) in self.made.items():
+            self.write(page, title, f"<h1>{html.escape(title)}</h1>\n<pre>{html.escape(text)}</pre>")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit("usage: site.py PSNAP SOURCES TO")
+    Site(sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])).build()

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What `cmake --install` puts anywhere has the manual, the completion and the documents in it, works after it
+# was moved, and goes again as a whole; what others have put among it stays. The
+# citation, the changelog and the recipe for Spack are of this version.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/common.sh"
+cmake --install "$PSNAP_BUILD" --prefix "$dir/first" > log || fail "$(cat log)"
+find first -name 'psnap-sim.1*' | grep -q . || fail "no manual"
+find first -name 'psnap-pst.5*' | grep -q . || fail "no manual of formats"
+find first -name 'psnap-profile.5*' | grep -q . || fail "no manual of profiles"
+find first -name 'psnap-models.7*' | grep -q . || fail "no manual of models"
+if command -v groff > /dev/null; then # without a warning, and without what awk has not understood
+    for page in $(find first -path '*/man[57]/*'); do
+        gzip -dcf "$page" | groff -k -ww -b -man -Tutf8 -P-c > text 2> warnings || fail "groff: $page"
+        [ ! -s warnings ] || fail "$page: $(cat warnings)"
+        ! grep -nE '`|\*\*|\]\(|[|]---' text || fail "$page has Markdown in it"
+    done
+fi
+[ -s first/share/bash-completion/completions/psnap ] || fail "no completion"
+[ -s "$(find first -name MODELS.md)" ] || fail "no documents"
+
+mv first prefix # the program finds what lies beside it
+if [ -e "$PSNAP_BUILD/lib/psnap/libpsnap_rt.a" ]; then
+    expect 0 prefix/bin/psnap doctor --json
+    grep -qE "prefix/lib[^\"]*/psnap_pass-[0-9]+\.so" out || fail "passes from elsewhere: $(cat out)"
+fi
+
+find "$dir/prefix" ! -type d > manifest
+count=$(wc -l < manifest)
+touch prefix/include/psnap/mine.h
+uninstall=$PSNAP_SOURCE/samples/packaging/uninstall.cmake
+rm prefix/bin/psnap # gone already: no reason to stop
+cmake -DMANIFEST="$dir/manifest" -P "$uninstall" > out 2>&1 || fail "$(cat out)"
+has out "removed $((count - 1)) files"
+[ "$(find prefix ! -type d)" = prefix/include/psnap/mine.h ] || fail "left: $(find prefix ! -type d)"
+find prefix -type d -name psnap > folders
+[ "$(cat folders)" = prefix/include/psnap ] || fail "folders are left: $(cat folders)"
+[ ! -e manifest ]
+if cmake -DMANIFEST="$dir/manifest" -P "$uninstall" > out 2>&1; then fail "nothing to remove is no error"; fi
+has out 'nothing was installed from here'
+
+version=$("$PSNAP" --version | sed 's/psnap //')
+grep -q "^## $version" "$PSNAP_SOURCE/CHANGELOG.md" || fail "the changelog lacks $version"
+python3 - "$PSNAP_SOURCE" "$version" << 'CHECK'
+import ast, pathlib, re, sys
+source, version = pathlib.Path(sys.argv[1]), sys.argv[2]
+
+try:
+    import yaml
+    cff = yaml.safe_load((source / "CITATION.cff").read_text())
+    for key in ("cff-version", "message", "title", "authors"):
+        assert cff[key], key
+    assert cff["version"] == version and cff["license"] == "BSD-3-Clause"
+except ImportError:
+    pass
+
+# The recipe is a class with a build system, and what it defines and needs is what CMake asks for.
+recipe = (source / "samples/packaging/spack/packages/psnap/package.py").read_text()
+tree = ast.parse(recipe)
+assert [node.name for node in tree.body if isinstance(node, ast.ClassDef)] == ["Psnap"]
+cmake = (source / "CMakeLists.txt").read_text() + (source / "capture/CMakeLists.txt").read_text()
+for name in re.findall(r'self\.define(?:_from_variant)?\("(\w+)"', recipe):
+    assert name == "BUILD_TESTING" or re.sub("19$", "${version}", name) in cmake, name
+modules = re.findall(r"pkg_check_modules\(\w+ REQUIRED IMPORTED_TARGET ([\w.-]+)\)", cmake)
+packages = {"yaml-0.1": "libyaml", "libzstd": "zstd", "libxxhash": "xxhash"}
+for module in modules:
+    assert f'depends_on("{packages[module]}")' in recipe, module
+CHECK
+exit 0
