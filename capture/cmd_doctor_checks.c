@@ -156,7 +156,7 @@ static void check_tools(struct psnap_findings *findings)
     check_found(psnap_finding_add(findings, "llvm-mca", "psnap predict runtime --asm"),
                 works ? mca : "llvm-mca", works, "llvm-19");
     check_tool(findings, valgrind, "psnap record --engine valgrind", "valgrind");
-    works = gnuplot_find(&error) == PSNAP_OK;
+    works = gnuplot_find("", &error) == PSNAP_OK;
     check_found(psnap_finding_add(findings, "gnuplot", "figures (--svg, --surface)"), "gnuplot",
                 works, "gnuplot-nox");
     check_tool(findings, mpirun, "recording MPI programs", "openmpi-bin");
