@@ -64,7 +64,7 @@ struct psnap_command {
     const struct psnap_command *parts; /* "predict cache" of "predict", up to one without a name */
 };
 
-extern const struct psnap_command psnap_predict_models[];
+extern const struct psnap_command psnap_predict_models[], psnap_repo_commands[];
 
 enum psnap_option_type {
     PSNAP_OPTION_END = 0,

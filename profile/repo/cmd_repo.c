@@ -10,7 +10,7 @@
 
 #include "formats/base/text.h"
 
-static const struct psnap_command commands[] = {
+const struct psnap_command psnap_repo_commands[] = {
     {"init", "make a repository", psnap_cmd_repo_init},
     {"add", "add profiles; prints their ids", psnap_cmd_repo_add},
     {"list", "what is in it", psnap_cmd_repo_list},
@@ -21,14 +21,15 @@ static const struct psnap_command commands[] = {
     {"gc", "merge small files, mend and tidy", psnap_cmd_repo_gc},
     {"export", "as a tar archive, or a static web site", psnap_cmd_repo_export},
     {"import", "profiles of an archive or another repository", psnap_cmd_repo_import},
+    {0},
 };
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum { COMMAND_COUNT = sizeof psnap_repo_commands / sizeof psnap_repo_commands[0] - 1 };
 
 static void print_commands(FILE *file)
 {
     fputs("usage: psnap repo COMMAND DIR [ARGUMENTS]\n\ncommands:\n", file);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(file, "  %-10s %s\n", psnap_repo_commands[i].name, psnap_repo_commands[i].summary);
     fputs("\n'psnap repo COMMAND --help' says more about one of them.\n", file);
 }
 
@@ -64,9 +65,9 @@ int psnap_cmd_repo(int argc, char **argv)
         return PSNAP_EXIT_USAGE;
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        names[i] = commands[i].name;
+        names[i] = psnap_repo_commands[i].name;
         if (!strcmp(argv[1], names[i]))
-            return run(&commands[i], argc - 1, argv + 1);
+            return run(&psnap_repo_commands[i], argc - 1, argv + 1);
     }
     psnap_cmd_fail_in_json(is_asked_for_json(argc, argv));
     nearest = psnap_text_nearest(argv[1], names, COMMAND_COUNT);

@@ -10,6 +10,7 @@ set -eu
 commands=$("$PSNAP" help | sed -n '/^commands:/,/^$/s/^  \([a-z+]*\) .*/\1/p')
 formats=$("$PSNAP" formats | sed -n '2,$s/ .*//p')
 models=$("$PSNAP" predict --help | sed -n '/^models:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+parts=$("$PSNAP" repo --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 [ "$(wc -w <<< "$commands")" -gt 20 ] && [ "$(wc -w <<< "$formats")" -gt 15 ]
 
 # Every page is there, and no other
@@ -19,6 +20,7 @@ mkdir pages
     echo psnap.1
     for command in $commands; do echo "psnap-$command.1"; done
     for model in $models; do echo "psnap-predict-$model.1"; done
+    for part in $parts; do echo "psnap-repo-$part.1"; done
     for format in $formats; do echo "psnap-$format.5"; done
 } | sort > wanted
 diff wanted <(ls pages | sort) || fail "pages are not those of commands and formats"
@@ -38,8 +40,8 @@ if command -v groff > /dev/null; then
         [ ! -s warnings ] || fail "$page: $(cat warnings)"
         grep -q '^NAME' text || fail "$page has no NAME"
         case $page in
-        *-predict-*.1) arguments=$(basename "$page" .1 | sed 's/psnap-//; s/-/ /') ;;
-        pages/psnap.1 | pages/psnap-predict.1 | *.5) continue ;;
+        *-predict-*.1 | *-repo-*.1) arguments=$(basename "$page" .1 | sed 's/psnap-//; s/-/ /') ;;
+        pages/psnap.1 | pages/psnap-predict.1 | pages/psnap-repo.1 | *.5) continue ;;
         *) arguments=$(basename "$page" .1 | sed 's/psnap-//') ;;
         esac
         # shellcheck disable=SC2086
