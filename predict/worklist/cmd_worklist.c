@@ -309,7 +309,8 @@ static int check(struct sweep *sweep, const char *rank, const struct psnap_text_
     sweep->job_count = jobs ? (uint32_t)jobs : psnap_processors();
     if (sweep->job_count > JOBS_MAX)
         sweep->job_count = JOBS_MAX;
-    list->seeds = calloc(seeds->count + 1, sizeof *list->seeds);
+    if (seeds->count)
+        list->seeds = calloc(seeds->count, sizeof *list->seeds);
     for (size_t i = 0; i < seeds->count; i++)
         if (!list->seeds || !psnap_text_u64(seeds->items[i], &list->seeds[list->seed_count++]))
             return psnap_cmd_usage("sweep", "--seed: '%s' is no number", seeds->items[i]);
