@@ -66,6 +66,11 @@ struct psnap_command {
 
 extern const struct psnap_command psnap_predict_models[], psnap_repo_commands[];
 
+/* Runs the part of a command that argv[1] names, or lists them; `what` they are ("model") is the
+ * word for one in messages. Returns the exit status. */
+int psnap_cmd_part(const char *command, const char *synopsis, const char *what,
+                   const struct psnap_command *parts, int argc, char **argv);
+
 enum psnap_option_type {
     PSNAP_OPTION_END = 0,
     PSNAP_OPTION_FLAG,  /* bool * */

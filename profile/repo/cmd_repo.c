@@ -23,57 +23,12 @@ const struct psnap_command psnap_repo_commands[] = {
     {"import", "profiles of an archive or another repository", psnap_cmd_repo_import},
     {0},
 };
-enum { COMMAND_COUNT = sizeof psnap_repo_commands / sizeof psnap_repo_commands[0] - 1 };
-
-static void print_commands(FILE *file)
-{
-    fputs("usage: psnap repo COMMAND DIR [ARGUMENTS]\n\ncommands:\n", file);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(file, "  %-10s %s\n", psnap_repo_commands[i].name, psnap_repo_commands[i].summary);
-    fputs("\n'psnap repo COMMAND --help' says more about one of them.\n", file);
-}
-
-/* A command calls itself in messages as a user calls it. */
-static int run(const struct psnap_command *command, int argc, char **argv)
-{
-    char name[32];
-
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error, and no death */
-    snprintf(name, sizeof name, "repo %s", command->name);
-    argv[0] = name;
-    return command->run(argc, argv);
-}
-
-static bool is_asked_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--json"))
-            return true;
-    return false;
-}
 
 int psnap_cmd_repo(int argc, char **argv)
 {
-    const char *names[COMMAND_COUNT], *nearest;
-
-    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        print_commands(stdout);
-        return psnap_cmd_close_stdout("repo", PSNAP_EXIT_DONE);
-    }
-    if (argc < 2) {
-        print_commands(stderr);
-        return PSNAP_EXIT_USAGE;
-    }
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        names[i] = psnap_repo_commands[i].name;
-        if (!strcmp(argv[1], names[i]))
-            return run(&psnap_repo_commands[i], argc - 1, argv + 1);
-    }
-    psnap_cmd_fail_in_json(is_asked_for_json(argc, argv));
-    nearest = psnap_text_nearest(argv[1], names, COMMAND_COUNT);
-    if (nearest)
-        return psnap_cmd_usage("repo", "no command '%.100s'; did you mean '%s'?", argv[1], nearest);
-    return psnap_cmd_usage("repo", "no command '%.100s'", argv[1]);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error, and no death */
+    return psnap_cmd_part("repo", "psnap repo COMMAND DIR [ARGUMENTS]", "command",
+                          psnap_repo_commands, argc, argv);
 }
 
 int repo_cmd_open(const char *command, const char *path, struct opened *opened)
