@@ -109,7 +109,6 @@ static enum psnap_status take_result(struct sweep *sweep, struct job *job, int s
                                      struct psnap_error *error)
 {
     char *text = content_of(job->file);
-    enum psnap_status result = PSNAP_OK;
 
     fclose(job->file);
     job->pid = 0;
@@ -125,7 +124,7 @@ static enum psnap_status take_result(struct sweep *sweep, struct job *job, int s
             job->item->edit, WIFEXITED(status) ? text : "its process was ended by a signal");
     sweep->failed++;
     free(text);
-    return result;
+    return PSNAP_OK;
 }
 
 /* Waits for one of the processes to end. */
@@ -248,16 +247,14 @@ static int run(struct sweep *sweep, bool force)
     journal_close(sweep->journal, !status && !left);
     if (status)
         return psnap_cmd_fail("sweep", &error);
-    fprintf(stderr, "psnap sweep: %zu of %zu items simulated%s", sweep->done, sweep->list.count,
-            found || sweep->failed || left ? "" : "\n");
+    fprintf(stderr, "psnap sweep: %zu of %zu items simulated", sweep->done, sweep->list.count);
     if (found)
         fprintf(stderr, ", %zu were there", found);
     if (sweep->failed)
         fprintf(stderr, ", %zu failed", sweep->failed);
     if (left > sweep->failed)
         fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
-    if (found || sweep->failed || left)
-        fputc('\n', stderr);
+    fputc('\n', stderr);
     return sweep->failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE;
 }
 

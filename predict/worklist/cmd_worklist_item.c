@@ -99,7 +99,7 @@ static struct psnap_profile *edited(const struct item *item, struct psnap_error 
         return profile;
     text = edit_write_checked(profile, &size, error);
     psnap_profile_free(profile);
-    changed = text ? edit_line(text, size, item->edit, &size, error) : NULL;
+    changed = text ? edit_lines(text, size, item->edit, &size, error) : NULL;
     doc = changed ? psnap_yaml_read_text(changed, size, item->input, error) : NULL;
     profile = doc ? psnap_profile_read_document(doc, error) : NULL;
     psnap_yaml_doc_free(doc);

@@ -60,18 +60,6 @@ static bool read_number(const char *text, double *number)
     return !*end && end != text && *number >= 1e-6 && *number <= 1e6;
 }
 
-/* "128", "-64", "4K". */
-static bool read_bytes(const char *text, int64_t *bytes)
-{
-    const bool is_negative = *text == '-';
-    uint64_t size;
-
-    if (!psnap_text_size(text + is_negative, &size) || size > PSNAP_COUNT_MAX)
-        return false;
-    *bytes = is_negative ? -(int64_t)size : (int64_t)size;
-    return true;
-}
-
 /* "8=64" */
 static bool read_strides(const char *text, struct psnap_edit *edit)
 {
@@ -81,7 +69,8 @@ static bool read_strides(const char *text, struct psnap_edit *edit)
     if (!equals || equals - text >= (ptrdiff_t)sizeof from)
         return false;
     snprintf(from, sizeof from, "%.*s", (int)(equals - text), text);
-    return read_bytes(from, &edit->old_stride) && read_bytes(equals + 1, &edit->new_stride);
+    return edit_read_bytes(from, &edit->old_stride) &&
+           edit_read_bytes(equals + 1, &edit->new_stride);
 }
 
 /* "8,8,16" */
@@ -127,10 +116,11 @@ static int take_changes(struct request *r)
         status = take(r, PSNAP_EDIT_SPAN, read_factor(r->span, true, edit), "--span",
                       "a factor, as 2 or 1/2");
     if (!status && r->pad)
-        status = take(r, PSNAP_EDIT_PAD, read_bytes(r->pad, &edit->bytes) && edit->bytes >= 0,
+        status = take(r, PSNAP_EDIT_PAD, edit_read_bytes(r->pad, &edit->bytes) && edit->bytes >= 0,
                       "--pad", "bytes, 0 or more");
     if (!status && r->move)
-        status = take(r, PSNAP_EDIT_MOVE, read_bytes(r->move, &edit->bytes), "--move", "bytes");
+        status =
+            take(r, PSNAP_EDIT_MOVE, edit_read_bytes(r->move, &edit->bytes), "--move", "bytes");
     if (!status && r->stride)
         status = take(r, PSNAP_EDIT_STRIDE, read_strides(r->stride, edit), "--stride",
                       "the stride there is and the new one, in bytes, as 8=64");

@@ -18,6 +18,9 @@ struct psnap_yaml_node *edit_find_node(struct psnap_yaml_doc *doc, const char *p
 enum psnap_status edit_set(struct psnap_yaml_doc *doc, const char *assignment,
                            struct psnap_error *error);
 
+/* Reads "128", "-64", "4K". */
+bool edit_read_bytes(const char *text, int64_t *bytes);
+
 /* The profile's text, as it is after a check; the caller frees it. NULL with `error` filled. */
 char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
                          struct psnap_error *error);
@@ -29,6 +32,10 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
  */
 char *edit_line(const char *profile, size_t size, const char *line, size_t *new_size,
                 struct psnap_error *error);
+
+/* The same of several edits, with ; between them. */
+char *edit_lines(const char *profile, size_t size, const char *lines, size_t *new_size,
+                 struct psnap_error *error);
 
 /* The forms, for help. */
 extern const char edit_line_forms[];

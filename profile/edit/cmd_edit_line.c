@@ -150,7 +150,7 @@ static bool read_factor(const struct line *parts, bool has_parts, struct psnap_e
     return true;
 }
 
-static bool read_bytes(const char *text, int64_t *bytes)
+bool edit_read_bytes(const char *text, int64_t *bytes)
 {
     const bool is_negative = *text == '-';
     uint64_t size;
@@ -164,7 +164,7 @@ static bool read_bytes(const char *text, int64_t *bytes)
 static bool read_move(const struct line *parts, struct psnap_edit *edit)
 {
     if (!(parts->operator== '+' || parts->operator== '-') ||
-        !read_bytes(parts->value, &edit->bytes))
+        !edit_read_bytes(parts->value, &edit->bytes))
         return false;
     if (parts->operator== '-')
         edit->bytes = -edit->bytes;
@@ -184,8 +184,8 @@ static bool read_scale(const struct line *parts, struct psnap_edit *edit)
 
 static bool read_strides(const struct line *parts, struct psnap_edit *edit)
 {
-    return parts->operator== '=' && read_bytes(parts->stride, &edit->old_stride) &&
-           read_bytes(parts->value, &edit->new_stride);
+    return parts->operator== '=' && edit_read_bytes(parts->stride, &edit->old_stride) &&
+           edit_read_bytes(parts->value, &edit->new_stride);
 }
 
 /* Whether the line is one of edit.h's; *is_good is whether it says all that one needs, else *wanted
@@ -325,5 +325,27 @@ char *edit_line(const char *text, size_t size, const char *line, size_t *new_siz
     }
     psnap_profile_free(profile);
     psnap_yaml_doc_free(doc);
+    return result;
+}
+
+char *edit_lines(const char *text, size_t size, const char *lines, size_t *new_size,
+                 struct psnap_error *error)
+{
+    char *result = strndup(text, size);
+
+    if (!result)
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (size_t length; result && *lines; lines += length + (lines[length] == ';')) {
+        char *line, *next;
+        length = strcspn(lines, ";");
+        line = strndup(lines, length);
+        next = line ? edit_line(result, size, line, &size, error) : NULL;
+        if (!line)
+            psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        free(line);
+        free(result);
+        result = next;
+    }
+    *new_size = size;
     return result;
 }

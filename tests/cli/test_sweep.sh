@@ -77,6 +77,18 @@ END
     fi
 }
 
+# Several edits in one, as psnap whatif has them
+expect 0 "$PSNAP" sweep m.yaml -m table1-1 -o edits.csv \
+    -e 'regions[b].strides[480] = 8; loops[multiply:35].entries *= 2'
+expect 0 "$PSNAP" whatif m.yaml -m table1-1 --json \
+    -e 'regions[b].strides[480] = 8; loops[multiply:35].entries *= 2'
+python3 - << 'END'
+import csv, json
+session = json.load(open("out"))["rows"][1]["levels"][0]
+row = next(csv.DictReader(open("edits.csv")))
+assert float(row["cumulative_hit_rate"]) == session["cumulative_hit_rate"], (row, session)
+END
+
 # One item fails: the others are done, and there is no file of all.
 expect 1 "$PSNAP" sweep m.yaml s.yaml -m table1-1 -e 'loops[multiply:35].entries *= 2' \
     -o failed.csv
