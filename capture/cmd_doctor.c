@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap doctor: checks the installation, says what is missing, for which feature, and what to
- * install (by the name of the Debian package). Nothing is installed or changed, nothing is asked
- * for over a network. The exit status is 0 when capture works: a program was compiled, recorded and
- * its profile read. All else has its own exit when it is needed, and is no reason to fail here.
+ * psnap doctor checks the installation. Its table names each missing program or library, the
+ * feature that needs it, and the Debian package that has it. Nothing is installed or changed,
+ * nothing is asked for over a network. The exit status is 0 when capture works: a program was
+ * compiled, recorded and its profile read. All else has its own exit when it is needed, and is no
+ * reason to fail here.
  */
 #include "capture/cmd_doctor.h"
 

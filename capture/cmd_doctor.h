@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap doctor: what is checked, and what comes out of a check.
+ * The checks of psnap doctor and their findings.
  */
 #ifndef PSNAP_CAPTURE_CMD_DOCTOR_H
 #define PSNAP_CAPTURE_CMD_DOCTOR_H
@@ -20,8 +20,8 @@ struct psnap_finding {
     const char *name;       /* "clang" */
     const char *needed_for; /* "psnap cc" */
     enum psnap_health health;
-    char found[512]; /* what there is, or what is wrong with it; "" for nothing */
-    char hint[128];  /* what to do when it is not well; "" for nothing */
+    char found[512]; /* the program or library, or its fault; "": neither */
+    char hint[128];  /* how the user mends that; "": nothing is known */
 };
 
 /* Room for every check; each fills the next one. */

@@ -99,7 +99,7 @@ static bool run(const char *const *command, char *complaint, int size)
     return good;
 }
 
-/* Accesses of a profile, or 0 with what is wrong with it. */
+/* The accesses of the profile at `path`; 0: it cannot be read, and `complaint` has the error. */
 static uint64_t count(const char *path, char *complaint, size_t size)
 {
     struct psnap_profile_totals totals = {0};

@@ -2,9 +2,9 @@
 /*
  * The completion of bash, as a script: the names of commands, formats and machines, a table of the
  * commands' options (each command prints its own case of it, instead of its help), and what looks
- * into these, completion.bash. What the value of an option may be is told from what help calls it:
- * MACHINE, FORMAT, SCOPES, COMMAND, DIR; a|b|c is a choice, FILE or P.yaml a file, and of N nothing
- * is known.
+ * into these, completion.bash. An option's metavariable in --help says which
+ * values bash offers: MACHINE, FORMAT, SCOPES, COMMAND, DIR; a|b|c is a choice, FILE or P.yaml a
+ * file; for N bash offers none.
  */
 #include <string.h>
 

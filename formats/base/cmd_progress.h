@@ -19,7 +19,8 @@
  */
 struct psnap_source *psnap_progress_source_new(struct psnap_source *inner, uint64_t total, int fd);
 
-/* The same for what is no stream: NULL, with which nothing happens, when stderr is no terminal. */
+/* The progress of work that is no stream. NULL when stderr is no terminal; the functions below take
+ * NULL and do nothing. */
 struct psnap_progress;
 struct psnap_progress *psnap_progress_new(uint64_t total, int fd);
 void psnap_progress_add(struct psnap_progress *progress, uint64_t accesses);

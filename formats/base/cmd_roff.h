@@ -19,7 +19,7 @@ void psnap_roff_text(FILE *file, const char *text, size_t length);
  * with a space are kept as they are. */
 void psnap_roff_paragraphs(FILE *file, const char *text);
 
-/* A synopsis: what is typed bold, what stands for something italic. */
+/* A synopsis: words to be typed are bold, metavariables (FILE) italic. */
 void psnap_roff_synopsis(FILE *file, const char *text);
 
 #endif

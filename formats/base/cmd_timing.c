@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands read a stream, or several one after the other, and do something before and behind it. So
- * the time is told by streams: in the source of each (reading a trace, replaying a profile, waiting
- * for a program), in what takes its accesses (simulating, building a profile), before the first and
- * behind the last (fitting, sorting, printing). Sources that are read ahead in a thread of their
- * own are waited for only; what processors worked in all is said as well.
+ * A command reads a stream, or several one after the other, and works before and behind them. So
+ * --verbose splits its time by streams: a stream's source (reading a trace, replaying a profile,
+ * waiting for a program), its sink (simulating, building a profile), the work before the first
+ * stream and behind the last one (fitting, sorting, printing). Sources that are read ahead in a
+ * thread of their own are waited for only; what processors worked in all is said as well.
  */
 #include "formats/base/cmd_timing.h"
 
