@@ -402,7 +402,7 @@ enum psnap_status add_batch(struct adder *adder, struct add_item *items, size_t 
     if (!status) {
         repo_parallel(count, parse_item, &batch);
         fail_twins(&batch);
-        status = repo_lock(adder->repo, false, error);
+        status = repo_lock(adder->repo, REPO_SHARED, error);
     }
     if (!status)
         status = commit_locked(&batch, error);

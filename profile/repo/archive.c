@@ -5,12 +5,10 @@
  */
 #include "profile/repo/archive.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
 #include <stdlib.h>
-
-#ifdef PSNAP_HAVE_ARCHIVE
-#    include <archive.h>
-#    include <archive_entry.h>
 
 struct tar_writer {
     struct archive *archive;
@@ -193,67 +191,3 @@ void tar_close(struct tar_reader *reader)
     archive_read_free(reader->archive);
     free(reader);
 }
-
-#else
-
-static enum psnap_status fail(struct psnap_error *error)
-{
-    return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                           "this psnap was built without libarchive, which reads and writes tar: "
-                           "build it where libarchive-dev is installed");
-}
-
-struct tar_writer *tar_create(FILE *file, const char *name, struct psnap_error *error)
-{
-    (void)file;
-    (void)name;
-    fail(error);
-    return NULL;
-}
-
-enum psnap_status tar_put(struct tar_writer *writer, const char *name, const void *bytes,
-                          size_t size, struct psnap_error *error)
-{
-    (void)writer;
-    (void)name;
-    (void)bytes;
-    (void)size;
-    return fail(error);
-}
-
-enum psnap_status tar_end(struct tar_writer *writer, struct psnap_error *error)
-{
-    return writer ? fail(error) : PSNAP_OK;
-}
-
-struct tar_reader *tar_open(FILE *file, struct psnap_error *error)
-{
-    (void)file;
-    fail(error);
-    return NULL;
-}
-
-int tar_next(struct tar_reader *reader, uint64_t limit, struct tar_member *member,
-             struct psnap_error *error)
-{
-    (void)reader;
-    (void)limit;
-    (void)member;
-    return (int)fail(error);
-}
-
-enum psnap_status tar_read(struct tar_reader *reader, const struct tar_member *member,
-                           struct repo_bytes *bytes, struct psnap_error *error)
-{
-    (void)reader;
-    (void)member;
-    (void)bytes;
-    return fail(error);
-}
-
-void tar_close(struct tar_reader *reader)
-{
-    (void)reader;
-}
-
-#endif

@@ -37,11 +37,6 @@ int repo_cmd_open(const char *command, const char *path, struct opened *opened)
 
     *opened = (struct opened){NULL, NULL};
     opened->repo = repo_open(path, &error);
-    if (opened->repo && opened->repo->damage[0]) {
-        psnap_error_set(&error, PSNAP_ERROR_CORRUPT, "%s", opened->repo->damage);
-        psnap_error_at(&error, "psnap-repo", 0, 0);
-        psnap_cmd_warn(&error);
-    }
     opened->index = opened->repo ? index_open(opened->repo, &error) : NULL;
     if (!opened->index) {
         repo_close(opened->repo);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile/repo/add.h"
+#include "profile/repo/verify.h"
 #include "profile/repo/cmd_repo.h"
 
 struct report {
@@ -94,6 +95,8 @@ static int add(const struct add_options *options, char **argv, int operands, boo
             status = psnap_cmd_fail("repo add", &error);
         else if (memory)
             end_json(&report);
+        if (!status)
+            repo_gc_when_due(opened.repo, opened.index);
         repo_cmd_close(&opened);
     }
     if (memory)

@@ -57,7 +57,7 @@ static int export(const char *directory, struct query *query, const char *path, 
 
     if (status)
         return status;
-    repo_lock(opened.repo, false, NULL); /* no gc meanwhile, where there are locks */
+    repo_lock(opened.repo, REPO_SHARED, NULL); /* no gc meanwhile, where there are locks */
     if (query_settle(query, opened.index, &error) ||
         (is_site ? export_site(opened.index, &query->ask, path, refused, &report, &error)
                  : export_archive(&opened, query, path, force, &report, &error))) {
@@ -182,7 +182,7 @@ static enum psnap_status import_directory(struct importer *importer, const char 
     else if (!index)
         status = error->code;
     else {
-        repo_lock(repo, false, NULL);
+        repo_lock(repo, REPO_SHARED, NULL);
         status = import_repository(importer, index, error);
     }
 

@@ -2,19 +2,18 @@
 /*
  * SQLite, and the only file that knows it. Statements are prepared once and kept, by the address of
  * their text. The index is a cache of what the objects say, so nothing here waits for the disk more
- * than the file's consistency needs (synchronous NORMAL of a write-ahead log).
+ * than the file's consistency needs: not for what was written last (synchronous NORMAL), and the
+ * write-ahead log is copied into the file when it is long, not whenever a command ends.
  */
 #include "profile/repo/db.h"
 
 #include <math.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "profile/repo/facts.h"
-
-#ifdef PSNAP_HAVE_SQLITE
-#    include <sqlite3.h>
 
 enum { STATEMENTS_MAX = 64, BUSY_MS = 10000 };
 
@@ -32,7 +31,6 @@ struct db {
         struct db_rows rows;
     } kept[STATEMENTS_MAX];
     unsigned kept_count;
-    bool is_corrupt;
 };
 
 static enum psnap_status fail(struct db *db, int result, struct psnap_error *error)
@@ -42,12 +40,12 @@ static enum psnap_status fail(struct db *db, int result, struct psnap_error *err
 
     if (reason == SQLITE_NOMEM)
         code = PSNAP_ERROR_MEMORY;
-    if (reason == SQLITE_CORRUPT || reason == SQLITE_NOTADB) {
-        db->is_corrupt = true;
+    if (reason == SQLITE_CORRUPT || reason == SQLITE_NOTADB)
         code = PSNAP_ERROR_CORRUPT;
-    }
-    return psnap_error_set(error, code, "the index: %s",
-                           db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result));
+    return psnap_error_set(error, code, "the index: %s%s",
+                           db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result),
+                           code == PSNAP_ERROR_CORRUPT ? "; 'psnap repo verify' makes it anew"
+                                                       : "");
 }
 
 /* share(signature, bin): of accesses, 0 to 1 */
@@ -106,6 +104,7 @@ struct db *db_open(const char *path, enum db_journal journal, struct psnap_error
                              NULL);
     if (!result) {
         distrust(db->handle);
+        sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
         sqlite3_busy_timeout(db->handle, BUSY_MS);
         sqlite3_create_function(db->handle, "share", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                                 sql_share, NULL, NULL);
@@ -125,28 +124,6 @@ struct db *db_open(const char *path, enum db_journal journal, struct psnap_error
     return NULL;
 }
 
-struct db *db_open_bytes(const void *bytes, size_t size, struct psnap_error *error)
-{
-    struct db *db = size < 100 ? NULL : db_open(NULL, DB_ROLLBACK, error);
-    uint8_t *copy = db ? sqlite3_malloc64(size) : NULL;
-    int result;
-
-    if (!copy) {
-        db_close(db);
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        return NULL;
-    }
-    memcpy(copy, bytes, size);
-    copy[18] = copy[19] = 1; /* there is no write-ahead log in memory */
-    result = sqlite3_deserialize(db->handle, "main", copy, (sqlite3_int64)size, (sqlite3_int64)size,
-                                 SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
-    if (!result)
-        return db;
-    fail(db, result, error);
-    db_close(db);
-    return NULL;
-}
-
 void db_close(struct db *db)
 {
     if (!db)
@@ -157,48 +134,15 @@ void db_close(struct db *db)
     free(db);
 }
 
-bool db_is_corrupt(const struct db *db)
-{
-    return db->is_corrupt;
-}
-
-bool db_checkpoint(struct db *db)
-{
-    int left = 0, done = 0;
-
-    return !sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, &left, &done) &&
-           left <= 0;
-}
-
-bool db_read_file(struct db *db, struct repo_bytes *bytes)
-{
-    sqlite3_file *file = NULL;
-    sqlite3_int64 size;
-    uint8_t *room;
-
-    bytes->size = 0;
-    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) || !file ||
-        !file->pMethods || file->pMethods->xFileSize(file, &size) || size <= 0 || size > INT32_MAX)
-        return false;
-    room = repo_bytes_room(bytes, (size_t)size);
-    if (!room || file->pMethods->xRead(file, room, (int)size, 0))
-        return false;
-    bytes->size = (size_t)size;
-    return true;
-}
-
-bool db_is_sound(struct db *db, struct psnap_error *error)
+enum psnap_status db_check(struct db *db, struct psnap_error *error)
 {
     struct db_rows *rows = db_select(db, error, "PRAGMA integrity_check(1)", "");
-    bool is_sound = false;
+    const bool is_sound =
+        rows && db_next(rows) && db_text(rows, 0) && !strcmp(db_text(rows, 0), "ok");
+    enum psnap_status status = rows ? db_end(rows, error) : PSNAP_ERROR_CORRUPT;
 
-    if (!rows)
-        return false;
-    if (db_next(rows) && db_text(rows, 0)) {
-        is_sound = !strcmp(db_text(rows, 0), "ok");
-        psnap_error_set(error, PSNAP_ERROR_CORRUPT, "SQLite says: %.200s", db_text(rows, 0));
-    }
-    return !db_end(rows, error) && is_sound;
+    return status || is_sound ? status
+                              : psnap_error_set(error, PSNAP_ERROR_CORRUPT, "it is not sound");
 }
 
 enum psnap_status db_script(struct db *db, const char *sql, struct psnap_error *error)
@@ -363,128 +307,3 @@ const void *db_blob(struct db_rows *rows, int column, size_t *size)
     *size = (size_t)sqlite3_column_bytes(rows->statement, column);
     return blob;
 }
-
-#else
-
-/* Whoever opens nothing has no database to do anything with. */
-struct db *db_open(const char *path, enum db_journal journal, struct psnap_error *error)
-{
-    (void)path;
-    (void)journal;
-    psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                    "this psnap was built without SQLite, which the index of a repository is in: "
-                    "build it where libsqlite3-dev is installed");
-    return NULL;
-}
-
-struct db *db_open_bytes(const void *bytes, size_t size, struct psnap_error *error)
-{
-    (void)bytes;
-    (void)size;
-    return db_open(NULL, DB_ROLLBACK, error);
-}
-
-void db_close(struct db *db)
-{
-    (void)db;
-}
-
-bool db_is_corrupt(const struct db *db)
-{
-    (void)db;
-    return false;
-}
-
-bool db_checkpoint(struct db *db)
-{
-    (void)db;
-    return false;
-}
-
-bool db_read_file(struct db *db, struct repo_bytes *bytes)
-{
-    (void)db;
-    (void)bytes;
-    return false;
-}
-
-bool db_is_sound(struct db *db, struct psnap_error *error)
-{
-    return !db_script(db, "", error);
-}
-
-enum psnap_status db_script(struct db *db, const char *sql, struct psnap_error *error)
-{
-    (void)db;
-    (void)sql;
-    (void)error;
-    return PSNAP_ERROR_UNSUPPORTED;
-}
-
-enum psnap_status db_run(struct db *db, struct psnap_error *error, const char *sql,
-                         const char *types, ...)
-{
-    (void)types;
-    return db_script(db, sql, error);
-}
-
-struct db_rows *db_select(struct db *db, struct psnap_error *error, const char *sql,
-                          const char *types, ...)
-{
-    (void)types;
-    db_script(db, sql, error);
-    return NULL;
-}
-
-struct db_rows *db_select_values(struct db *db, struct psnap_error *error, const char *sql,
-                                 const struct db_value *values, size_t count)
-{
-    (void)values;
-    (void)count;
-    db_script(db, sql, error);
-    return NULL;
-}
-
-bool db_next(struct db_rows *rows)
-{
-    (void)rows;
-    return false;
-}
-
-enum psnap_status db_end(struct db_rows *rows, struct psnap_error *error)
-{
-    (void)rows;
-    (void)error;
-    return PSNAP_ERROR_UNSUPPORTED;
-}
-
-const char *db_text(struct db_rows *rows, int column)
-{
-    (void)rows;
-    (void)column;
-    return NULL;
-}
-
-int64_t db_integer(struct db_rows *rows, int column)
-{
-    (void)rows;
-    (void)column;
-    return 0;
-}
-
-double db_real(struct db_rows *rows, int column)
-{
-    (void)rows;
-    (void)column;
-    return NAN;
-}
-
-const void *db_blob(struct db_rows *rows, int column, size_t *size)
-{
-    (void)rows;
-    (void)column;
-    *size = 0;
-    return NULL;
-}
-
-#endif

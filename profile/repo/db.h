@@ -30,18 +30,9 @@ enum db_journal {
 
 /* The file at `path`, which is made when it is not there; NULL: in memory. NULL on failure. */
 struct db *db_open(const char *path, enum db_journal journal, struct psnap_error *error);
-/* A database in memory with what the bytes of a file have; NULL on failure. */
-struct db *db_open_bytes(const void *bytes, size_t size, struct psnap_error *error);
 void db_close(struct db *db);
-/* A statement has found the file damaged. */
-bool db_is_corrupt(const struct db *db);
-/* What was written is all in the file, and the log is empty. */
-bool db_checkpoint(struct db *db);
-/* The bytes of the file, read by the descriptor that SQLite has: to close another one would give
- * back all locks that this process has on the file (POSIX), and with them the database. */
-bool db_read_file(struct db *db, struct repo_bytes *bytes);
-/* SQLite's own check of the file. */
-bool db_is_sound(struct db *db, struct psnap_error *error);
+/* SQLite's own check of all of it. */
+enum psnap_status db_check(struct db *db, struct psnap_error *error);
 
 /* Statements that return nothing; `sql` of db_run must last as long as the database. */
 enum psnap_status db_script(struct db *db, const char *sql, struct psnap_error *error);

@@ -9,15 +9,19 @@
  * Everything is expanded and its hash looked at first: a record that has another's id (in a file
  * from elsewhere) does not pass for a copy of it.
  *
- * Nobody adds meanwhile (an exclusive lock). Readers may find a file gone: they look again.
+ * Nobody adds meanwhile (an exclusive lock). Readers may find a file gone: they look again. Where
+ * `add` has left many small files it merges these, and looks at no others.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "profile/repo/add.h"
 #include "profile/repo/verify.h"
 
 #define SMALL_BYTES ((size_t)4 << 20) /* a file that is merged with others */
+enum { SMALL_FILES_MAX = 64 };        /* of more `add` merges them */
 #define FULL_BYTES ((size_t)8 << 20)  /* one that takes no more */
 
 struct gc {
@@ -29,6 +33,7 @@ struct gc {
     struct repo_set needed; /* dictionaries */
     bool has_plain;         /* a profile without dictionary */
     bool has_lost;          /* a file whose records are not all known stays */
+    bool is_quick;          /* small files alone are looked at */
     bool forgets;           /* such files go: */
     struct repo_set doubtful;
     const struct codec_dictionary *dictionary;
@@ -118,6 +123,17 @@ static enum psnap_status sort_file(struct gc *gc, const struct repo_id *id, stru
     return status;
 }
 
+static bool is_small(const struct gc *gc, const struct repo_id *id)
+{
+    const int fd = repo_open_file(gc->repo, REPO_OBJECT, id);
+    struct stat about;
+    const bool is_small = fd >= 0 && !fstat(fd, &about) && about.st_size < (off_t)SMALL_BYTES;
+
+    if (fd >= 0)
+        close(fd);
+    return is_small;
+}
+
 static enum psnap_status sort_files(struct gc *gc, struct psnap_error *error)
 {
     struct repo_ids ids = {0};
@@ -125,7 +141,8 @@ static enum psnap_status sort_files(struct gc *gc, struct psnap_error *error)
     enum psnap_status status = repo_files(gc->repo, REPO_OBJECT, &ids, NULL, NULL, error);
 
     for (size_t i = 0; !status && i < ids.count; i++)
-        status = sort_file(gc, &ids.items[i], &file, error);
+        if (!gc->is_quick || is_small(gc, &ids.items[i]))
+            status = sort_file(gc, &ids.items[i], &file, error);
     repo_bytes_release(&file);
     repo_ids_release(&ids);
     return status;
@@ -331,7 +348,7 @@ static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *optio
     gc->index = index_open(gc->repo, error);
     if (!gc->index)
         return PSNAP_ERROR_IO;
-    status = repo_mend_format(gc->repo, error);
+    status = repo_has_format(gc->repo) ? PSNAP_OK : repo_write_format(gc->repo, error);
     if (!status)
         status = sort_files(gc, error);
     if (!status && gc->has_plain && !repo_dictionary_for_new(gc->repo))
@@ -350,6 +367,16 @@ static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *optio
     return status;
 }
 
+static void release(struct gc *gc)
+{
+    repo_ids_release(&gc->small);
+    repo_set_release(&gc->there);
+    repo_set_release(&gc->needed);
+    repo_set_release(&gc->doubtful);
+    repo_ids_release(&gc->made);
+    repo_bytes_release(&gc->body);
+}
+
 enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
                           struct gc_result *result, struct psnap_error *error)
 {
@@ -358,16 +385,27 @@ enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
 
     *result = (struct gc_result){0};
     repo->level = CODEC_LEVEL_GC;
-    status = repo_lock(repo, true, error);
+    status = repo_lock(repo, REPO_EXCLUSIVE, error);
     if (!status)
         status = gc_locked(&gc, options, error);
     repo_unlock(repo);
     index_close(gc.index);
-    repo_ids_release(&gc.small);
-    repo_set_release(&gc.there);
-    repo_set_release(&gc.needed);
-    repo_set_release(&gc.doubtful);
-    repo_ids_release(&gc.made);
-    repo_bytes_release(&gc.body);
+    release(&gc);
     return status;
+}
+
+void repo_gc_when_due(struct repo *repo, struct index *index)
+{
+    struct gc_result result = {0};
+    struct gc gc = {.repo = repo, .index = index, .result = &result, .is_quick = true};
+    uint64_t small = 0;
+
+    if (index_small_packs(index, SMALL_BYTES, &small, NULL) || small <= SMALL_FILES_MAX ||
+        repo_lock(repo, REPO_EXCLUSIVE_NOW, NULL))
+        return;
+    gc.dictionary = repo_dictionary_for_new(repo);
+    if (!sort_files(&gc, NULL) && gc.small.count > SMALL_FILES_MAX && !merge(&gc, NULL))
+        index_sync(index, NULL);
+    repo_unlock(repo);
+    release(&gc);
 }

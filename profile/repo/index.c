@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The index as a file: opened, checked, brought up to date. One process at a time changes it, under
- * cache/index.lock: it removes the sum, and writes; on closing it empties SQLite's log into the
- * file, and writes the sum anew. So a sum that is there is the file's, or something is damaged;
- * where a writer died there is none, and SQLite's own check is made.
+ * The index as a file: opened, brought up to date, made anew. Who writes at the same time is
+ * SQLite's matter. All who have it open share cache/index.lock, so that nobody removes a damaged
+ * file while another one has it open; who must not, and whoever can write no file, goes on in
+ * memory.
  */
 #include "profile/repo/index.h"
 
@@ -18,11 +18,11 @@
 
 #include "profile/repo/index_fill.h"
 
-#define SCHEMA_VERSION "1"
+#define SCHEMA_VERSION "2"
 
 static const char schema[] =
     "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, bytes INTEGER) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS places (id TEXT, pack TEXT, offset INTEGER, stored INTEGER,"
     " PRIMARY KEY (id, pack, offset)) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS places_by_pack ON places (pack);"
@@ -31,24 +31,18 @@ static const char schema[] =
     " PRIMARY KEY (id, pack)) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS notes_by_profile ON notes (profile);"
     "CREATE INDEX IF NOT EXISTS notes_by_pack ON notes (pack);"
-    "CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, bytes INTEGER, stored INTEGER,"
+    "CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, bytes INTEGER,"
     " lost INTEGER, known INTEGER, program TEXT, command TEXT, build_id TEXT, language TEXT,"
     " compiler TEXT, host TEXT, recorded TEXT, model TEXT, functions TEXT, accesses INTEGER,"
     " loads INTEGER, stores INTEGER, atomics INTEGER, loops INTEGER, regions INTEGER,"
     " working_set INTEGER, certified REAL, signature BLOB, tags TEXT, licence TEXT, input TEXT,"
-    " stated REAL, added TEXT);"
+    " stated REAL, added TEXT) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS entries_by_known ON entries (known) WHERE known = 0;"
     "PRAGMA user_version = " SCHEMA_VERSION ";"
     "COMMIT;";
 
-static const char *const files[] = {INDEX_SUM, INDEX_FILE, INDEX_FILE "-wal", INDEX_FILE "-shm",
+static const char *const files[] = {INDEX_FILE, INDEX_FILE "-wal", INDEX_FILE "-shm",
                                     INDEX_FILE "-journal"};
-
-static void remove_files(const struct repo *repo)
-{
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        unlinkat(repo->cache, files[i], 0);
-}
 
 /* SQLite opens these by their names: what is no file goes. */
 static void remove_links(const struct repo *repo)
@@ -58,92 +52,31 @@ static void remove_links(const struct repo *repo)
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (!fstatat(repo->cache, files[i], &about, AT_SYMLINK_NOFOLLOW) &&
             (!S_ISREG(about.st_mode) || about.st_nlink > 1))
-            unlinkat(repo->cache, files[i], 0);
+            unlinkat(repo->cache, files[i], S_ISDIR(about.st_mode) ? AT_REMOVEDIR : 0);
 }
 
+/* Shared, for as long as the file is open. */
 static bool lock(struct index *index)
 {
-    int result;
+    int result = -1;
 
-    index->lock = index->repo->cache < 0 ? -1
-                                         : openat(index->repo->cache, "index.lock",
-                                                  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (index->lock < 0)
-        return false;
-    do
-        result = flock(index->lock, LOCK_EX);
-    while (result && errno == EINTR);
-    if (!result)
-        return true;
-    close(index->lock);
-    index->lock = -1;
-    return false;
+    if (index->repo->cache >= 0)
+        index->lock = openat(index->repo->cache, "index.lock",
+                             O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    while (index->lock >= 0 && (result = flock(index->lock, LOCK_SH)) && errno == EINTR)
+        continue;
+    return !result;
 }
 
-static void unlock(struct index *index)
+/* A damaged file goes, unless somebody else has it open. */
+static bool remove_files(const struct index *index)
 {
-    if (index->lock >= 0)
-        close(index->lock);
-    index->lock = -1;
-}
+    bool is_ours = !flock(index->lock, LOCK_EX | LOCK_NB);
 
-static bool read_file(int at, const char *name, struct repo_bytes *bytes)
-{
-    const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = -1;
-
-    bytes->size = 0;
-    while (fd >= 0) {
-        uint8_t *room = repo_bytes_room(bytes, (size_t)1 << 20);
-        n = room ? read(fd, room, (size_t)1 << 20) : -1;
-        if (n <= 0)
-            break;
-        bytes->size += (size_t)n;
-    }
-    if (fd >= 0)
-        close(fd);
-    return n == 0;
-}
-
-enum sum_state { SUM_HOLDS, SUM_IS_WRONG, SUM_IS_MISSING };
-
-/* Whether the file is what its sum says; its bytes are read. */
-static enum sum_state check_sum(const struct repo *repo, struct repo_bytes *bytes)
-{
-    struct repo_bytes sum = {0};
-    struct stat log;
-    struct repo_id id;
-    char text[REPO_ID_DIGITS + 2];
-    enum sum_state state = SUM_IS_MISSING;
-
-    if (fstatat(repo->cache, INDEX_FILE "-wal", &log, AT_SYMLINK_NOFOLLOW))
-        log.st_size = 0;
-    /* where there is a log, who wrote it has died: SQLite reads it */
-    if (!log.st_size && read_file(repo->cache, INDEX_SUM, &sum) &&
-        read_file(repo->cache, INDEX_FILE, bytes)) {
-        repo_id_of(bytes->data, bytes->size, &id);
-        memcpy(repo_id_text(&id, text) + REPO_ID_DIGITS, "\n", 2);
-        state = sum.size == REPO_ID_DIGITS + 1 && !memcmp(sum.data, text, sum.size) ? SUM_HOLDS
-                                                                                    : SUM_IS_WRONG;
-    }
-    repo_bytes_release(&sum);
-    return state;
-}
-
-/* After the file was written. Without sum the next one checks more. */
-static void write_sum(struct index *index)
-{
-    struct repo_bytes bytes = {0};
-    struct repo_id id;
-    char text[REPO_ID_DIGITS + 2];
-
-    if (db_checkpoint(index->db) && db_read_file(index->db, &bytes)) {
-        repo_id_of(bytes.data, bytes.size, &id);
-        repo_id_text(&id, text);
-        text[REPO_ID_DIGITS] = '\n';
-        repo_commit_cache(index->repo, INDEX_SUM, text, REPO_ID_DIGITS + 1, NULL);
-    }
-    repo_bytes_release(&bytes);
+    for (size_t i = 0; is_ours && i < sizeof files / sizeof files[0]; i++)
+        is_ours = !unlinkat(index->repo->cache, files[i], 0) || errno == ENOENT;
+    flock(index->lock, LOCK_SH);
+    return is_ours;
 }
 
 /* Write-ahead logs need memory that all processes share. */
@@ -162,147 +95,64 @@ static enum db_journal journal_for(const struct repo *repo)
     return DB_WAL;
 }
 
-static bool has_version(struct db *db, const char *version, struct psnap_error *error)
+/* Makes the tables where there are none. */
+static enum psnap_status need_schema(struct db *db, struct psnap_error *error)
 {
     struct db_rows *rows = db_select(db, error, "PRAGMA user_version", "");
-    bool has = false;
+    char version[16] = "";
+    enum psnap_status status;
 
     if (!rows)
-        return false;
-    has = db_next(rows) && db_text(rows, 0) && !strcmp(db_text(rows, 0), version);
-    if (!has)
-        psnap_error_set(error, PSNAP_ERROR_VERSION, "it is of another version");
-    return !db_end(rows, error) && has;
+        return PSNAP_ERROR_IO;
+    if (db_next(rows) && db_text(rows, 0))
+        snprintf(version, sizeof version, "%s", db_text(rows, 0));
+    status = db_end(rows, error);
+    if (!status && !strcmp(version, "0"))
+        return db_script(db, schema, error);
+    if (!status && strcmp(version, SCHEMA_VERSION) != 0)
+        status = psnap_error_set(error, PSNAP_ERROR_CORRUPT, "the index: it is of another version");
+    return status;
 }
 
-static bool has_schema(struct db *db)
+static enum psnap_status open_path(struct index *index, const char *path, struct psnap_error *error)
 {
-    return has_version(db, SCHEMA_VERSION, NULL);
+    enum psnap_status status = PSNAP_ERROR_IO;
+
+    index->db = db_open(path, path ? journal_for(index->repo) : DB_ROLLBACK, error);
+    if (index->db)
+        status = need_schema(index->db, error);
+    if (!status)
+        return PSNAP_OK;
+    db_close(index->db);
+    index->db = NULL;
+    return error->code;
 }
 
-static struct db *open_path(const struct index *index, struct psnap_error *error)
+static enum psnap_status open_file(struct index *index, struct psnap_error *error)
 {
     char path[4200];
 
+    remove_links(index->repo);
     if ((size_t)snprintf(path, sizeof path, "%s/cache/" INDEX_FILE, index->repo->real) >=
         sizeof path)
-        return NULL;
-    return db_open(path, journal_for(index->repo), error);
+        return psnap_error_set(error, PSNAP_ERROR_LIMIT, "its path is too long");
+    return open_path(index, path, error);
 }
 
-/* Opens the file under its lock; false: there is no good one, and the error says why. */
-static bool open_file(struct index *index, bool is_checked, struct psnap_error *error)
+/* After a failure: a damaged file is made anew, once; else the index goes on in memory. */
+static enum psnap_status open_anew(struct index *index, struct psnap_error *error)
 {
-    index->db = open_path(index, error);
-    if (index->db && has_version(index->db, SCHEMA_VERSION, error) &&
-        (is_checked || db_is_sound(index->db, error)))
-        return true;
-    db_close(index->db);
-    index->db = NULL;
-    return false;
-}
-
-/* Whoever made it has died, or found no room, before anything was in it. */
-static bool is_unfinished(const struct index *index)
-{
-    struct db *db = open_path(index, NULL);
-    const bool is_empty = db && has_version(db, "0", NULL) && db_is_sound(db, NULL);
-
-    db_close(db);
-    return is_empty;
-}
-
-static bool make_file(struct index *index)
-{
-    remove_files(index->repo);
-    index->db = open_path(index, NULL);
-    if (index->db && !db_script(index->db, schema, NULL))
-        return true;
-    db_close(index->db);
-    index->db = NULL;
-    remove_files(index->repo);
-    return false;
-}
-
-static void open_or_make_file(struct index *index)
-{
-    struct psnap_error why = {.message = "it is not what its sum says"};
-    struct repo_bytes bytes = {0};
-    enum sum_state state;
-
-    if (!lock(index))
-        return;
-    remove_links(index->repo);
-    state = check_sum(index->repo, &bytes);
-    repo_bytes_release(&bytes);
-    if (!faccessat(index->repo->cache, INDEX_FILE, F_OK, 0)) {
-        index->is_file = state != SUM_IS_WRONG && open_file(index, state == SUM_HOLDS, &why);
-        index->is_written = index->is_file && state == SUM_IS_MISSING; /* it gets one */
-        if (!index->is_file && !is_unfinished(index))
-            snprintf(index->notice, sizeof index->notice,
-                     "the index is made anew of the objects: %.120s", why.message);
-    }
-    if (!index->is_file)
-        index->is_file = make_file(index);
-    if (!index->is_file)
-        unlock(index);
-}
-
-/* Where nothing can be written: what a good file says, or nothing yet. */
-static bool open_memory(struct index *index, bool is_fresh, struct psnap_error *error)
-{
-    struct repo_bytes bytes = {0};
-
-    if (!is_fresh && index->repo->cache >= 0 && check_sum(index->repo, &bytes) == SUM_HOLDS)
-        index->db = db_open_bytes(bytes.data, bytes.size, NULL);
-    if (index->db && !has_schema(index->db)) {
-        db_close(index->db);
-        index->db = NULL;
-    }
-    repo_bytes_release(&bytes);
-    if (index->db)
-        return true;
-    index->db = db_open(NULL, DB_ROLLBACK, error);
-    return index->db && !db_script(index->db, schema, error);
-}
-
-/* Goes on in memory when the file refuses. */
-static bool leave_file(struct index *index, struct psnap_error *error)
-{
-    const bool is_corrupt = db_is_corrupt(index->db);
+    const bool is_damaged = error->code == PSNAP_ERROR_CORRUPT && !index->notice[0];
 
     db_close(index->db);
     index->db = NULL;
-    if (is_corrupt)
-        remove_files(index->repo);
-    else
-        unlinkat(index->repo->cache, INDEX_SUM, 0);
-    unlock(index);
+    if (is_damaged)
+        snprintf(index->notice, sizeof index->notice,
+                 "the index is made anew of the objects: %.150s", error->message);
+    if (is_damaged && remove_files(index) && !open_file(index, error))
+        return PSNAP_OK;
     index->is_file = false;
-    return open_memory(index, true, error);
-}
-
-static enum psnap_status begin(struct index *index, struct psnap_error *error)
-{
-    if (index->is_file) {
-        if (index->lock < 0)
-            lock(index);
-        unlinkat(index->repo->cache, INDEX_SUM, 0);
-    }
-    return db_script(index->db, "BEGIN IMMEDIATE", error);
-}
-
-static enum psnap_status end(struct index *index, enum psnap_status status,
-                             struct psnap_error *error)
-{
-    if (!status)
-        status = db_script(index->db, "COMMIT", error);
-    if (status)
-        db_script(index->db, "ROLLBACK", NULL);
-    else
-        index->is_written = index->is_file;
-    unlock(index);
-    return status;
+    return open_path(index, NULL, error);
 }
 
 /* The files that the index knows and that are not there any more; those it knows go out of `ids`.
@@ -332,13 +182,23 @@ static enum psnap_status compare_files(struct index *index, struct repo_ids *ids
     return db_end(rows, error);
 }
 
+static enum psnap_status end(struct index *index, enum psnap_status status,
+                             struct psnap_error *error)
+{
+    if (!status)
+        status = db_script(index->db, "COMMIT", error);
+    if (status)
+        db_script(index->db, "ROLLBACK", NULL);
+    return status;
+}
+
 static enum psnap_status take_files(struct index *index, const struct repo_ids *fresh,
                                     const struct repo_ids *gone, struct psnap_error *error)
 {
     struct repo_bytes file = {0};
     struct sealed sealed;
     char name[REPO_ID_DIGITS + 1];
-    enum psnap_status status = begin(index, error);
+    enum psnap_status status = db_script(index->db, "BEGIN IMMEDIATE", error);
 
     for (size_t i = 0; !status && i < fresh->count; i++) {
         if (repo_read_sealed(index->repo, REPO_OBJECT, &fresh->items[i], &file, &sealed, NULL))
@@ -373,21 +233,27 @@ static enum psnap_status find_changes(struct index *index, struct repo_ids *fres
 enum psnap_status index_sync(struct index *index, struct psnap_error *error)
 {
     struct repo_ids fresh = {0}, gone = {0};
-    enum psnap_status status = find_changes(index, &fresh, &gone, error);
+    struct psnap_error why;
+    enum psnap_status status = find_changes(index, &fresh, &gone, &why);
 
     if (!status && (fresh.count || gone.count))
-        status = take_files(index, &fresh, &gone, error);
-    unlock(index);
+        status = take_files(index, &fresh, &gone, &why);
     repo_ids_release(&fresh);
     repo_ids_release(&gone);
-    if (status && index->is_file && leave_file(index, error))
-        status = index_sync(index, error);
+    if (!status)
+        return PSNAP_OK;
+    if (index->is_file && !open_anew(index, &why))
+        return index_sync(index, error);
+    if (error)
+        *error = why;
     return status;
 }
 
 static struct index *open_index(struct repo *repo, bool is_fresh, struct psnap_error *error)
 {
     struct index *index = calloc(1, sizeof *index);
+    enum psnap_status status;
+    struct psnap_error why;
 
     if (!index) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -395,9 +261,13 @@ static struct index *open_index(struct repo *repo, bool is_fresh, struct psnap_e
     }
     index->repo = repo;
     index->lock = -1;
-    if (!is_fresh)
-        open_or_make_file(index);
-    if ((index->db || open_memory(index, is_fresh, error)) && !index_sync(index, error))
+    index->is_file = !is_fresh && lock(index);
+    status = index->is_file ? open_file(index, &why) : open_path(index, NULL, &why);
+    if (status && index->is_file)
+        status = open_anew(index, &why);
+    if (status && error)
+        *error = why;
+    if (!status && !index_sync(index, error))
         return index;
     index_close(index);
     return NULL;
@@ -413,70 +283,75 @@ struct index *index_open_fresh(struct repo *repo, struct psnap_error *error)
     return open_index(repo, true, error);
 }
 
-struct index *index_inspect(struct repo *repo, char *problem, size_t size)
-{
-    struct index *index = calloc(1, sizeof *index);
-    struct repo_bytes bytes = {0};
-    struct psnap_error why;
-    enum sum_state state = SUM_IS_MISSING;
-
-    problem[0] = '\0';
-    if (!index)
-        return NULL;
-    index->repo = repo;
-    index->lock = -1;
-    lock(index);
-    if (repo->cache >= 0)
-        state = check_sum(repo, &bytes);
-    if (state == SUM_IS_WRONG) {
-        snprintf(problem, size, "it is not what its sum (cache/" INDEX_SUM ") says");
-    } else if (state == SUM_HOLDS) {
-        index->db = db_open_bytes(bytes.data, bytes.size, NULL);
-        if (!index->db || !has_schema(index->db))
-            snprintf(problem, size, "it is no index of this version");
-    } else if (repo->cache >= 0 && !faccessat(repo->cache, INDEX_FILE, F_OK, AT_SYMLINK_NOFOLLOW)) {
-        remove_links(repo);
-        index->is_file = open_file(index, false, &why);
-        if (!index->is_file && !is_unfinished(index))
-            snprintf(problem, size, "%s", why.message);
-    }
-    unlock(index);
-    repo_bytes_release(&bytes);
-    if (index->db && !problem[0] && !index_sync(index, NULL))
-        return index;
-    index_close(index);
-    return NULL;
-}
-
 void index_close(struct index *index)
 {
     if (!index)
         return;
-    if (index->is_written && index->is_file && (index->lock >= 0 || lock(index)))
-        write_sum(index);
     db_close(index->db);
-    unlock(index);
+    if (index->lock >= 0)
+        close(index->lock);
     free(index);
+}
+
+bool index_doubt(struct index *index)
+{
+    struct psnap_error error;
+
+    if (!index->is_file)
+        return false;
+    db_close(index->db);
+    index->db = NULL;
+    index->is_file = false;
+    return !open_path(index, NULL, &error) && !index_sync(index, NULL);
+}
+
+enum psnap_status index_remake(struct index *index, struct psnap_error *error)
+{
+    struct psnap_error why = {.code = PSNAP_ERROR_CORRUPT, .message = "it lies"};
+
+    index->notice[0] = '\0';
+    if (!open_anew(index, &why))
+        return index_sync(index, error);
+    if (error)
+        *error = why;
+    return why.code;
 }
 
 enum psnap_status index_take_pack(struct index *index, const struct repo_id *pack,
                                   const struct repo_bytes *body, struct psnap_error *error)
 {
-    enum psnap_status status = begin(index, error);
+    struct psnap_error why;
+    enum psnap_status status = db_script(index->db, "BEGIN IMMEDIATE", &why);
 
     if (!status)
-        status = index_fill(index, pack, body->data, body->size, error);
-    status = end(index, status, error);
-    if (status && index->is_file && leave_file(index, error))
-        status = index_sync(index, error);
+        status = index_fill(index, pack, body->data, body->size, &why);
+    status = end(index, status, &why);
+    if (status && index->is_file && !open_anew(index, &why))
+        return index_sync(index, error);
+    if (status && error)
+        *error = why;
     return status;
 }
 
 enum psnap_status index_forget_lost(struct index *index, struct psnap_error *error)
 {
-    enum psnap_status status = begin(index, error);
+    enum psnap_status status = db_script(index->db, "BEGIN IMMEDIATE", error);
 
     if (!status)
         status = db_run(index->db, error, "DELETE FROM entries WHERE lost <> 0", "");
     return end(index, status, error);
+}
+
+enum psnap_status index_small_packs(struct index *index, uint64_t below, uint64_t *count,
+                                    struct psnap_error *error)
+{
+    struct db_rows *rows = db_select(index->db, error, "SELECT count(*) FROM packs WHERE bytes < ?",
+                                     "i", (int64_t)below);
+
+    *count = 0;
+    if (!rows)
+        return PSNAP_ERROR_IO;
+    if (db_next(rows))
+        *count = (uint64_t)db_integer(rows, 0);
+    return db_end(rows, error);
 }

@@ -2,8 +2,8 @@
 /*
  * The index: which entry is in which file, and what is known of it, in SQLite. It is a cache. On
  * opening it is compared with the names of the objects' files: what is new is read, what has gone
- * is taken out. One that is missing, damaged (its sum is beside it, REPO.md) or of another version
- * is made anew; where none can be written it is made in memory.
+ * is taken out. One that is missing, damaged or of another version is made anew; where none can be
+ * written it is made in memory.
  */
 #ifndef PSNAP_PROFILE_REPO_INDEX_H
 #define PSNAP_PROFILE_REPO_INDEX_H
@@ -16,25 +16,25 @@
 struct index {
     struct repo *repo;
     struct db *db;
-    int lock;          /* cache/index.lock, while it is written; else -1 */
+    int lock;          /* cache/index.lock, shared while the file is open; else -1 */
     bool is_file;      /* it is in cache/, else in memory */
-    bool is_written;   /* by us: its sum is written on closing */
     char notice[200];  /* what was found out of order on opening; "" nothing */
     uint64_t unusable; /* records that cannot be read: `verify` names them */
 };
 
-/* Files of the index, in cache/. */
+/* In cache/. */
 #define INDEX_FILE "index.sqlite"
-#define INDEX_SUM "index.sum"
 
 /* Opened, and as the objects are. NULL on failure. */
 struct index *index_open(struct repo *repo, struct psnap_error *error);
 /* In memory, of what the objects say. */
 struct index *index_open_fresh(struct repo *repo, struct psnap_error *error);
 void index_close(struct index *index);
-/* The index that is in the directory, nothing mended: NULL where there is none, or none that can be
- * used; then `problem` says why. "": nothing is wrong. */
-struct index *index_inspect(struct repo *repo, char *problem, size_t size);
+/* Goes on with one in memory, of what the objects say, since the file's may lie. False: it was in
+ * memory already, or cannot be made. */
+bool index_doubt(struct index *index);
+/* Makes the file anew of what the objects say. */
+enum psnap_status index_remake(struct index *index, struct psnap_error *error);
 /* Reads what has come, drops what has gone. */
 enum psnap_status index_sync(struct index *index, struct psnap_error *error);
 /* The same of a pack that was just committed, whose body is at hand. Where the file cannot be
@@ -61,6 +61,9 @@ enum psnap_status index_totals(struct index *index, uint64_t *count, uint64_t *b
 /* Entries that were there and are in no file any more. */
 enum psnap_status index_lost(struct index *index, struct repo_ids *ids, struct psnap_error *error);
 enum psnap_status index_forget_lost(struct index *index, struct psnap_error *error);
+/* How many packs have a body of less than so many bytes. */
+enum psnap_status index_small_packs(struct index *index, uint64_t below, uint64_t *count,
+                                    struct psnap_error *error);
 /* A hash of all that it says: that of two indexes of the same objects is the same. */
 enum psnap_status index_hash(struct index *index, uint64_t *hash, struct psnap_error *error);
 

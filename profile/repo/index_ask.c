@@ -35,8 +35,8 @@ int index_place(struct index *index, const struct repo_id *id, unsigned skip, st
     return status ? (int)status : found;
 }
 
-enum psnap_status index_read(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
-                             struct psnap_error *error)
+static enum psnap_status read_places(struct index *index, const struct repo_id *id,
+                                     struct repo_bytes *raw, struct psnap_error *error)
 {
     struct repo_id pack;
     uint64_t offset = 0;
@@ -56,6 +56,14 @@ enum psnap_status index_read(struct index *index, const struct repo_id *id, stru
     }
 }
 
+enum psnap_status index_read(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
+                             struct psnap_error *error)
+{
+    enum psnap_status status = read_places(index, id, raw, error);
+
+    return status && index_doubt(index) ? read_places(index, id, raw, error) : status;
+}
+
 /* What may be the one that was meant, for the message. */
 static enum psnap_status is_ambiguous(const char *prefix, const struct repo_bytes *ids,
                                       struct psnap_error *error)
@@ -64,21 +72,15 @@ static enum psnap_status is_ambiguous(const char *prefix, const struct repo_byte
                            prefix, ids->is_short ? "" : (const char *)ids->data);
 }
 
-enum psnap_status index_find(struct index *index, const char *prefix, struct repo_id *id,
-                             struct psnap_error *error)
+static enum psnap_status find_prefix(struct index *index, const char *prefix, struct repo_id *id,
+                                     unsigned *count, struct psnap_error *error)
 {
     struct repo_bytes ids = {0};
     struct db_rows *rows;
     unsigned found = 0;
     enum psnap_status status;
     char end[REPO_ID_DIGITS + 2];
-    const size_t length = strlen(prefix);
 
-    if (!length || length > REPO_ID_DIGITS || strspn(prefix, "0123456789abcdef") != length)
-        return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                               "'%.100s' is no id, nor the beginning of one: these have up to %d "
-                               "digits, 0 to 9 and a to f",
-                               prefix, REPO_ID_DIGITS);
     snprintf(end, sizeof end, "%sg", prefix);
     rows = db_select(index->db, error,
                      "SELECT id FROM entries WHERE id >= ? AND id < ? AND lost = 0 LIMIT 5", "tt",
@@ -91,12 +93,31 @@ enum psnap_status index_find(struct index *index, const char *prefix, struct rep
         if (!repo_id_parse(text, id))
             found--;
     }
+    *count = found;
     status = db_end(rows, error);
-    if (!status && !found)
-        status = psnap_error_set(error, PSNAP_ERROR_VALUE, "there is no profile '%s'", prefix);
-    else if (!status && found > 1)
+    if (!status && found > 1)
         status = is_ambiguous(prefix, &ids, error);
     repo_bytes_release(&ids);
+    return status;
+}
+
+enum psnap_status index_find(struct index *index, const char *prefix, struct repo_id *id,
+                             struct psnap_error *error)
+{
+    const size_t length = strlen(prefix);
+    unsigned found = 0;
+    enum psnap_status status;
+
+    if (!length || length > REPO_ID_DIGITS || strspn(prefix, "0123456789abcdef") != length)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "'%.100s' is no id, nor the beginning of one: these have up to %d "
+                               "digits, 0 to 9 and a to f",
+                               prefix, REPO_ID_DIGITS);
+    do
+        status = find_prefix(index, prefix, id, &found, error);
+    while (!status && !found && index_doubt(index));
+    if (!status && !found)
+        status = psnap_error_set(error, PSNAP_ERROR_VALUE, "there is no profile '%s'", prefix);
     return status;
 }
 
@@ -203,7 +224,9 @@ static void fill_entry(struct db_rows *rows, struct entry *entry)
 
 static void write_select(const struct index_query *query, struct repo_bytes *sql)
 {
-    repo_bytes_print(sql, "SELECT id, bytes, stored");
+    repo_bytes_print(sql,
+                     "SELECT id, bytes, (SELECT stored FROM places WHERE places.id = entries.id"
+                     " ORDER BY pack, offset LIMIT 1)");
     for (int i = 0; i < INDEX_TEXTS; i++)
         repo_bytes_print(sql, ", %s", entry_text_keys[i]);
     for (int i = 0; i < FACTS_COUNTS; i++)
@@ -219,9 +242,10 @@ static void write_select(const struct index_query *query, struct repo_bytes *sql
     repo_bytes_add(sql, "", 1);
 }
 
-enum psnap_status index_list(struct index *index, const struct index_query *query,
-                             bool (*take)(void *context, const struct entry *entry), void *context,
-                             struct psnap_error *error)
+/* Counts the rows that it gives. */
+static enum psnap_status list(struct index *index, const struct index_query *query,
+                              bool (*take)(void *context, const struct entry *entry), void *context,
+                              uint64_t *taken, struct psnap_error *error)
 {
     struct db_value values[DB_VALUES_MAX + 1];
     struct repo_bytes sql = {0};
@@ -242,7 +266,7 @@ enum psnap_status index_list(struct index *index, const struct index_query *quer
                                 count + query->count);
     if (rows) {
         bool goes_on = true;
-        while (goes_on && db_next(rows)) {
+        for (; goes_on && db_next(rows); ++*taken) {
             fill_entry(rows, &entry);
             goes_on = entry.id && take(context, &entry);
         }
@@ -250,6 +274,17 @@ enum psnap_status index_list(struct index *index, const struct index_query *quer
     }
     repo_bytes_release(&sql);
     return status;
+}
+
+enum psnap_status index_list(struct index *index, const struct index_query *query,
+                             bool (*take)(void *context, const struct entry *entry), void *context,
+                             struct psnap_error *error)
+{
+    uint64_t taken = 0;
+    enum psnap_status status = list(index, query, take, context, &taken, error);
+
+    return status && !taken && index_doubt(index) ? list(index, query, take, context, &taken, error)
+                                                  : status;
 }
 
 /* Rows one after the other; columns apart. */
@@ -279,7 +314,7 @@ enum psnap_status index_hash(struct index *index, uint64_t *hash, struct psnap_e
     if (!state)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     XXH3_64bits_reset(state);
-    status = hash_rows(index, "SELECT name FROM packs ORDER BY name", 1, state, error);
+    status = hash_rows(index, "SELECT name, bytes FROM packs ORDER BY name", 2, state, error);
     if (!status)
         status =
             hash_rows(index, "SELECT * FROM places ORDER BY id, pack, offset", 4, state, error);

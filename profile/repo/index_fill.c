@@ -19,11 +19,10 @@ static enum psnap_status insert_profile(struct index *index, const char *pack,
     status = db_run(index->db, error, "INSERT OR IGNORE INTO places VALUES (?, ?, ?, ?)", "ttii",
                     id, pack, (int64_t)record->offset, (int64_t)record->stored_bytes);
     if (!status)
-        status =
-            db_run(index->db, error,
-                   "INSERT INTO entries (id, bytes, stored, lost, known) VALUES (?, ?, ?, 0, 0)"
-                   " ON CONFLICT (id) DO UPDATE SET lost = 0",
-                   "tii", id, (int64_t)record->raw_bytes, (int64_t)record->stored_bytes);
+        status = db_run(index->db, error,
+                        "INSERT INTO entries (id, bytes, lost, known) VALUES (?, ?, 0, 0)"
+                        " ON CONFLICT (id) DO UPDATE SET lost = 0",
+                        "ti", id, (int64_t)record->raw_bytes);
     return status;
 }
 
@@ -125,8 +124,8 @@ enum psnap_status index_fill(struct index *index, const struct repo_id *pack, co
     struct repo_bytes raw = {0};
     struct record record;
     size_t at = 0;
-    enum psnap_status status = db_run(index->db, error, "INSERT OR IGNORE INTO packs VALUES (?)",
-                                      "t", repo_id_text(pack, name));
+    enum psnap_status status = db_run(index->db, error, "INSERT OR IGNORE INTO packs VALUES (?, ?)",
+                                      "ti", repo_id_text(pack, name), (int64_t)size);
 
     while (!status && pack_next(body, size, &at, &record)) {
         index->unusable += record.skipped > 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A repository's directory: made, opened, locked, its files listed (REPO.md). The format file says
- * the same three times, so that one damaged line is no loss. Directories are opened one by one
+ * A repository's directory: made, opened, locked (REPO.md). Directories are opened one by one
  * without following links, and files relative to them: a repository from elsewhere has no way out
  * of its directory.
  */
@@ -18,9 +17,11 @@
 
 #include "profile/repo/store_files.h"
 
-#define FORMAT_FILE "psnap-repo"
-#define FORMAT_LINE "psnap repository of profiles, format "
-enum { FORMAT_LINES = 3 };
+#define FORMAT_FILE "psnap-repo-"
+
+/* What the format file says. Nothing is read out of it: its name has the version. */
+static const char format_text[] =
+    "This directory is a repository of profiles of memory behaviour; see psnap repo.\n";
 
 int repo_open_directory(int at, const char *name)
 {
@@ -41,72 +42,42 @@ enum psnap_status repo_fail(const struct repo *repo, const char *verb, const cha
     return psnap_error_file(error, reason, verb, path);
 }
 
-/* The version that most lines of a text say, how many do, and how many lines there are. */
-static int count_versions(const char *line, int *lines, unsigned *version)
+static char *format_name(unsigned version, char name[32])
 {
-    unsigned said[FORMAT_LINES] = {0};
-    int good = 0;
-
-    for (*lines = 0; *line; (*lines)++) {
-        int length = 0;
-        if (*lines < FORMAT_LINES &&
-            (sscanf(line, FORMAT_LINE "%5u%n", &said[*lines], &length) != 1 ||
-             line[length] != '\n'))
-            said[*lines] = 0;
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    for (int i = 0; i < FORMAT_LINES; i++) {
-        int same = 0;
-        for (int k = 0; said[i] && k < FORMAT_LINES; k++)
-            same += said[k] == said[i];
-        if (same > good) {
-            good = same;
-            *version = said[i];
-        }
-    }
-    return good;
+    snprintf(name, 32, FORMAT_FILE "%u", version);
+    return name;
 }
 
-/* The same of the format file; a negative errno when it cannot be read. */
-static int count_lines(int root, int *lines, unsigned *version)
+/* The lowest version that a directory has a format file of; 0: none, with errno set. */
+static unsigned find_version(int root)
 {
-    const int fd = openat(root, FORMAT_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    char text[512];
-    const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    const int reason = errno;
+    char name[32];
+    unsigned version = 1;
 
-    *lines = 0;
+    while (version < 100 && faccessat(root, format_name(version, name), F_OK, AT_SYMLINK_NOFOLLOW))
+        version++;
+    return version < 100 ? version : 0;
+}
+
+bool repo_has_format(const struct repo *repo)
+{
+    char name[32], text[sizeof format_text];
+    const int fd = openat(repo->root, format_name(REPO_FORMAT_VERSION, name),
+                          O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const bool is_good = fd >= 0 && read(fd, text, sizeof text) == sizeof text - 1 &&
+                         !memcmp(text, format_text, sizeof text - 1);
+
     if (fd >= 0)
         close(fd);
-    if (n < 0)
-        return -reason;
-    text[n] = '\0';
-    return count_versions(text, lines, version);
+    return is_good;
 }
 
-int repo_check_format(const struct repo *repo, int *lines)
+enum psnap_status repo_write_format(struct repo *repo, struct psnap_error *error)
 {
-    unsigned version;
-    const int good = count_lines(repo->root, lines, &version);
+    char name[32];
 
-    if (*lines < FORMAT_LINES)
-        *lines = FORMAT_LINES;
-    return good;
-}
-
-static enum psnap_status write_format(struct repo *repo, struct psnap_error *error)
-{
-    struct repo_bytes text = {0};
-    enum psnap_status status;
-
-    for (int i = 0; i < FORMAT_LINES; i++)
-        repo_bytes_print(&text, FORMAT_LINE "%d\n", REPO_FORMAT_VERSION);
-    status = text.is_short ? psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory")
-                           : repo_commit_at(repo, repo->root, FORMAT_FILE, text.data, text.size,
-                                            FORMAT_FILE, error);
-    repo_bytes_release(&text);
-    return status;
+    format_name(REPO_FORMAT_VERSION, name);
+    return repo_commit_at(repo, repo->root, name, format_text, sizeof format_text - 1, name, error);
 }
 
 static struct repo *repo_new(const char *path)
@@ -228,7 +199,7 @@ enum psnap_status repo_init(const char *path, struct psnap_error *error)
         status = psnap_error_file(error, errno, "create", path);
     } else if ((repo->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         status = psnap_error_file(error, errno, "open", path);
-    } else if (!faccessat(repo->root, FORMAT_FILE, F_OK, AT_SYMLINK_NOFOLLOW)) {
+    } else if (find_version(repo->root)) {
         status = psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%s' is a repository already", path);
     } else if (!is_empty_but_for_parts(repo->root)) {
         status = psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%s' is not empty, and no repository",
@@ -238,7 +209,7 @@ enum psnap_status repo_init(const char *path, struct psnap_error *error)
         if (!status && repo->cache < 0)
             status = repo_fail(repo, "create", "cache", error);
         if (!status)
-            status = write_format(repo, error);
+            status = repo_write_format(repo, error);
     }
     repo_close(repo);
     return status;
@@ -246,31 +217,17 @@ enum psnap_status repo_init(const char *path, struct psnap_error *error)
 
 static enum psnap_status check_version(struct repo *repo, struct psnap_error *error)
 {
-    unsigned version = 0;
-    int lines = 0;
-    const int good = count_lines(repo->root, &lines, &version);
+    const unsigned version = find_version(repo->root);
 
-    if (good == -ENOENT)
+    if (!version)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "'%s' is no repository of profiles: '" FORMAT_FILE
-                               "' is not in it; 'psnap repo init' makes one",
-                               repo->path);
-    if (good < 0) {
-        errno = -good;
-        return repo_fail(repo, "read", FORMAT_FILE, error);
-    }
-    if (!good)
-        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
-                               "'%s/" FORMAT_FILE "' is not what a repository has there",
-                               repo->path);
+                               "%d' is not in it; 'psnap repo init' makes one",
+                               repo->path, REPO_FORMAT_VERSION);
     if (version > REPO_FORMAT_VERSION)
         return psnap_error_set(error, PSNAP_ERROR_VERSION,
                                "'%s' was made by a newer psnap (format %u; this one knows %d)",
                                repo->path, version, REPO_FORMAT_VERSION);
-    if (good != FORMAT_LINES || lines != FORMAT_LINES)
-        snprintf(repo->damage, sizeof repo->damage,
-                 "damaged, but one good line is enough: it should say the same %d times",
-                 FORMAT_LINES);
     return PSNAP_OK;
 }
 
@@ -297,21 +254,10 @@ struct repo *repo_open(const char *path, struct psnap_error *error)
     return NULL;
 }
 
-enum psnap_status repo_mend_format(struct repo *repo, struct psnap_error *error)
+enum psnap_status repo_lock(struct repo *repo, enum repo_lock_mode mode, struct psnap_error *error)
 {
-    int lines;
-    enum psnap_status status = PSNAP_OK;
-
-    if (repo_check_format(repo, &lines) != lines)
-        status = write_format(repo, error);
-    if (!status)
-        status = repo_commit_cache(repo, ".gitignore", "*\n", 2, error);
-    return status;
-}
-
-enum psnap_status repo_lock(struct repo *repo, bool is_exclusive, struct psnap_error *error)
-{
-    int result = -1;
+    static const int operations[] = {LOCK_SH, LOCK_EX, LOCK_EX | LOCK_NB};
+    int result;
 
     repo->lock = repo->cache < 0
                      ? -1
@@ -322,9 +268,9 @@ enum psnap_status repo_lock(struct repo *repo, bool is_exclusive, struct psnap_e
         return repo_fail(repo, "write", "cache/lock", error);
     }
     do
-        result = flock(repo->lock, is_exclusive ? LOCK_EX : LOCK_SH);
+        result = flock(repo->lock, operations[mode]);
     while (result && errno == EINTR);
-    if (!result || !is_exclusive) /* who adds is safe from all but gc, which gets none then */
+    if (!result || mode == REPO_SHARED) /* who adds is safe from all but gc, which gets none then */
         return PSNAP_OK;
     return repo_fail(repo, "lock", "cache/lock", error);
 }

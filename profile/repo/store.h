@@ -18,9 +18,8 @@ struct repo {
     char *path; /* as the user gave it, for messages; owned */
     char *real; /* absolute, no links in it; owned */
     int root, objects, dictionaries;
-    int cache;        /* -1: there is none, and none can be made */
-    int lock;         /* file descriptor of cache/lock, -1 when none is held */
-    char damage[200]; /* what is wrong with the file psnap-repo; "" nothing */
+    int cache; /* -1: there is none, and none can be made */
+    int lock;  /* file descriptor of cache/lock, -1 when none is held */
     struct codec *codec;
     struct codec_dictionary **loaded; /* dictionaries */
     size_t loaded_count;
@@ -33,14 +32,17 @@ enum psnap_status repo_init(const char *path, struct psnap_error *error);
 struct repo *repo_open(const char *path, struct psnap_error *error);
 void repo_close(struct repo *repo);
 
-/* How many lines of the format file are good, of `*lines`; negative: it cannot be read. */
-int repo_check_format(const struct repo *repo, int *lines);
-/* Writes damaged lines of the format file, and cache/.gitignore, as they should be. */
-enum psnap_status repo_mend_format(struct repo *repo, struct psnap_error *error);
+/* Whether the text of the format file is as it should be; and writes it so. */
+bool repo_has_format(const struct repo *repo);
+enum psnap_status repo_write_format(struct repo *repo, struct psnap_error *error);
 
-/* For the time that files are added (shared), or merged and removed (exclusive); the end of the
- * process gives it back. Without a place for locks: an error when exclusive. */
-enum psnap_status repo_lock(struct repo *repo, bool is_exclusive, struct psnap_error *error);
+enum repo_lock_mode {
+    REPO_SHARED, /* files are added */
+    REPO_EXCLUSIVE /* files are merged and removed */,
+    REPO_EXCLUSIVE_NOW /* the same, or an error where one would wait */
+};
+/* The end of the process gives it back. Without a place for locks: an error. */
+enum psnap_status repo_lock(struct repo *repo, enum repo_lock_mode mode, struct psnap_error *error);
 void repo_unlock(struct repo *repo);
 
 /* The names of all files of a kind. Files with other names are told by `stranger` (may be NULL). */
@@ -48,7 +50,7 @@ enum psnap_status repo_files(const struct repo *repo, enum repo_kind kind, struc
                              void (*stranger)(void *context, const char *path), void *context,
                              struct psnap_error *error);
 
-/* "objects/12/12ab....pack" */
+/* "objects/12ab....pack" */
 char *repo_file_name(enum repo_kind kind, const struct repo_id *id, char name[64]);
 
 /* Opens for reading, -1 with errno set: no link, no device. */
@@ -62,9 +64,6 @@ enum psnap_status repo_commit(struct repo *repo, enum repo_kind kind, const stru
                               struct repo_id *id, struct psnap_error *error);
 enum psnap_status repo_remove(struct repo *repo, enum repo_kind kind, const struct repo_id *id,
                               struct psnap_error *error);
-/* Writes a file of cache/, whole or not at all. */
-enum psnap_status repo_commit_cache(struct repo *repo, const char *name, const void *bytes,
-                                    size_t size, struct psnap_error *error);
 /* Removes what writers that died have left in cache/; returns how many files. */
 unsigned repo_sweep(struct repo *repo);
 

@@ -19,56 +19,35 @@
 #define TEMPORARY "tmp-"
 
 static const char *const suffixes[] = {[REPO_OBJECT] = ".pack", [REPO_DICTIONARY] = ".dict"};
+static const char *const directories[] = {
+    [REPO_OBJECT] = "objects", [REPO_DICTIONARY] = "dictionaries"};
 
-static void leaf_name(enum repo_kind kind, const struct repo_id *id, char name[64])
+static int directory_of(const struct repo *repo, enum repo_kind kind)
 {
-    char text[REPO_ID_DIGITS + 1];
-
-    snprintf(name, 64, "%s%s", repo_id_text(id, text), suffixes[kind]);
+    return kind == REPO_OBJECT ? repo->objects : repo->dictionaries;
 }
 
 char *repo_file_name(enum repo_kind kind, const struct repo_id *id, char name[64])
 {
-    char leaf[64];
+    char text[REPO_ID_DIGITS + 1];
 
-    leaf_name(kind, id, leaf);
-    if (kind == REPO_OBJECT)
-        snprintf(name, 64, "objects/%.2s/%.48s", leaf, leaf);
-    else
-        snprintf(name, 64, "dictionaries/%.48s", leaf);
+    snprintf(name, 64, "%s/%s%s", directories[kind], repo_id_text(id, text), suffixes[kind]);
     return name;
 }
 
-/* The directory of a file of this kind, to be closed; -1 with errno set. */
-static int directory_of(const struct repo *repo, enum repo_kind kind, const struct repo_id *id,
-                        bool is_made)
+/* The name without its directory. */
+static const char *leaf_of(const char *name)
 {
-    char leaf[64];
-    int fd;
-
-    if (kind == REPO_DICTIONARY)
-        return fcntl(repo->dictionaries, F_DUPFD_CLOEXEC, 0);
-    leaf_name(kind, id, leaf);
-    leaf[2] = '\0';
-    fd = repo_open_directory(repo->objects, leaf);
-    if (fd < 0 && errno == ENOENT && is_made &&
-        (!mkdirat(repo->objects, leaf, 0777) || errno == EEXIST))
-        fd = repo_open_directory(repo->objects, leaf);
-    return fd;
+    return strchr(name, '/') + 1;
 }
 
 int repo_open_file(const struct repo *repo, enum repo_kind kind, const struct repo_id *id)
 {
-    const int directory = directory_of(repo, kind, id, false);
     struct stat about;
-    char leaf[64];
-    int fd;
+    char name[64];
+    const int fd = openat(directory_of(repo, kind), leaf_of(repo_file_name(kind, id, name)),
+                          O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-    if (directory < 0)
-        return -1;
-    leaf_name(kind, id, leaf);
-    fd = openat(directory, leaf, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    close(directory);
     if (fd >= 0 && (fstat(fd, &about) || !S_ISREG(about.st_mode))) {
         close(fd);
         errno = EINVAL;
@@ -156,54 +135,31 @@ enum psnap_status repo_commit(struct repo *repo, enum repo_kind kind, const stru
 {
     struct repo_bytes file = {0};
     enum psnap_status status;
-    char name[64], leaf[64];
-    int directory;
+    char name[64];
 
     if (!body->is_short)
         seal_add(&file, body->data, body->size);
     if (body->is_short || file.is_short) {
-        repo_bytes_release(&file);
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    } else {
+        repo_id_of(body->data, body->size, id);
+        repo_file_name(kind, id, name);
+        status = repo_commit_at(repo, directory_of(repo, kind), leaf_of(name), file.data, file.size,
+                                name, error);
     }
-    repo_id_of(body->data, body->size, id);
-    repo_file_name(kind, id, name);
-    leaf_name(kind, id, leaf);
-    directory = directory_of(repo, kind, id, true);
-    status = directory < 0
-                 ? repo_fail(repo, "write", name, error)
-                 : repo_commit_at(repo, directory, leaf, file.data, file.size, name, error);
-    /* the directory's own name, which another may have made just now */
-    if (!status && kind == REPO_OBJECT && fsync(repo->objects))
-        status = repo_fail(repo, "write", name, error);
-    if (directory >= 0)
-        close(directory);
     repo_bytes_release(&file);
     return status;
-}
-
-enum psnap_status repo_commit_cache(struct repo *repo, const char *name, const void *bytes,
-                                    size_t size, struct psnap_error *error)
-{
-    return repo_commit_at(repo, repo->cache, name, bytes, size, name, error);
 }
 
 enum psnap_status repo_remove(struct repo *repo, enum repo_kind kind, const struct repo_id *id,
                               struct psnap_error *error)
 {
-    const int directory = directory_of(repo, kind, id, false);
-    enum psnap_status status = PSNAP_OK;
-    char name[64], leaf[64];
+    char name[64];
 
-    leaf_name(kind, id, leaf);
-    if (directory < 0 || (unlinkat(directory, leaf, 0) && errno != ENOENT))
-        status = repo_fail(repo, "remove", repo_file_name(kind, id, name), error);
-    if (kind == REPO_OBJECT) { /* a directory that is empty now goes as well */
-        leaf[2] = '\0';
-        unlinkat(repo->objects, leaf, AT_REMOVEDIR);
-    }
-    if (directory >= 0)
-        close(directory);
-    return status;
+    repo_file_name(kind, id, name);
+    if (unlinkat(directory_of(repo, kind), leaf_of(name), 0) && errno != ENOENT)
+        return repo_fail(repo, "remove", name, error);
+    return PSNAP_OK;
 }
 
 unsigned repo_sweep(struct repo *repo)
@@ -230,98 +186,45 @@ unsigned repo_sweep(struct repo *repo)
     return count;
 }
 
-/* One directory's files: those with a name of this kind, which begins with `prefix`. */
-struct listing {
-    enum repo_kind kind;
-    const char *prefix; /* NULL: directories of them */
-    const char *path;   /* of the directory, for strangers */
-    struct repo_ids *ids;
-    void (*stranger)(void *context, const char *path);
-    void *context;
-};
-
-/* 0 or an errno, as those below. */
-static int take_name(const struct listing *listing, const char *name)
+/* Whether a name is one of this kind. */
+static bool parse_name(enum repo_kind kind, const char *name, struct repo_id *id)
 {
-    struct repo_id id;
-    char text[REPO_ID_DIGITS + 1], path[512];
+    char text[REPO_ID_DIGITS + 1];
 
     snprintf(text, sizeof text, "%.32s", name);
-    if (strlen(name) > REPO_ID_DIGITS && repo_id_parse(text, &id) &&
-        !strncmp(text, listing->prefix, strlen(listing->prefix)) &&
-        !strcmp(name + REPO_ID_DIGITS, suffixes[listing->kind]))
-        return repo_ids_add(listing->ids, &id) ? 0 : ENOMEM;
-    if (listing->stranger) {
-        snprintf(path, sizeof path, "%.200s/%.255s", listing->path, name);
-        listing->stranger(listing->context, path);
-    }
-    return 0;
-}
-
-static bool is_prefix(const char *name)
-{
-    return strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2;
-}
-
-static int list_directory(const struct listing *listing, int at, const char *name);
-
-/* A directory of objects. One that has gone had nothing in it. */
-static int take_directory(const struct listing *objects, int at, const char *name)
-{
-    struct listing listing = *objects;
-    char path[300];
-    int reason = is_prefix(name) ? 0 : ENOTDIR;
-
-    snprintf(path, sizeof path, "objects/%.255s", name);
-    listing.prefix = name;
-    listing.path = path;
-    if (!reason)
-        reason = list_directory(&listing, at, name);
-    if ((reason == ENOTDIR || reason == ELOOP) && listing.stranger)
-        listing.stranger(listing.context, path);
-    return reason == ENOTDIR || reason == ELOOP || reason == ENOENT ? 0 : reason;
-}
-
-/* All names, of files or of the directories that the objects are in. */
-static int list_directory(const struct listing *listing, int at, const char *name)
-{
-    const int fd = repo_open_directory(at, name);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-    int reason = directory ? 0 : errno;
-
-    if (!directory && fd >= 0)
-        close(fd);
-    while (directory && !reason) {
-        errno = 0;
-        entry = readdir(directory);
-        if (!entry) {
-            reason = errno;
-            break;
-        }
-        if (entry->d_name[0] != '.')
-            reason = listing->prefix ? take_name(listing, entry->d_name)
-                                     : take_directory(listing, fd, entry->d_name);
-    }
-    if (directory)
-        closedir(directory);
-    return reason;
+    return strlen(name) > REPO_ID_DIGITS && repo_id_parse(text, id) &&
+           !strcmp(name + REPO_ID_DIGITS, suffixes[kind]);
 }
 
 enum psnap_status repo_files(const struct repo *repo, enum repo_kind kind, struct repo_ids *ids,
                              void (*stranger)(void *context, const char *path), void *context,
                              struct psnap_error *error)
 {
-    const char *name = kind == REPO_OBJECT ? "objects" : "dictionaries";
-    const struct listing listing = {kind,   kind == REPO_OBJECT ? NULL : "", name, ids, stranger,
-                                    context};
-    int reason;
+    const int fd = repo_open_directory(repo->root, directories[kind]);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry = NULL;
+    struct repo_id id;
+    char path[300];
+    int reason = directory ? 0 : errno;
 
     ids->count = 0;
-    reason = list_directory(&listing, repo->root, name);
+    if (!directory && fd >= 0)
+        close(fd);
+    while (!reason && (errno = 0, entry = readdir(directory))) {
+        if (parse_name(kind, entry->d_name, &id)) {
+            reason = repo_ids_add(ids, &id) ? 0 : ENOMEM;
+        } else if (entry->d_name[0] != '.' && stranger) {
+            snprintf(path, sizeof path, "%s/%s", directories[kind], entry->d_name);
+            stranger(context, path);
+        }
+    }
+    if (!reason)
+        reason = errno;
+    if (directory)
+        closedir(directory);
     if (reason && reason != ENOENT) {
         errno = reason;
-        return repo_fail(repo, "read", name, error);
+        return repo_fail(repo, "read", directories[kind], error);
     }
     repo_ids_sort(ids);
     return PSNAP_OK;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap repo verify: every byte of every file is under a sum somewhere, and all of them are looked
- * at: the format file, dictionaries, objects (seal, name, records, hashes of contents), the index.
- * What is lost is named: by the ids in the heads of damaged records, and by the index, which still
- * knows what a file had.
+ * at: the format file, dictionaries, objects (seal, name, records, hashes of contents). The index
+ * is compared with one that is made now. What is lost is named: by the ids in the heads of damaged
+ * records, and by the index, which still knows what a file had.
  */
 #include "profile/repo/verify.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct verify {
     struct repo *repo;
@@ -45,12 +43,11 @@ static void tell_stranger(void *context, const char *path)
 
 static void verify_format(struct verify *v)
 {
-    int lines;
-    const int good = repo_check_format(v->repo, &lines);
+    char path[32];
 
-    if (good != lines)
-        tell(v, FOUND_MENDED, "psnap-repo", NULL, "%d of its %d lines are damaged", lines - good,
-             lines);
+    snprintf(path, sizeof path, "psnap-repo-%d", REPO_FORMAT_VERSION);
+    if (!repo_has_format(v->repo))
+        tell(v, FOUND_MENDED, path, NULL, "its text is another; nothing is lost");
 }
 
 /* The body of a file, or a finding. */
@@ -207,7 +204,29 @@ static enum psnap_status verify_objects(struct verify *v, struct psnap_error *er
     return status;
 }
 
-/* An index that is up to date says what one says that is made now. */
+static enum psnap_status remake_index(struct verify *v, struct index *index, const char *why,
+                                      struct psnap_error *error)
+{
+    tell(v, FOUND_MENDED, "cache/" INDEX_FILE, NULL, "%s, and is made anew; nothing is lost", why);
+    return index_remake(index, error);
+}
+
+/* The index, sound; it may say other things than the objects. */
+static struct index *open_index(struct verify *v, struct psnap_error *error)
+{
+    struct index *index = index_open(v->repo, error);
+
+    if (!index)
+        return NULL;
+    if (index->notice[0])
+        tell(v, FOUND_MENDED, "cache/" INDEX_FILE, NULL, "%s; nothing is lost", index->notice);
+    if (!db_check(index->db, NULL) || !remake_index(v, index, "it is not sound", error))
+        return index;
+    index_close(index);
+    return NULL;
+}
+
+/* An index that is up to date says what one says that is made now; else it is made anew. */
 static enum psnap_status compare_index(struct verify *v, struct index *index,
                                        struct psnap_error *error)
 {
@@ -221,7 +240,7 @@ static enum psnap_status compare_index(struct verify *v, struct index *index,
         status = index_hash(fresh, &hashes[1], error);
     index_close(fresh);
     if (!status && hashes[0] != hashes[1])
-        tell(v, FOUND_MENDED, "cache/" INDEX_FILE, NULL, "it is not what the objects say");
+        status = remake_index(v, index, "it was not what the objects say", error);
     return status;
 }
 
@@ -269,34 +288,16 @@ static enum psnap_status tell_lost(struct verify *v, struct index *index, struct
     return status;
 }
 
-static void verify_gitignore(struct verify *v)
-{
-    const int fd = v->repo->cache < 0 ? -1
-                                      : openat(v->repo->cache, ".gitignore",
-                                               O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    char text[8];
-
-    if (fd < 0)
-        return;
-    if (read(fd, text, sizeof text) != 2 || memcmp(text, "*\n", 2) != 0)
-        tell(v, FOUND_MENDED, "cache/.gitignore", NULL, "it should have one line, '*'");
-    close(fd);
-}
-
 /* Without gc meanwhile; where there can be no lock, nobody can change anything either. */
 static enum psnap_status verify_files(struct verify *v, struct index **index,
                                       struct psnap_error *error)
 {
-    char problem[200];
     enum psnap_status status;
 
-    repo_lock(v->repo, false, NULL);
-    *index = index_inspect(v->repo, problem, sizeof problem);
+    repo_lock(v->repo, REPO_SHARED, NULL);
+    *index = open_index(v, error);
+    status = *index ? verify_dictionaries(v, error) : PSNAP_ERROR_IO;
     verify_format(v);
-    verify_gitignore(v);
-    if (problem[0])
-        tell(v, FOUND_MENDED, "cache/" INDEX_FILE, NULL, "%s", problem);
-    status = verify_dictionaries(v, error);
     if (!status)
         status = verify_objects(v, error);
     if (!status)
@@ -317,8 +318,8 @@ enum psnap_status repo_verify(struct repo *repo, bool is_deep,
     *result = (struct verify_result){0};
     v.result = result;
     status = verify_files(&v, &index, error);
-    if (!status && index && !result->damaged) {
-        repo_lock(repo, true, NULL); /* while two indexes are compared nobody adds */
+    if (!status && index->is_file && !result->damaged) {
+        repo_lock(repo, REPO_EXCLUSIVE, NULL); /* while two indexes are compared nobody adds */
         status = compare_index(&v, index, error);
         repo_unlock(repo);
     }

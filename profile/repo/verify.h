@@ -45,4 +45,8 @@ struct gc_result {
 enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
                           struct gc_result *result, struct psnap_error *error);
 
+/* After files were added: merges the small ones when they are many and nobody else is adding. What
+ * goes wrong changes nothing, and is left to repo_gc. */
+void repo_gc_when_due(struct repo *repo, struct index *index);
+
 #endif

@@ -1,16 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the tests of psnap repo share beyond common.sh; they source it. Skips without SQLite.
+# What the tests of psnap repo share beyond common.sh; they source it.
 
 . "$PSNAP_SOURCE/tests/cli/common.sh"
-
-"$PSNAP" repo init probe || fail "init"
-"$PSNAP" repo list probe > /dev/null 2> probe.err || {
-    echo "skipped: $(cat probe.err)"
-    exit 77
-}
-rm -rf probe
 
 # made N FIRST: profiles p1.yaml ..., all different, of small programs that have some in common
 made() {

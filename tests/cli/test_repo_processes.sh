@@ -123,8 +123,7 @@ if [ "${as[*]}" != none ]; then
     for cache in whole lost stale; do
         rm -rf w2 && cp -r w w2
         [ $cache != lost ] || rm -rf w2/cache
-        [ $cache != stale ] || cp l/objects/??/*.pack . # (of another one: with new names)
-        [ $cache != stale ] || for pack in *.pack; do mkdir -p "w2/objects/${pack:0:2}" && mv "$pack" "w2/objects/${pack:0:2}/"; done
+        [ $cache != stale ] || cp l/objects/*.pack w2/objects/ # (of another one: with new names)
         [ $cache != stale ] || cp l/dictionaries/* w2/dictionaries/ 2> /dev/null || true
         chmod -R a-w,a+rX w2
         if [ $cache = stale ]; then
