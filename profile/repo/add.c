@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profile/repo/gc.h"
+
 struct batch {
     struct adder *adder;
     struct add_item *items;
@@ -207,62 +209,6 @@ static void fail_twins(struct batch *batch)
     }
 }
 
-struct samples {
-    struct repo_bytes bytes;
-    size_t sizes[2 * ADD_BATCH];
-    unsigned count;
-    struct index *index;
-};
-
-static void add_sample(struct samples *samples, const struct repo_bytes *raw)
-{
-    const size_t size = raw->size < TRAIN_SAMPLE_BYTES ? raw->size : TRAIN_SAMPLE_BYTES;
-
-    if (samples->count >= 2 * ADD_BATCH || samples->bytes.size >= TRAIN_BYTES_MAX)
-        return;
-    samples->sizes[samples->count++] = size;
-    repo_bytes_add(&samples->bytes, raw->data, size);
-}
-
-static bool add_stored(void *context, const struct entry *entry)
-{
-    struct samples *samples = context;
-    struct repo_bytes raw = {0};
-    struct repo_id id;
-
-    if (repo_id_parse(entry->id, &id) && !index_read(samples->index, &id, &raw, NULL))
-        add_sample(samples, &raw);
-    repo_bytes_release(&raw);
-    return true;
-}
-
-/* On what is new or, where profiles come one by one, on what has come: the first ones, and the
- * beginnings of long ones, are enough. */
-static void train(struct batch *batch)
-{
-    struct samples *samples = calloc(1, sizeof *samples);
-    const struct index_query first = {.limit = ADD_BATCH};
-    uint64_t count = 0, bytes = 0;
-
-    if (!samples)
-        return;
-    samples->index = batch->adder->index;
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->items[i].state == ADD_NEW) {
-            add_sample(samples, &batch->items[i].raw);
-            add_sample(samples, &batch->items[i].facts);
-        }
-    if (samples->count < 2 * TRAIN_PROFILES_MIN &&
-        !index_totals(samples->index, &count, &bytes, NULL) && count >= 2 * TRAIN_PROFILES_MIN &&
-        bytes > 2 * TRAIN_BYTES_MIN)
-        index_list(samples->index, &first, add_stored, samples, NULL);
-    if (!samples->bytes.is_short && samples->count >= 2 * TRAIN_PROFILES_MIN &&
-        samples->bytes.size > TRAIN_BYTES_MIN)
-        repo_train(batch->adder->repo, samples->bytes.data, samples->sizes, samples->count);
-    repo_bytes_release(&samples->bytes);
-    free(samples);
-}
-
 static char *time_now(void)
 {
     const time_t now = time(NULL);
@@ -376,10 +322,6 @@ static enum psnap_status commit_locked(struct batch *batch, struct psnap_error *
     enum psnap_status status;
 
     batch->dictionary = repo_dictionary_for_new(adder->repo);
-    if (!batch->dictionary) {
-        train(batch);
-        batch->dictionary = repo_dictionary_for_new(adder->repo);
-    }
     repo_parallel(batch->count, compress_item, batch);
     status = write_body(batch, error);
     if (status || (!batch->body.size && !batch->body.is_short))
@@ -392,6 +334,7 @@ enum psnap_status add_batch(struct adder *adder, struct add_item *items, size_t 
                             struct psnap_error *error)
 {
     struct batch batch = {.adder = adder, .items = items, .count = count};
+    size_t added = 0;
     enum psnap_status status;
 
     repo_parallel(count, read_item, &batch);
@@ -408,6 +351,7 @@ enum psnap_status add_batch(struct adder *adder, struct add_item *items, size_t 
         status = commit_locked(&batch, error);
     repo_unlock(adder->repo);
     for (size_t i = 0; i < count; i++) {
+        added += items[i].state == ADD_NEW;
         repo_bytes_release(&items[i].raw);
         repo_bytes_release(&items[i].facts);
         repo_bytes_release(&items[i].stored);
@@ -415,6 +359,8 @@ enum psnap_status add_batch(struct adder *adder, struct add_item *items, size_t 
     for (unsigned i = 0; i < REPO_THREADS; i++)
         codec_free(batch.codecs[i]);
     repo_bytes_release(&batch.body);
+    if (!status)
+        repo_gc_when_due(adder->repo, adder->index, added);
     return status;
 }
 

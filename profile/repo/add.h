@@ -57,12 +57,6 @@ enum psnap_status add_paths(struct adder *adder, char **paths, size_t count,
                             void (*done)(void *context, const struct add_item *item), void *context,
                             struct psnap_error *error);
 
-/* Trains a dictionary on these bytes unless there is one by now. It may be that none can be. */
-void repo_train(struct repo *repo, const void *samples, const size_t *sizes, unsigned count);
-enum { TRAIN_PROFILES_MIN = 32, TRAIN_SAMPLE_BYTES = 64 << 10 };
-#define TRAIN_BYTES_MIN ((size_t)384 << 10)
-#define TRAIN_BYTES_MAX ((size_t)6 << 20)
-
 /* work(context, thread, i) of each i below count, by as many threads as there are processors, at
  * most REPO_THREADS. */
 enum { REPO_THREADS = 16 };

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "profile/repo/add.h"
-#include "profile/repo/verify.h"
 #include "profile/repo/cmd_repo.h"
 
 struct report {
@@ -95,8 +94,6 @@ static int add(const struct add_options *options, char **argv, int operands, boo
             status = psnap_cmd_fail("repo add", &error);
         else if (memory)
             end_json(&report);
-        if (!status)
-            repo_gc_when_due(opened.repo, opened.index);
         repo_cmd_close(&opened);
     }
     if (memory)

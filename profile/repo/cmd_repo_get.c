@@ -16,14 +16,7 @@ static enum psnap_status read_profile(struct opened *opened, const char *prefix,
     struct repo_id id;
     enum psnap_status status = index_find(opened->index, prefix, &id, error);
 
-    if (status)
-        return status;
-    status = index_read(opened->index, &id, raw, error);
-    if (status && !index_sync(opened->index, NULL)) {
-        raw->size = 0;
-        status = index_read(opened->index, &id, raw, error);
-    }
-    return status;
+    return status ? status : index_fetch(opened->index, &id, raw, error);
 }
 
 static int get(struct opened *opened, const char *prefix, const char *path, bool force)

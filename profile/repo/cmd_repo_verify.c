@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "profile/repo/cmd_repo.h"
+#include "profile/repo/gc.h"
 #include "profile/repo/verify.h"
 
 static const char *const kinds[] = {

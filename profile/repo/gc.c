@@ -17,12 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profile/repo/add.h"
-#include "profile/repo/verify.h"
+#include "profile/repo/gc.h"
+#include "profile/repo/note.h"
 
 #define SMALL_BYTES ((size_t)4 << 20) /* a file that is merged with others */
 enum { SMALL_FILES_MAX = 64 };        /* of more `add` merges them */
-#define FULL_BYTES ((size_t)8 << 20)  /* one that takes no more */
+enum { TRAIN_PROFILES_MIN = 32, TRAIN_SAMPLES_MAX = 4096, TRAIN_SAMPLE_BYTES = 64 << 10 };
+#define TRAIN_BYTES_MIN ((size_t)384 << 10)
+#define TRAIN_BYTES_MAX ((size_t)6 << 20)
+#define FULL_BYTES ((size_t)8 << 20) /* one that takes no more */
 
 struct gc {
     struct repo *repo;
@@ -148,40 +151,52 @@ static enum psnap_status sort_files(struct gc *gc, struct psnap_error *error)
     return status;
 }
 
-/* Trains a dictionary on the profiles of small files. */
-static void train(struct gc *gc)
+/* The profiles and facts of small files, one after the other; long ones are cut. */
+struct samples {
+    struct repo_bytes bytes;
+    size_t sizes[TRAIN_SAMPLES_MAX], count;
+};
+
+static void take_samples(struct gc *gc, const struct repo_id *id, struct repo_bytes *file,
+                         struct samples *samples)
 {
-    struct repo_bytes file = {0}, samples = {0}, raw = {0};
-    size_t *sizes = NULL, n = 0, room = 0;
+    struct repo_bytes raw = {0};
     struct sealed sealed;
     struct record record;
+    size_t at = 0;
 
-    for (size_t i = 0; i < gc->small.count && samples.size < TRAIN_BYTES_MAX; i++) {
-        size_t at = 0;
-        if (repo_read_sealed(gc->repo, REPO_OBJECT, &gc->small.items[i], &file, &sealed, NULL))
+    if (repo_read_sealed(gc->repo, REPO_OBJECT, id, file, &sealed, NULL))
+        return;
+    while (samples->bytes.size < TRAIN_BYTES_MAX && samples->count < TRAIN_SAMPLES_MAX &&
+           pack_next(sealed.body, sealed.size, &at, &record)) {
+        raw.size = 0;
+        if (record.type == RECORD_NOTE || repo_expand(gc->repo, &record, &raw, NULL))
             continue;
-        while (pack_next(sealed.body, sealed.size, &at, &record) &&
-               samples.size < TRAIN_BYTES_MAX) {
-            raw.size = 0;
-            if (record.type == RECORD_NOTE || repo_expand(gc->repo, &record, &raw, NULL))
-                continue;
-            if (n == room) {
-                size_t *larger = realloc(sizes, (room = room * 2 + 256) * sizeof *larger);
-                if (!larger)
-                    goto out;
-                sizes = larger;
-            }
-            sizes[n] = raw.size < TRAIN_SAMPLE_BYTES ? raw.size : TRAIN_SAMPLE_BYTES;
-            repo_bytes_add(&samples, raw.data, sizes[n++]);
-        }
+        samples->sizes[samples->count] =
+            raw.size < TRAIN_SAMPLE_BYTES ? raw.size : TRAIN_SAMPLE_BYTES;
+        repo_bytes_add(&samples->bytes, raw.data, samples->sizes[samples->count++]);
     }
-    if (n >= 2 * TRAIN_PROFILES_MIN && samples.size > TRAIN_BYTES_MIN && !samples.is_short)
-        repo_train(gc->repo, samples.data, sizes, (unsigned)n);
-out:
-    free(sizes);
-    repo_bytes_release(&file);
-    repo_bytes_release(&samples);
     repo_bytes_release(&raw);
+}
+
+/* The first dictionary; without one it goes on. */
+static void train(struct gc *gc)
+{
+    struct repo_bytes file = {0}, dictionary = {0};
+    struct samples *samples = calloc(1, sizeof *samples);
+    struct repo_id id;
+
+    for (size_t i = 0; samples && i < gc->small.count; i++)
+        take_samples(gc, &gc->small.items[i], &file, samples);
+    if (samples && samples->count >= 2 * TRAIN_PROFILES_MIN &&
+        samples->bytes.size >= TRAIN_BYTES_MIN && !samples->bytes.is_short &&
+        codec_train(samples->bytes.data, samples->sizes, (unsigned)samples->count, &dictionary))
+        repo_commit(gc->repo, REPO_DICTIONARY, &dictionary, &id, NULL);
+    if (samples)
+        repo_bytes_release(&samples->bytes);
+    free(samples);
+    repo_bytes_release(&file);
+    repo_bytes_release(&dictionary);
 }
 
 /* Commits what was merged so far, and reads it back. */
@@ -302,6 +317,17 @@ static enum psnap_status merge(struct gc *gc, struct psnap_error *error)
     return status;
 }
 
+/* Where something is won by it. */
+static enum psnap_status merge_sorted(struct gc *gc, struct psnap_error *error)
+{
+    if (gc->has_plain && !repo_dictionary_for_new(gc->repo))
+        train(gc);
+    gc->dictionary = repo_dictionary_for_new(gc->repo);
+    if (gc->small.count > 1 || gc->doubtful.count || (gc->has_plain && gc->dictionary))
+        return merge(gc, error);
+    return PSNAP_OK;
+}
+
 /* Nothing needs them; of files that cannot be read nobody knows what they need. */
 static enum psnap_status clear_dictionaries(struct gc *gc, struct psnap_error *error)
 {
@@ -351,11 +377,8 @@ static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *optio
     status = repo_has_format(gc->repo) ? PSNAP_OK : repo_write_format(gc->repo, error);
     if (!status)
         status = sort_files(gc, error);
-    if (!status && gc->has_plain && !repo_dictionary_for_new(gc->repo))
-        train(gc);
-    gc->dictionary = repo_dictionary_for_new(gc->repo);
-    if (!status && (gc->small.count > 1 || gc->doubtful.count || (gc->has_plain && gc->dictionary)))
-        status = merge(gc, error);
+    if (!status)
+        status = merge_sorted(gc, error);
     if (!status)
         status = clear_dictionaries(gc, error);
     if (!status)
@@ -394,18 +417,22 @@ enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
     return status;
 }
 
-void repo_gc_when_due(struct repo *repo, struct index *index)
+void repo_gc_when_due(struct repo *repo, struct index *index, size_t added)
 {
     struct gc_result result = {0};
     struct gc gc = {.repo = repo, .index = index, .result = &result, .is_quick = true};
+    const bool may_train = added >= TRAIN_PROFILES_MIN && !repo_dictionary_for_new(repo);
     uint64_t small = 0;
 
-    if (index_small_packs(index, SMALL_BYTES, &small, NULL) || small <= SMALL_FILES_MAX ||
-        repo_lock(repo, REPO_EXCLUSIVE_NOW, NULL))
+    if (index_small_packs(index, SMALL_BYTES, &small, NULL) ||
+        (small <= SMALL_FILES_MAX && !may_train) || repo_lock(repo, REPO_EXCLUSIVE_NOW, NULL)) {
+        repo_unlock(repo);
         return;
-    gc.dictionary = repo_dictionary_for_new(repo);
-    if (!sort_files(&gc, NULL) && gc.small.count > SMALL_FILES_MAX && !merge(&gc, NULL))
+    }
+    if (!sort_files(&gc, NULL)) {
+        merge_sorted(&gc, NULL);
         index_sync(index, NULL);
+    }
     repo_unlock(repo);
     release(&gc);
 }

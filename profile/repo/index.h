@@ -55,6 +55,10 @@ enum psnap_status index_note(struct index *index, const struct repo_id *id, stru
 /* The bytes of a profile: of the first place where they are whole. */
 enum psnap_status index_read(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
                              struct psnap_error *error);
+/* The same, and where the index is wrong, or files were merged meanwhile, as the objects say now.
+ */
+enum psnap_status index_fetch(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
+                              struct psnap_error *error);
 /* How many profiles there are, and the bytes of all of them. */
 enum psnap_status index_totals(struct index *index, uint64_t *count, uint64_t *bytes,
                                struct psnap_error *error);

@@ -35,8 +35,8 @@ int index_place(struct index *index, const struct repo_id *id, unsigned skip, st
     return status ? (int)status : found;
 }
 
-static enum psnap_status read_places(struct index *index, const struct repo_id *id,
-                                     struct repo_bytes *raw, struct psnap_error *error)
+enum psnap_status index_read(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
+                             struct psnap_error *error)
 {
     struct repo_id pack;
     uint64_t offset = 0;
@@ -56,12 +56,18 @@ static enum psnap_status read_places(struct index *index, const struct repo_id *
     }
 }
 
-enum psnap_status index_read(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
-                             struct psnap_error *error)
+enum psnap_status index_fetch(struct index *index, const struct repo_id *id, struct repo_bytes *raw,
+                              struct psnap_error *error)
 {
-    enum psnap_status status = read_places(index, id, raw, error);
+    struct psnap_error why;
+    enum psnap_status status = index_read(index, id, raw, &why);
 
-    return status && index_doubt(index) ? read_places(index, id, raw, error) : status;
+    if (status && (index_doubt(index) || !index_sync(index, NULL)) &&
+        !index_read(index, id, raw, NULL))
+        return PSNAP_OK;
+    if (status && error)
+        *error = why;
+    return status;
 }
 
 /* What may be the one that was meant, for the message. */

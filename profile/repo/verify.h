@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verifying a repository, and putting it in order.
+ * Verifying a repository.
  */
 #ifndef PSNAP_PROFILE_REPO_VERIFY_H
 #define PSNAP_PROFILE_REPO_VERIFY_H
@@ -30,23 +30,5 @@ enum psnap_status repo_verify(struct repo *repo, bool is_deep,
                               void (*tell)(void *context, const struct finding *finding),
                               void *context, struct verify_result *result,
                               struct psnap_error *error);
-
-struct gc_options {
-    bool forgets; /* what is lost: files that are damaged for good go, and are no longer missed */
-};
-
-struct gc_result {
-    uint64_t temporaries, merged, written, mended, damaged; /* files */
-    uint64_t twins, notes;                                  /* records left out */
-    uint64_t dictionaries;                                  /* removed */
-    uint64_t bytes_before, bytes_after;                     /* of objects */
-};
-
-enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
-                          struct gc_result *result, struct psnap_error *error);
-
-/* After files were added: merges the small ones when they are many and nobody else is adding. What
- * goes wrong changes nothing, and is left to repo_gc. */
-void repo_gc_when_due(struct repo *repo, struct index *index);
 
 #endif

@@ -53,9 +53,9 @@ all d
 "$PSNAP" repo list r --json > list.json
 python3 -c 'import sqlite3; sqlite3.connect("r/cache/index.sqlite").execute("PRAGMA wal_checkpoint(TRUNCATE)")'
 size=$(stat -c %s r/cache/index.sqlite)
-for k in $(seq 0 39); do
+for k in $(seq 0 19); do
     rm -rf d && cp -r r d
-    at=$((k < 5 ? k * 30 : size * k / 40 + 61 * k))
+    at=$((k < 5 ? k * 30 : size * k / 20 + 61 * k))
     flip d/cache/index.sqlite "$at"
     [ $((k % 3)) != 0 ] || same d "$(sed -n $((k + 1))p ids)" "$(sed -n $((k + 1))p names)" 2> /dev/null
     "$PSNAP" repo verify d > out 2> /dev/null || has out "nothing is lost"
@@ -138,7 +138,6 @@ expect 1 "$PSNAP" repo verify d
 has out "$(basename r/dictionaries/*)"
 expect 1 "$PSNAP" repo get d "$(sed -n 500p ids)"
 has err "$(basename r/dictionaries/*)"
-same d "$(head -1 ids)" "$(head -1 names)" # which needs none
 
 # the index: lost, garbage, of another repository, of before, a folder
 rm -rf d && cp -r r d && rm -rf d/cache

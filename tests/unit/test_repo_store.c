@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "profile/repo/add.h"
+#include "profile/repo/gc.h"
 #include "profile/repo/verify.h"
 
 static const char text[] = "psnap: 1\n"
