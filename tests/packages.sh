@@ -19,6 +19,8 @@ PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-t
 # Some 100 MB, for one test alone (cli.test_record_mpi), which is skipped without them.
 PSNAP_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
 # Some 400 MB, for one test alone (cli.test_report_browser), likewise.
+# Small, for a part of cli.test_repo_processes, likewise.
+PSNAP_FUSE_PACKAGES="bindfs"
 PSNAP_BROWSER_PACKAGES="chromium"
 # About 3 GB: for the tests of capture with other LLVMs, and of Fortran.
 PSNAP_LLVM_PACKAGES="clang-16 llvm-16-dev lld-16 libclang-rt-16-dev clang-22 llvm-22-dev lld-22

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A line on the terminal that is rewritten twice a second, from the second
- * second on, and erased at the end: accesses, how many a second, and where the end is known
- * the share that is done and the time left. The time left assumes that the rest goes as
- * fast as what is done.
+ * second on, and erased at the end: accesses (or other things), how many a second, and where the
+ * end is known the share that is done and the time left. The time left assumes that the rest goes
+ * as fast as what is done.
  */
 #include "formats/base/cmd_progress.h"
 
@@ -21,6 +21,7 @@
 #define LOOK_ACCESSES 262144 /* how many go by between two looks at the clock */
 
 struct psnap_progress {
+    const char *things; /* NULL: accesses */
     uint64_t total, count, next_look;
     int fd;
     off_t size_bytes;
@@ -60,8 +61,13 @@ static void show(struct psnap_progress *self, double seconds)
     const double done = fraction_done(self);
     char digits[32];
 
-    fprintf(stderr, "\rpsnap: %s accesses, %.1f M/s", psnap_group_digits(self->count, digits),
-            1e-6 * (double)self->count / seconds);
+    psnap_group_digits(self->count, digits);
+    if (self->things)
+        fprintf(stderr, "\rpsnap: %s %s, %.3g/s", digits, self->things,
+                (double)self->count / seconds);
+    else
+        fprintf(stderr, "\rpsnap: %s accesses, %.1f M/s", digits,
+                1e-6 * (double)self->count / seconds);
     if (done > 0 && done <= 1)
         fprintf(stderr, ", %.0f %%, %.0f s left", 100 * done, seconds * (1 - done) / done);
     fputs("\033[K", stderr);
@@ -85,17 +91,26 @@ struct psnap_progress *psnap_progress_new(uint64_t total, int fd)
     return self;
 }
 
-void psnap_progress_add(struct psnap_progress *self, uint64_t accesses)
+struct psnap_progress *psnap_progress_of(uint64_t total, const char *things)
+{
+    struct psnap_progress *self = psnap_progress_new(total, -1);
+
+    if (self)
+        self->things = things;
+    return self;
+}
+
+void psnap_progress_add(struct psnap_progress *self, uint64_t count)
 {
     double seconds;
 
     if (!self)
         return;
-    self->count += accesses;
+    self->count += count;
     if (self->count < self->next_look)
         return;
     seconds = seconds_since(&self->start);
-    self->next_look = self->count + LOOK_ACCESSES;
+    self->next_look = self->count + (self->things ? 1 : LOOK_ACCESSES);
     if (seconds >= self->next_seconds)
         show(self, seconds);
 }

@@ -23,7 +23,9 @@ struct psnap_source *psnap_progress_source_new(struct psnap_source *inner, uint6
  * NULL and do nothing. */
 struct psnap_progress;
 struct psnap_progress *psnap_progress_new(uint64_t total, int fd);
-void psnap_progress_add(struct psnap_progress *progress, uint64_t accesses);
+/* Of so many things, each of which takes its time: "profiles". */
+struct psnap_progress *psnap_progress_of(uint64_t total, const char *things);
+void psnap_progress_add(struct psnap_progress *progress, uint64_t count);
 void psnap_progress_erase(struct psnap_progress *progress);
 void psnap_progress_free(struct psnap_progress *progress);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_progress.h"
 #include "formats/base/json.h"
 #include "formats/base/output.h"
 #include "profile/profile.h"
@@ -320,10 +321,14 @@ static enum psnap_status write_merged(const struct merge *merge, struct psnap_ou
 static enum psnap_status read_all(struct merge *merge, char *const *paths, int n,
                                   struct psnap_error *error)
 {
+    struct psnap_progress *progress = psnap_progress_of((uint64_t)n, "profiles");
     enum psnap_status status = PSNAP_OK;
 
-    for (int i = 0; i < n && !status; i++)
+    for (int i = 0; i < n && !status; i++) {
         status = add_profile(merge, paths[i], (uint32_t)i, error);
+        psnap_progress_add(progress, 1);
+    }
+    psnap_progress_free(progress);
     if (status)
         return status;
     for (size_t i = 0; i < merge->count; i++)

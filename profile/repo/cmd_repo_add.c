@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/cmd_progress.h"
 #include "profile/repo/add.h"
 #include "profile/repo/cmd_repo.h"
 
@@ -17,6 +18,7 @@ struct report {
     struct psnap_json json;
     struct add_item *failed; /* path and error; owned */
     size_t failed_count;
+    struct psnap_progress *progress;
 };
 
 static void keep_failed(struct report *report, const struct add_item *item)
@@ -34,6 +36,7 @@ static void print_item(void *context, const struct add_item *item)
     struct report *report = context;
     char id[REPO_ID_DIGITS + 1], text[1024];
 
+    psnap_progress_erase(report->progress);
     repo_id_text(&item->id, id);
     if (item->state == ADD_FAILED) {
         report->has_failed = true;
@@ -51,6 +54,7 @@ static void print_item(void *context, const struct add_item *item)
         puts(id);
         fflush(stdout);
     }
+    psnap_progress_add(report->progress, 1);
 }
 
 static void end_json(struct report *report)
@@ -90,7 +94,10 @@ static int add(const struct add_options *options, char **argv, int operands, boo
         report.as_json = memory != NULL;
         if (memory)
             psnap_json_begin_array(&report.json, "profiles");
-        if (add_paths(&adder, argv + 2, (size_t)operands - 1, print_item, &report, &error))
+        report.progress = psnap_progress_of((uint64_t)operands - 1, "profiles");
+        error.code = add_paths(&adder, argv + 2, (size_t)operands - 1, print_item, &report, &error);
+        psnap_progress_free(report.progress);
+        if (error.code)
             status = psnap_cmd_fail("repo add", &error);
         else if (memory)
             end_json(&report);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "formats/base/cmd_progress.h"
 #include "formats/base/output.h"
 #include "profile/repo/cmd_repo.h"
 #include "profile/repo/query.h"
@@ -20,6 +21,7 @@ struct report {
     struct psnap_json *json; /* NULL: for people */
     uint64_t left_out;       /* members that are no profiles, */
     uint64_t refused;        /* and profiles that could not be taken */
+    struct psnap_progress *progress;
 };
 
 static void refused(void *context, const struct psnap_error *error)
@@ -118,6 +120,7 @@ static void print_item(void *context, const struct add_item *item)
     struct report *report = context;
     char id[REPO_ID_DIGITS + 1];
 
+    psnap_progress_erase(report->progress);
     repo_id_text(&item->id, id);
     if (item->state == ADD_FAILED) {
         refused(report, &item->error);
@@ -131,6 +134,7 @@ static void print_item(void *context, const struct add_item *item)
         puts(id);
         fflush(stdout);
     }
+    psnap_progress_add(report->progress, 1);
 }
 
 /* The name is a stranger's: what is no plain character of it is not shown. */
@@ -235,7 +239,9 @@ static int open_and_import(const struct add_options *options, uint64_t limit_tot
             repo_cmd_begin_json(&json, stdout, "repo import");
             psnap_json_begin_array(&json, "profiles");
         }
+        report.progress = psnap_progress_of(0, "profiles");
         status = import(importer, argv + 2, operands - 1, &report);
+        psnap_progress_free(report.progress);
         if (as_json) {
             psnap_json_end_array(&json);
             psnap_json_u64(&json, "left_out", report.left_out + report.refused);

@@ -40,6 +40,22 @@ grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of reuse:
 on_terminal info -
 grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of info: $(cat -v shown)"
 
+# things that are no accesses, and how many are left
+cat > p.yaml << 'EOF'
+psnap: 1
+capture: {model: psnap}
+schedule: [l]
+loops:
+- id: l
+  regions:
+  - {id: r, working_set: {bytes: 80, group: raw, offset: 64}, accesses: 10, loads: 10, sizes: {8: 10}, strides: {8: 9}}
+EOF
+mkfifo slow
+{ sleep 2.2; cat p.yaml; } > slow &
+script -qec "'$PSNAP' merge p.yaml slow p.yaml -o m.yaml > out" /dev/null > shown < /dev/null || fail "merge: $(cat shown)"
+wait
+grep -Eq 'psnap: 2 profiles, [0-9.]+/s, 67 %, [0-9]+ s left' shown || fail "no rate of merge: $(cat -v shown)"
+
 # no terminal: nothing
 slowly one.csv | "$PSNAP" sim - -m 1K:64:2 --by total > out 2> err
 grep -q $'\r' err && fail "not quiet: $(cat -v err)"

@@ -41,6 +41,22 @@ good r ids
 good r ids
 [ "$("$PSNAP" repo search r tag:t3 --ids | wc -l)" = "$(ls p?3.yaml p1?3.yaml | wc -l)" ] || fail "tags are lost"
 
+# a file system without shared memory for SQLite's log: another journal, three at once
+mkdir below above
+if bindfs below above 2> /dev/null; then
+    trap 'cd /; umount "$dir/above"; rm -rf "$dir"' EXIT
+    "$PSNAP" repo init above/r
+    for k in 1 2 3; do for n in p?$k.yaml; do "$PSNAP" repo add above/r $n; done > above.$k & pids[k]=$!; done
+    for k in 1 2 3; do wait "${pids[k]}" || fail "process $k on a file system in user space"; done
+    cat above.? > ids
+    good above/r ids
+    [ ! -e above/r/cache/index.sqlite-wal ] || fail "a write-ahead log there"
+    umount above
+    trap 'rm -rf "$dir"' EXIT
+else
+    echo "no file system in user space can be mounted here: it is left out"
+fi
+
 # killed, again and again, while it adds, lists and merges
 "$PSNAP" repo init k
 : > killed.ids
