@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 
 bool report_has_certificate(const struct report *report)
 {
@@ -56,7 +56,7 @@ static void write_verdict(struct report_page *page, const struct psnap_certifica
             holds ? "The certificate holds." : "The certificate no longer holds:");
     fputs(holds ? "The profile is as it was when psnap " : "the profile was edited since psnap ",
           page->file);
-    html_text(page->file, certificate->version);
+    psnap_html_text(page->file, certificate->version);
     fputs(" compared its replay with the stream that it was made of.</p>\n", page->file);
     if (!certificate->worst_loop)
         return;
@@ -64,11 +64,11 @@ static void write_verdict(struct report_page *page, const struct psnap_certifica
     fprintf(page->file, "%" PRIu64 " loops with at least 0.5&#8239;%% of the accesses ",
             certificate->relevant_loops);
     fputs("<code>", page->file);
-    html_name(page->file, certificate->worst_loop, 60);
+    psnap_html_name(page->file, certificate->worst_loop, 60);
     fprintf(page->file, "</code> is furthest off, by %.3f points at %s",
             certificate->worst.max_points, psnap_certificate_level(&certificate->worst, level));
     fputs(" of <code>", page->file);
-    html_text(page->file, certificate->worst.machine ? certificate->worst.machine : "all");
+    psnap_html_text(page->file, certificate->worst.machine ? certificate->worst.machine : "all");
     fputs("</code>.</p>\n", page->file);
 }
 
@@ -86,7 +86,7 @@ void report_certificate(struct report_page *page)
             continue;
         certificate = input->profile->certificate;
         fputs("<h3>", page->file);
-        html_text(page->file, input->path);
+        psnap_html_text(page->file, input->path);
         fputs("</h3>\n", page->file);
         if (certificate) {
             write_verdict(page, certificate, psnap_certificate_holds(input->profile, NULL) == 1);
