@@ -64,7 +64,7 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
 {
     struct report_input *input = passing->input;
     const struct report *report = passing->report;
-    const uint32_t processors = psnap_processors();
+    const uint32_t processors = report->threads ? report->threads : psnap_processors();
     const struct psnap_sim_options options = {.threads = processors};
     const uint32_t jobs = processors < JOBS_MAX ? processors : JOBS_MAX;
 

@@ -11,6 +11,7 @@
 #include "predict/report/cmd_report.h"
 #include "formats/base/html.h"
 #include "profile/cmd_words.h"
+#include "profile/repo/cmd_site.h"
 #include "simcore/cmd_turns.h"
 
 /* "4.36 M" */
@@ -53,8 +54,11 @@ static void write_head(struct report_page *page)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta name=\"generator\" content=\"psnap " PSNAP_VERSION "\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+          "<meta name=\"generator\" content=\"psnap " PSNAP_VERSION "\">\n",
+          file);
+    if (page->place)
+        report_figures_write(page);
+    fputs("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
           "'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
           file);
     psnap_html_text(file, title_of(page->report));
@@ -85,7 +89,14 @@ static void write_header(struct report_page *page)
     const char *separator = "<p class=\"soft\">";
     FILE *file = page->file;
 
-    fputs("<header>\n<p class=\"kind\">Memory behaviour</p>\n<h1>", file);
+    fputs("<header>\n", file);
+    if (page->place)
+        fprintf(file,
+                "<p class=\"place\"><a href=\"" SITE_INDEX
+                "\">All profiles</a> <a href=\"" SITE_PROFILE
+                "\" download>This profile (YAML)</a></p>\n",
+                page->place->id);
+    fputs("<p class=\"kind\">Memory behaviour</p>\n<h1>", file);
     psnap_html_text(file, title_of(page->report));
     fputs("</h1>\n", file);
     write_command(file, from);

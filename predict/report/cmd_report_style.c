@@ -40,6 +40,8 @@ const char *const report_style[] = {
     "h1{font-size:2rem;line-height:1.15;margin:.1rem 0 .4rem;overflow-wrap:anywhere}\n",
     ".kind{margin:0;color:var(--soft);letter-spacing:.06em;text-transform:uppercase;"
     "font-size:.8rem;font-weight:600}\n",
+    ".place{display:flex;flex-wrap:wrap;gap:.2rem 1.5rem;margin:0 0 1rem;max-width:none;"
+    "font-size:.92rem}\n",
     ".command{margin:.2rem 0;font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:.9rem;"
     "overflow-wrap:anywhere}\n",
     ".soft,figcaption,caption{color:var(--soft)}\n",
@@ -109,7 +111,7 @@ const char *const report_style[] = {
     ".plot{min-width:22rem}}\n",
     "@media print{:root{" LIGHT
     "}body{font-size:10pt}.frame{display:block;max-width:none;padding:0}"
-    "nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0;max-width:100%}"
+    "nav,.skip,.place{display:none}.scroll{overflow:visible}.plot{min-width:0;max-width:100%}"
     "figure,tr,.tiles div{break-inside:avoid}h2,h3,summary,.legend{break-after:avoid}"
     "tbody tr:hover{background:none}a{color:inherit;text-decoration:none}"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n",

@@ -150,9 +150,10 @@ void site_page_begin(const struct site_page *page)
           "<p id=\"find\" hidden><label for=\"q\">Filter</label> <input id=\"q\" type=\"search\" "
           "autocomplete=\"off\" spellcheck=\"false\"> <span id=\"count\" role=\"status\"></span>"
           "</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" id=\"table\" "
-          "aria-label=\"Profiles\"><table>\n<caption>An empty cell: not known.</caption>\n<thead>"
-          "<tr>",
+          "aria-label=\"Profiles\"><table>\n<caption>",
           file);
+    psnap_html_text(file, page->caption ? page->caption : "An empty cell: not known.");
+    fputs("</caption>\n<thead><tr>", file);
     heading(page, NULL, "Program");
     heading(page, NULL, "Command");
     heading(page, "n", "Accesses");

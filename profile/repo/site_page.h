@@ -17,6 +17,7 @@
 struct site_page {
     FILE *file;
     const char *title;
+    const char *caption;         /* of the table; NULL: one of its own */
     const char *const *headings; /* of columns of numbers beyond those of every site */
     size_t heading_count;
     const char *curves; /* the heading of small curves; NULL: there are none */
