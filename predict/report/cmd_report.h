@@ -41,6 +41,8 @@ struct report_input {
     struct psnap_profile *profile;  /* NULL: it is a trace */
     struct psnap_profile *measured; /* of the published model: regions and strides */
     struct compare_side side;       /* simulated */
+    bool has_operations;            /* it says what its loops compute */
+    bool has_sections;              /* it has marks of parallel sections */
     struct report_distances distances[PSNAP_LEVELS_MAX];
     size_t distances_count; /* [0] is of the first machine's nearest level */
     struct psnap_locality *total;
@@ -217,7 +219,13 @@ void report_curves(struct report_page *page);
 void report_working_sets(struct report_page *page);
 void report_strides(struct report_page *page);
 void report_surfaces(struct report_page *page);
-void report_certificate(struct report_page *page);
+void report_times(struct report_page *page);
+void report_cores(struct report_page *page); /* a part of that */
+/* Whether an input can be read once more, and all of it. */
+bool report_can_read_again(const struct report_page *page, const struct report_input *input,
+                           struct psnap_error *error);
+void report_cell_seconds(struct report_page *page, double seconds);
+enum psnap_status report_certificate(struct report_page *page, struct psnap_error *error);
 bool report_has_certificate(const struct report *report); /* that is, a profile */
 
 #endif

@@ -119,11 +119,11 @@ static void write_contents(struct report_page *page)
 {
     static const struct {
         const char *id, *title;
-    } sections[] = {{"summary", "Summary"},         {"loops", "Loops"},
-                    {"rates", "Hit rates"},         {"comparison", "Comparison"},
-                    {"curves", "Miss ratios"},      {"working-sets", "Working sets"},
-                    {"strides", "Strides"},         {"surfaces", "Locality"},
-                    {"certificate", "Certificate"}, {"about", "About"}};
+    } sections[] = {
+        {"summary", "Summary"},         {"loops", "Loops"},        {"rates", "Hit rates"},
+        {"comparison", "Comparison"},   {"curves", "Miss ratios"}, {"working-sets", "Working sets"},
+        {"strides", "Strides"},         {"surfaces", "Locality"},  {"times", "Run times"},
+        {"certificate", "Certificate"}, {"about", "About"}};
 
     fputs("<nav aria-label=\"Contents\"><ul>\n", page->file);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
@@ -339,7 +339,9 @@ enum psnap_status report_write(struct report_page *page, struct psnap_error *err
     report_working_sets(page);
     report_strides(page);
     report_surfaces(page);
-    report_certificate(page);
+    report_times(page);
+    if (!status)
+        status = report_certificate(page, error);
     write_about(page);
     fputs("</main>\n<footer>Made by psnap " PSNAP_VERSION
           " report. This file needs no network and runs no scripts.</footer>\n</div>\n</body>\n"

@@ -137,7 +137,8 @@ enum psnap_status site_index(struct report_site *site, struct psnap_error *error
     name_columns(like, texts, headings, &count);
     snprintf(caption, sizeof caption,
              "Hit rates are cumulative, of the replayed profile%s%s. Misses are in fully "
-             "associative caches of 1 KiB to 64 MiB. An empty cell: not known.",
+             "associative caches of 1 KiB to 64 MiB, from 100 %% down to 0.01 %%, both axes "
+             "logarithmic. An empty cell: not known.",
              like->machine_count > 1 ? "" : " in the caches of ",
              like->machine_count > 1 ? "" : like->machines[0].name);
     indexing.page = (struct site_page){.file = psnap_output_file(output),

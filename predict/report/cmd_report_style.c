@@ -63,6 +63,7 @@ const char *const report_style[] = {
     "font-variant-numeric:tabular-nums;overflow-wrap:anywhere}\n",
     ".tiles small{display:block;font-size:.78rem;font-weight:400;color:var(--soft)}\n",
     ".good{color:var(--good)}.bad{color:var(--bad)}\n",
+    ".reasons{max-width:46rem}\n",
     ".note{background:var(--card);border-left:4px solid var(--s2);padding:.6rem .9rem;"
     "border-radius:.25rem}\n",
     ".scroll{overflow-x:auto;margin:.6rem 0}\n",
@@ -80,7 +81,7 @@ const char *const report_style[] = {
     "Sans',sans-serif;font-size:.8rem}\n",
     "tbody tr:hover{background:var(--card)}\n",
     ".n,thead th.n{text-align:right;font-variant-numeric:tabular-nums}td.n{white-space:nowrap}\n",
-    "td:not(.n){min-width:7rem}\n",
+    "td:not(.n){min-width:7rem;overflow-wrap:anywhere}\n",
     ".bar{min-width:8.5rem}\n",
     ".track{display:inline-block;width:3.5rem;height:.7em;margin-right:.5rem;background:var(--card)"
     ";"

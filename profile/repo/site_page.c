@@ -12,7 +12,7 @@
 
 #include "formats/base/html.h"
 
-enum { NAME_CHARACTERS = 40, COMMAND_CHARACTERS = 48, DATE_CHARACTERS = 10 };
+enum { NAME_CHARACTERS = 40, COMMAND_CHARACTERS = 48, DATE_CHARACTERS = 10, TAG_BYTES = 256 };
 
 #define SCRIPT_HASH "sha256-Ge/wqegDu2iQ5qvtbfMfEH+ve4SlO46aO+6n49QuExc="
 
@@ -40,7 +40,7 @@ static const char *const style[] = {
     "color:var(--ink);font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',"
     "sans-serif}\n"
     "h1{font-size:2rem;line-height:1.15;margin:.1rem 0 .4rem;overflow-wrap:anywhere}\n"
-    "p{max-width:46rem;margin:.5rem 0}a{color:var(--link)}\n"
+    "p{max-width:60rem;margin:.5rem 0}a{color:var(--link)}\n"
     ":focus-visible{outline:3px solid var(--focus);outline-offset:2px}\n"
     ".skip{position:absolute;left:-999em}.skip:focus{left:1rem;top:1rem;"
     "background:var(--paper);padding:.5rem;z-index:2}\n",
@@ -48,27 +48,28 @@ static const char *const style[] = {
     "#find[hidden],tr[hidden]{display:none}\n"
     "#find input{font:inherit;min-width:16rem;padding:.3rem .6rem;color:var(--ink);"
     "background:var(--paper);border:1px solid var(--soft);border-radius:.4rem}\n"
-    "#count,caption,.soft{color:var(--soft)}\n"
+    "#count,.soft{color:var(--soft)}.soft{font-size:.88rem}\n"
     ".scroll{overflow-x:auto}\n"
-    "table{border-collapse:collapse;font-size:.9rem;width:100%}\n"
-    "caption{text-align:left;padding:.2rem 0 .4rem;font-size:.88rem}\n"
-    "th,td{padding:.34rem .6rem;text-align:left;vertical-align:baseline;"
+    "table{border-collapse:collapse;font-size:.87rem;width:100%}\n"
+    "th,td{padding:.34rem .5rem;text-align:left;vertical-align:baseline;"
     "border-bottom:1px solid var(--line)}\n",
     "thead th{color:var(--soft);font-weight:600;font-size:.82rem;vertical-align:bottom;"
     "border-bottom-width:2px}\n"
-    "thead button{all:unset;cursor:pointer;color:inherit;padding:.15rem 0}\n"
+    "thead button{all:unset;cursor:pointer;color:inherit;padding:.15rem 0;position:relative}\n"
+    "thead button::after{position:absolute;right:-.8em}\n"
+    ".u{padding-bottom:.49rem}td .curve{position:relative;top:.25rem}\n"
     "thead button:hover{color:var(--link);text-decoration:underline}\n"
     "thead button:focus-visible{outline:3px solid var(--focus);outline-offset:2px}\n"
-    "[aria-sort] button::after{content:' \\2195';opacity:0}\n"
+    "[aria-sort] button::after{content:'\\2195';opacity:0}\n"
     "[aria-sort] button:hover::after{opacity:1}\n"
-    "[aria-sort=ascending] button::after{content:' \\2191';opacity:1}\n"
-    "[aria-sort=descending] button::after{content:' \\2193';opacity:1}\n"
+    "[aria-sort=ascending] button::after{content:'\\2191';opacity:1}\n"
+    "[aria-sort=descending] button::after{content:'\\2193';opacity:1}\n"
     "tbody th{font-weight:600;overflow-wrap:anywhere;min-width:7rem}\n"
     "tbody tr:hover{background:var(--card)}\n"
-    ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
+    ".n{text-align:right;font-variant-numeric:tabular-nums}td.n,.d,.l{white-space:nowrap}\n"
     ".m{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:.84em;"
-    "overflow-wrap:anywhere}td.m:not(:last-child){min-width:9rem}\n"
-    ".d{white-space:nowrap}.bad{color:var(--bad)}small{display:block;font-weight:400;font-size:."
+    "overflow-wrap:anywhere}td.m:not(:last-child){min-width:8rem}\n"
+    ".bad{color:var(--bad)}small{display:block;font-weight:400;font-size:."
     "8rem}\n"
     ".curve{display:block;width:5rem;height:1.3rem;overflow:visible}"
     ".curve path{fill:none;stroke:var(--link);stroke-width:1.6;vector-effect:non-scaling-stroke}"
@@ -149,11 +150,12 @@ void site_page_begin(const struct site_page *page)
           "<code>replay</code>, <code>sim</code> and others.</p>\n</header>\n<main>\n"
           "<p id=\"find\" hidden><label for=\"q\">Filter</label> <input id=\"q\" type=\"search\" "
           "autocomplete=\"off\" spellcheck=\"false\"> <span id=\"count\" role=\"status\"></span>"
-          "</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" id=\"table\" "
-          "aria-label=\"Profiles\"><table>\n<caption>",
+          "</p>\n<p class=\"soft\" id=\"about\">",
           file);
     psnap_html_text(file, page->caption ? page->caption : "An empty cell: not known.");
-    fputs("</caption>\n<thead><tr>", file);
+    fputs("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" id=\"table\" "
+          "aria-label=\"Profiles\"><table aria-describedby=\"about\">\n<thead><tr>",
+          file);
     heading(page, NULL, "Program");
     heading(page, NULL, "Command");
     heading(page, "n", "Accesses");
@@ -178,6 +180,22 @@ static void text_cell(FILE *file, const char *class, const char *text, size_t mo
 {
     fprintf(file, "<td%s%s%s>", class ? " class=\"" : "", class ? class : "", class ? "\"" : "");
     psnap_html_name(file, text, most);
+    fputs("</td>", file);
+}
+
+/* "\nhpc\nsparse\n": each between ends of lines. */
+static void tags_cell(FILE *file, const char *tags)
+{
+    char tag[TAG_BYTES];
+
+    fputs("<td>", file);
+    for (bool is_first = true; *(tags += strspn(tags, "\n")); is_first = false) {
+        const size_t length = strcspn(tags, "\n");
+        snprintf(tag, sizeof tag, "%.*s", (int)(length < TAG_BYTES ? length : TAG_BYTES - 1), tags);
+        fputs(is_first ? "" : ", ", file);
+        psnap_html_text(file, tag);
+        tags += length;
+    }
     fputs("</td>", file);
 }
 
@@ -214,6 +232,12 @@ static void value_cell(FILE *file, double value)
         fprintf(file, "<td class=\"n\" data-v=\"%.6f\">%.2f</td>", value, value);
 }
 
+/* From the top, of 20: logarithmic from 1 to 0.0001. */
+static double height_of(double share)
+{
+    return share <= 1e-4 ? 20 : -5 * log10(share);
+}
+
 static void curve_cell(FILE *file, const struct site_curve *curve)
 {
     fputs("<td>", file);
@@ -227,7 +251,7 @@ static void curve_cell(FILE *file, const struct site_curve *curve)
         fputs("</title><path class=\"base\" d=\"M0 20H100\"/><path d=\"", file);
         for (size_t i = 0; i < curve->count; i++)
             fprintf(file, "%s%.1f %.1f", i ? "L" : "M",
-                    100.0 * (double)i / (double)(curve->count - 1), 20 - 20 * curve->shares[i]);
+                    100.0 * (double)i / (double)(curve->count - 1), height_of(curve->shares[i]));
         fputs("\"/></svg>", file);
     }
     fputs("</td>", file);
@@ -283,13 +307,13 @@ void site_page_row(struct site_page *page, const struct site_row *row)
         curve_cell(file, &row->curve);
     value_cell(file, entry->fidelity);
     date_cell(file, entry->texts[FACTS_RECORDED]);
-    text_cell(file, NULL, entry->texts[ENTRY_TAGS], 160);
-    text_cell(file, NULL, entry->texts[ENTRY_LICENCE], 160);
-    fputs("<td class=\"m\">", file);
+    tags_cell(file, entry->texts[ENTRY_TAGS]);
+    text_cell(file, "l", entry->texts[ENTRY_LICENCE], 24);
+    fputs("<td class=\"m l\">", file);
     if (row->has_profile)
-        fprintf(file, "<a href=\"" SITE_PROFILE "\" download>%.12s</a>", entry->id, entry->id);
+        fprintf(file, "<a href=\"" SITE_PROFILE "\" download>%.8s</a>", entry->id, entry->id);
     else
-        fprintf(file, "%.12s", entry->id);
+        fprintf(file, "%.8s", entry->id);
     fputs("</td></tr>\n", file);
 }
 

@@ -24,7 +24,8 @@ struct site_page {
     uint64_t rows;      /* so far */
 };
 
-/* A curve that falls from the left to the right: shares from 0 to 1, at equal distances. */
+/* A curve that falls from the left to the right: shares from 0 to 1 at equal distances, drawn
+ * logarithmically. */
 struct site_curve {
     const double *shares;
     size_t count;
