@@ -51,7 +51,7 @@ const char *const report_style[] = {
     "nav a:hover{color:var(--link);text-decoration:underline}\n",
     "h2{font-size:1.35rem;margin:2.6rem 0 .5rem;padding-top:.4rem}\n",
     "h2 a{color:inherit;text-decoration:none}h2 a:hover{text-decoration:underline}\n",
-    "h3{font-size:1.05rem;margin:1.6rem 0 .3rem}\n",
+    "h3{font-size:1.05rem;margin:1.6rem 0 .3rem;overflow-wrap:anywhere}\n",
     "p{max-width:46rem;margin:.5rem 0}\n",
     ".lead{font-size:1.08rem}\n",
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8rem,1fr));gap:.75rem;"

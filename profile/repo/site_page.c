@@ -170,7 +170,7 @@ void site_page_begin(const struct site_page *page)
     heading(page, NULL, "Recorded");
     heading(page, NULL, "Tags");
     heading(page, NULL, "Licence");
-    heading(page, NULL, "Profile");
+    heading(page, "u", "Profile");
     fputs("</tr></thead>\n<tbody>\n", file);
 }
 
