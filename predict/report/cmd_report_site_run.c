@@ -112,8 +112,9 @@ static void take_said(struct job *job, bool has_failed)
 {
     char line[SAID_BYTES], last[SAID_BYTES] = "it came to no end";
 
-    rewind(job->said);
-    for (bool is_first = true; fgets(line, sizeof line, job->said); is_first = false) {
+    const bool is_there = fseek(job->said, 0, SEEK_SET) == 0;
+
+    for (bool is_first = true; is_there && fgets(line, sizeof line, job->said); is_first = false) {
         line[strcspn(line, "\n")] = '\0';
         if (!is_first || !has_failed)
             fprintf(stderr, "psnap report: %s: %s\n", job->entry->id, has_failed ? last : line);
