@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a page of psnap report is one: report_page.py PAGE [--figures N] [--has TEXT ...]
+"""Whether a page of psnap report is one: report_page.py PAGE [--figures N] [--has TEXT ...] [--site]
 
-Tags are balanced, ids unique, links go somewhere on the page, figures have text alternatives and a
-table, nothing is fetched from anywhere, and nothing runs."""
+Tags are balanced, ids unique, links go somewhere on the page, or with --site to files beside it,
+figures have text alternatives and a table, nothing is fetched from anywhere, and nothing runs."""
 import argparse
 import html.parser
+import os
 import re
 import sys
 
@@ -83,12 +84,14 @@ def low_contrasts(source):
                     yield f"--{name} on --{under} has not enough contrast: {colours}"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("page")
-    parser.add_argument("--figures", type=int)
-    parser.add_argument("--has", action="append", default=[])
-    options = parser.parse_args()
+def goes_somewhere(link, page, path, is_site):
+    if link == "data:," or link.startswith("#") and link[1:] in page.ids:
+        return True
+    return is_site and re.fullmatch(r"[a-z0-9/.]+", link) is not None and \
+        os.path.isfile(os.path.join(os.path.dirname(path), link))
+
+
+def problems_of(options):
     with open(options.page, encoding="utf-8", newline="") as file:
         source = file.read()
     page = Page()
@@ -99,7 +102,7 @@ def main():
         problems.append(f"not closed: {page.stack}")
     problems += [f"id {i} twice" for i in set(page.ids) if page.ids.count(i) > 1]
     for link in page.links:
-        if link != "data:," and (not link.startswith("#") or link[1:] not in page.ids):
+        if not goes_somewhere(link, page, options.page, options.site):
             problems.append(f"a link to {link!r}")
     if re.search(r"(https?|ftp|file):|//[a-z]", source) or "@import" in source or "url(" in source:
         problems.append("something is fetched")
@@ -126,9 +129,21 @@ def main():
     problems += low_contrasts(source)
     text = re.sub(r"\s+", " ", " ".join(page.text))
     problems += [f"no {wanted!r} on the page" for wanted in options.has if wanted not in text]
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page")
+    parser.add_argument("--figures", type=int)
+    parser.add_argument("--has", action="append", default=[])
+    parser.add_argument("--site", action="store_true")
+    options = parser.parse_args()
+    problems = problems_of(options)
     for problem in problems:
         print(f"{options.page}: {problem}", file=sys.stderr)
     return 1 if problems else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -37,6 +37,28 @@ static enum psnap_status plan_level(struct forecast *forecast,
     return PSNAP_OK;
 }
 
+enum psnap_status forecast_add_machine(struct forecast *forecast,
+                                       const struct psnap_machine *machine,
+                                       const struct forecast_settings *settings,
+                                       struct psnap_error *error)
+{
+    const size_t m = forecast->machine_count;
+    enum psnap_status status = PSNAP_OK;
+
+    if (m == MACHINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "at most %d machines", MACHINES_MAX);
+    forecast->machines[m] = *machine;
+    for (size_t i = 0; i < m && !status; i++)
+        if (!strcmp(forecast->machines[i].name, machine->name))
+            status = psnap_error_set(error, PSNAP_ERROR_USAGE, "two machines are called '%.200s'",
+                                     machine->name);
+    for (uint32_t l = 0; l < machine->level_count && !status; l++)
+        status =
+            plan_level(forecast, &machine->levels[l], settings, &forecast->plans_of[m][l], error);
+    forecast->machine_count += !status;
+    return status;
+}
+
 enum psnap_status forecast_machines(struct forecast *forecast, const struct psnap_text_list *names,
                                     const struct forecast_settings *settings,
                                     struct psnap_error *error)
@@ -46,16 +68,10 @@ enum psnap_status forecast_machines(struct forecast *forecast, const struct psna
     if (names->count > MACHINES_MAX)
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "at most %d machines", MACHINES_MAX);
     for (size_t m = 0; m < names->count && !status; m++) {
-        struct psnap_machine *machine = &forecast->machines[m];
-        status = psnap_machine_find(names->items[m], machine, error);
-        for (size_t i = 0; i < m && !status; i++)
-            if (!strcmp(forecast->machines[i].name, machine->name))
-                status = psnap_error_set(error, PSNAP_ERROR_USAGE,
-                                         "two machines are called '%.200s'", machine->name);
-        for (uint32_t l = 0; l < machine->level_count && !status; l++)
-            status = plan_level(forecast, &machine->levels[l], settings, &forecast->plans_of[m][l],
-                                error);
-        forecast->machine_count += !status;
+        struct psnap_machine machine;
+        status = psnap_machine_find(names->items[m], &machine, error);
+        if (!status)
+            status = forecast_add_machine(forecast, &machine, settings, error);
     }
     return status;
 }
@@ -258,8 +274,9 @@ static enum psnap_status check_counts(const struct target *target, struct psnap_
 
 /* ------------------------------------------------------------------- the work */
 
-enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
-                                struct psnap_error *error)
+enum psnap_status forecast_measure(struct forecast *forecast,
+                                   const struct forecast_settings *settings,
+                                   struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
@@ -276,16 +293,32 @@ enum psnap_status forecast_make(struct forecast *forecast, const struct forecast
         status = mca_measure(&forecast->mca, &settings->assembly, settings->cpu,
                              target->base->program, target->iterations, error);
     }
-    for (size_t m = 0; m < forecast->machine_count && !status; m++) {
-        struct runtime_settings rows = settings->rows;
-        rows.mca = settings->assembly.count ? &forecast->mca : NULL;
-        rows.machine = &forecast->machines[m];
-        rows.plans = forecast->plans_of[m];
-        for (size_t t = 0; t < forecast->target_count && !status; t++)
-            status = runtime_rows_add(&forecast->rows, &forecast->targets[t], forecast->names[t],
-                                      &rows, error);
-        forecast->rows_end[m] = forecast->rows.count;
-    }
+    return status;
+}
+
+enum psnap_status forecast_rows(struct forecast *forecast, const struct forecast_settings *settings,
+                                size_t m, struct psnap_error *error)
+{
+    struct runtime_settings rows = settings->rows;
+    enum psnap_status status = PSNAP_OK;
+
+    rows.mca = settings->assembly.count ? &forecast->mca : NULL;
+    rows.machine = &forecast->machines[m];
+    rows.plans = forecast->plans_of[m];
+    for (size_t t = 0; t < forecast->target_count && !status; t++)
+        status = runtime_rows_add(&forecast->rows, &forecast->targets[t], forecast->names[t], &rows,
+                                  error);
+    forecast->rows_end[m] = forecast->rows.count;
+    return status;
+}
+
+enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
+                                struct psnap_error *error)
+{
+    enum psnap_status status = forecast_measure(forecast, settings, error);
+
+    for (size_t m = 0; m < forecast->machine_count && !status; m++)
+        status = forecast_rows(forecast, settings, m, error);
     return status;
 }
 

@@ -54,6 +54,19 @@ enum psnap_status forecast_machines(struct forecast *forecast, const struct psna
                                     const struct forecast_settings *settings,
                                     struct psnap_error *error);
 
+/* The same of one that was found. */
+enum psnap_status forecast_add_machine(struct forecast *forecast,
+                                       const struct psnap_machine *machine,
+                                       const struct forecast_settings *settings,
+                                       struct psnap_error *error);
+
+/* Reads inputs: all that rows are made of. Then the rows of machine `m`; machines in order. */
+enum psnap_status forecast_measure(struct forecast *forecast,
+                                   const struct forecast_settings *settings,
+                                   struct psnap_error *error);
+enum psnap_status forecast_rows(struct forecast *forecast, const struct forecast_settings *settings,
+                                size_t m, struct psnap_error *error);
+
 /* Reads inputs and predicts. The caller releases it, also after an error. */
 enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
                                 struct psnap_error *error);

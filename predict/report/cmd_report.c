@@ -5,9 +5,12 @@
  * inputs, compilers, machines. All are held against the first, traces coming before profiles.
  * REPORT.md says what the page has.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
@@ -15,11 +18,6 @@
 #include "predict/report/cmd_report.h"
 
 static const char default_machine[] = "i7-5960x";
-
-struct settings {
-    const char *output;
-    bool force;
-};
 
 /* "observed", "synthetic", "what if": the n-th of its kind. */
 static void label(struct report_input *input, size_t n)
@@ -61,11 +59,11 @@ static enum psnap_status rank(struct report *report, struct psnap_error *error)
     return PSNAP_OK;
 }
 
-static enum psnap_status make(struct report *report, const struct settings *settings,
+enum psnap_status report_make(struct report *report, const struct report_settings *settings,
                               struct psnap_error *error)
 {
     struct psnap_output *output = psnap_output_open(settings->output, settings->force, error);
-    struct report_page page = {.report = report};
+    struct report_page page = {.report = report, .place = settings->place};
     enum psnap_status status = output ? PSNAP_OK : error->code;
 
     for (size_t i = 0; i < report->input_count && !status; i++)
@@ -81,13 +79,31 @@ static enum psnap_status make(struct report *report, const struct settings *sett
     }
     if (output)
         status = psnap_output_finish(output, status, error);
-    if (!status && !page.can_draw)
+    if (!status && !page.can_draw && !page.place)
         psnap_cmd_warn(&page.no_figure);
     return status;
 }
 
+void report_release(struct report *report)
+{
+    for (size_t i = 0; i < report->input_count; i++)
+        report_input_release(&report->inputs[i]);
+    rank_release(&report->rank);
+}
+
+/* A repository of profiles, which is to become a site. */
+static bool is_repository(const char *path)
+{
+    struct stat about;
+    char mark[PATH_MAX];
+
+    return (size_t)snprintf(mark, sizeof mark, "%s/psnap-repo", path) < sizeof mark &&
+           strcmp(path, "-") != 0 && !stat(path, &about) && S_ISDIR(about.st_mode) &&
+           !access(mark, F_OK);
+}
+
 static int run(char *const *paths, size_t count, const struct psnap_text_list *machines,
-               const struct psnap_input_options *input, const struct settings *settings)
+               const struct psnap_input_options *input, const struct report_settings *settings)
 {
     const char *const usual[] = {default_machine};
     struct report *report = calloc(1, sizeof *report);
@@ -99,29 +115,38 @@ static int run(char *const *paths, size_t count, const struct psnap_text_list *m
         return psnap_cmd_fail("report", &error);
     }
     report->options = *input;
-    report->input_count = count;
-    for (size_t i = 0; i < count; i++)
-        report->inputs[i].path = paths[i];
     report->machine_count = machines->count ? machines->count : 1;
     report->machines =
         scope_machines(machines->count ? machines->items : usual, report->machine_count, &error);
     if (report->machines)
         side_warn_of_sizes(report->machines, report->machine_count);
-    if (!report->machines || make(report, settings, &error))
-        status = psnap_cmd_fail("report", &error);
-    for (size_t i = 0; i < count; i++)
-        report_input_release(&report->inputs[i]);
-    rank_release(&report->rank);
+    if (report->machines && is_repository(paths[0])) {
+        status = report_site(paths[0], paths + 1, count - 1, report, settings);
+    } else {
+        report->input_count = count;
+        for (size_t i = 0; i < count; i++)
+            report->inputs[i].path = paths[i];
+        if (!report->machines || report_make(report, settings, &error))
+            status = psnap_cmd_fail("report", &error);
+    }
+    report_release(report);
     free(report->machines);
     free(report);
     return status == PSNAP_EXIT_DONE ? psnap_cmd_close_stdout("report", status) : status;
 }
 
 /* What is wrong with the words of the command line; 0 when nothing is. */
-static int check(char *const *paths, int count, size_t machines, const struct settings *settings)
+static int check(char *const *paths, int count, size_t machines,
+                 const struct report_settings *settings)
 {
     int from_stdin = 0;
 
+    if (machines > REPORT_MACHINES)
+        return psnap_cmd_usage("report", "at most %d machines", REPORT_MACHINES);
+    if (count && is_repository(paths[0]))
+        return settings->output && !psnap_output_is_stdout(settings->output)
+                   ? 0
+                   : psnap_cmd_usage("report", "no directory for the site: give -o DIR");
     if (count < 1 || count > RANK_INPUTS)
         return psnap_cmd_usage("report", "one to %d inputs are needed, not %d", RANK_INPUTS, count);
     for (int i = 0; i < count; i++)
@@ -133,8 +158,6 @@ static int check(char *const *paths, int count, size_t machines, const struct se
     for (int i = 0; i < count; i++)
         if (strcmp(paths[i], "-") != 0 && psnap_output_is_same(paths[i], settings->output))
             return psnap_cmd_usage("report", "'%.200s' is input and output", paths[i]);
-    if (machines > REPORT_MACHINES)
-        return psnap_cmd_usage("report", "at most %d machines", REPORT_MACHINES);
     return 0;
 }
 
@@ -142,26 +165,32 @@ int psnap_cmd_report(int argc, char **argv)
 {
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_text_list machines = {0};
-    struct settings settings = {0};
+    struct report_settings settings = {0};
     const struct psnap_option options[] = {
-        {PSNAP_OPTION_TEXT, 'o', "output", &settings.output, "FILE", "the page, such as R.html"},
+        {PSNAP_OPTION_TEXT, 'o', "output", &settings.output, "FILE",
+         "the page, such as R.html, or of a repository\nthe directory of the site"},
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "a bundled name, a machine file, or size:line:ways,...; may be repeated (i7-5960x)"},
         {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the inputs' format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &input.seed, "N", "of profiles' replay (0)"},
         {PSNAP_OPTION_COUNT, 0, "skip", &input.skip, "N", "leave out the first N accesses"},
         {PSNAP_OPTION_COUNT, 0, "count", &input.count, "N", "stop after N accesses"},
-        {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite the page"},
+        {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL,
+         "overwrite the page; make all pages of a site anew"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {
-        "psnap report INPUT... -o R.html [-m MACHINE ...]",
+        "psnap report INPUT... -o R.html | REPO [QUERY...] -o DIR [-m MACHINE ...]",
         "Makes one HTML page, that needs nothing else, of up to four inputs (traces,\n"
         "profiles, which are replayed, or - for standard input): loops ranked, hit rates\n"
         "on each MACHINE (observed, synthetic, predicted), miss-ratio curves, working sets,\n"
         "strides, locality surfaces and certificate. A trace and its profile stand beside\n"
         "each other; two profiles are a what-if comparison. gnuplot draws the figures;\n"
-        "without it the page has their tables.",
+        "without it the page has their tables.\n\n"
+        "Of a repository of profiles ('psnap repo'), or those that a query finds ('psnap\n"
+        "repo search -h'), it makes a site: DIR/index.html, a table of all, a page of each\n"
+        "and the profiles. When DIR is a site already, pages that are there and would be\n"
+        "the same stay; those that the query does not find go.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

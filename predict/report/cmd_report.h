@@ -22,7 +22,9 @@ enum {
     REPORT_ROWS = 300,     /* loops in a table */
     REPORT_BARS = 12,      /* loops in a figure */
     REPORT_CURVES = 6,
-    REPORT_PANELS = 6
+    REPORT_PANELS = 6,
+    REPORT_SIZES = 17, /* of caches in the figures of a site: 1 KiB to 64 MiB, by powers of two */
+    REPORT_KEY = 20
 };
 
 /* Reuse distances by one size of line. */
@@ -39,6 +41,8 @@ struct report_input {
     struct psnap_profile *profile;  /* NULL: it is a trace */
     struct psnap_profile *measured; /* of the published model: regions and strides */
     struct compare_side side;       /* simulated */
+    bool has_operations;            /* it says what its loops compute */
+    bool has_sections;              /* it has marks of parallel sections */
     struct report_distances distances[PSNAP_LEVELS_MAX];
     size_t distances_count; /* [0] is of the first machine's nearest level */
     struct psnap_locality *total;
@@ -47,6 +51,8 @@ struct report_input {
     size_t loop_count;                               /* of side.loops */
 };
 
+struct report_page;
+
 struct report {
     struct report_input inputs[RANK_INPUTS];
     size_t input_count;
@@ -54,7 +60,43 @@ struct report {
     size_t machine_count;
     struct rank rank; /* rows are those of side.loops */
     struct psnap_input_options options;
+    uint32_t threads; /* that measure; 0: as many as there are processors */
 };
+
+/* A page of a site (cmd_report_site.h): what is behind and beside it. */
+struct report_place {
+    const char *id;  /* of the profile */
+    const char *key; /* of all that the page is made of, beside the profile */
+};
+
+struct report_settings {
+    const char *output;
+    bool force;
+    const struct report_place *place; /* NULL: the page stands alone */
+};
+
+/* Measures the inputs, which have paths, and writes the page. */
+enum psnap_status report_make(struct report *report, const struct report_settings *settings,
+                              struct psnap_error *error);
+/* What was measured; neither machines nor the report itself. */
+void report_release(struct report *report);
+
+/* psnap report REPOSITORY: an exit status. `like` has machines and options. */
+int report_site(const char *repository, char *const *words, size_t word_count,
+                const struct report *like, const struct report_settings *settings);
+
+/* The figures of a page that an index of many shows, of its only input. */
+struct report_figures {
+    double rates[REPORT_MACHINES][PSNAP_LEVELS_MAX]; /* cumulative hit rates, percent */
+    double misses[REPORT_SIZES]; /* shares, in fully associative caches of these sizes */
+};
+/* In the head of a page: its key and figures. */
+void report_figures_write(struct report_page *page);
+/* False: there is no such page, or one by another key. */
+bool report_figures_read(const char *path, const char *key, const struct report *report,
+                         struct report_figures *figures);
+/* Whether it is a page of any key. */
+bool report_figures_are_in(const char *path);
 
 /* ---- measuring: cmd_report_measure.c ---- */
 
@@ -97,6 +139,7 @@ const char *report_percent(double share, char text[32]);
 
 struct report_page {
     const struct report *report;
+    const struct report_place *place; /* NULL: it stands alone */
     FILE *file;
     unsigned figures;             /* so far */
     bool can_draw;                /* gnuplot is there; */
@@ -176,7 +219,13 @@ void report_curves(struct report_page *page);
 void report_working_sets(struct report_page *page);
 void report_strides(struct report_page *page);
 void report_surfaces(struct report_page *page);
-void report_certificate(struct report_page *page);
+void report_times(struct report_page *page);
+void report_cores(struct report_page *page); /* a part of that */
+/* Whether an input can be read once more, and all of it. */
+bool report_can_read_again(const struct report_page *page, const struct report_input *input,
+                           struct psnap_error *error);
+void report_cell_seconds(struct report_page *page, double seconds);
+enum psnap_status report_certificate(struct report_page *page, struct psnap_error *error);
 bool report_has_certificate(const struct report *report); /* that is, a profile */
 
 #endif

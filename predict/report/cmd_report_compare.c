@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "predict/report/svg.h"
 
 enum { LOOPS = 20, HEADING = 64 };
@@ -73,9 +73,9 @@ static void write_lead(const struct comparing *comparing)
     }
     if (worst && worst->worst_points > 0) {
         fputs("The largest difference has <code>", file);
-        html_name(file, worst->id, 60);
+        psnap_html_name(file, worst->id, 60);
         fprintf(file, "</code>, %.3f points on <code>", worst->worst_points);
-        html_text(file, compare->machines[worst->worst_machine].name);
+        psnap_html_text(file, compare->machines[worst->worst_machine].name);
         fputs("</code>. ", file);
     }
     if (compare->missing_loops)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "profile/diff/cmd_diff.h"
 
 enum { LOOPS = 20, TEXT = 400 };
@@ -37,7 +37,7 @@ static void write_regions(struct report_page *page, const struct diff_pair *pair
         if (region->a && region->b && !region->notable)
             continue;
         fputs(separator, page->file);
-        html_name(page->file, region->a ? region->a->name : region->b->name, 32);
+        psnap_html_name(page->file, region->a ? region->a->name : region->b->name, 32);
         if (!region->a || !region->b)
             fputs(region->a ? " (gone)" : " (new)", page->file);
         separator = ", ";

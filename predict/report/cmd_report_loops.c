@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "profile/cmd_words.h"
 
 enum { SHOWN = 15, COLUMNS = 24, HEADING = 96 };

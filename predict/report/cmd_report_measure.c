@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/multicore/marks.h"
 #include "predict/report/cmd_report.h"
 #include "simcore/cmd_turns.h"
 
@@ -64,7 +65,7 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
 {
     struct report_input *input = passing->input;
     const struct report *report = passing->report;
-    const uint32_t processors = psnap_processors();
+    const uint32_t processors = report->threads ? report->threads : psnap_processors();
     const struct psnap_sim_options options = {.threads = processors};
     const uint32_t jobs = processors < JOBS_MAX ? processors : JOBS_MAX;
 
@@ -117,6 +118,27 @@ static enum psnap_status take_localities(struct passing *passing,
     return PSNAP_OK;
 }
 
+/* What a program says of itself that run times need. */
+static bool look_at_program(struct report_input *input, const struct psnap_program *program)
+{
+    const struct psnap_profile *profile = input->profile;
+    struct marks marks = {0};
+    const bool fits = marks_update(&marks, program);
+
+    input->has_operations = input->has_sections = false;
+    for (uint32_t i = 0; i < marks.count && fits; i++)
+        input->has_sections |= marks.of[i].kind == MARK_PARALLEL;
+    marks_release(&marks);
+    for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++) {
+        for (uint32_t i = 0; profile && i < profile->loop_count; i++)
+            input->has_operations |= profile->loops[i].operations[op] > 0;
+        for (uint32_t i = 0; !profile && i < program->block_count; i++)
+            input->has_operations |=
+                program->blocks[i].executions > 0 && program->blocks[i].operations[op] > 0;
+    }
+    return fits;
+}
+
 static enum psnap_status take(struct passing *passing, const struct psnap_program *program,
                               struct psnap_error *error)
 {
@@ -137,6 +159,8 @@ static enum psnap_status take(struct passing *passing, const struct psnap_progra
     }
     if (!status)
         status = take_localities(passing, program, error);
+    if (!status && !look_at_program(input, program))
+        status = no_memory(error);
     if (!status) {
         input->measured = psnap_profile_builder_take(passing->builder, error);
         status = input->measured ? PSNAP_OK : error->code;

@@ -9,8 +9,9 @@
 
 #include "formats/base/cmd.h"
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "profile/cmd_words.h"
+#include "profile/repo/cmd_site.h"
 #include "simcore/cmd_turns.h"
 
 /* "4.36 M" */
@@ -53,11 +54,14 @@ static void write_head(struct report_page *page)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta name=\"generator\" content=\"psnap " PSNAP_VERSION "\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+          "<meta name=\"generator\" content=\"psnap " PSNAP_VERSION "\">\n",
+          file);
+    if (page->place)
+        report_figures_write(page);
+    fputs("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
           "'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
           file);
-    html_text(file, title_of(page->report));
+    psnap_html_text(file, title_of(page->report));
     fputs(" \xE2\x80\x93 memory behaviour</title>\n<style>\n", file);
     for (const char *const *rule = report_style; *rule; rule++)
         fputs(*rule, file);
@@ -73,7 +77,7 @@ static void write_command(FILE *file, const struct psnap_provenance *from)
     fputs("<p class=\"command\">", file);
     for (const char *const *word = from->command; *word; word++) {
         fputs(word == from->command ? "" : " ", file);
-        html_text(file, *word);
+        psnap_html_text(file, *word);
     }
     fputs("</p>\n", file);
 }
@@ -85,20 +89,27 @@ static void write_header(struct report_page *page)
     const char *separator = "<p class=\"soft\">";
     FILE *file = page->file;
 
-    fputs("<header>\n<p class=\"kind\">Memory behaviour</p>\n<h1>", file);
-    html_text(file, title_of(page->report));
+    fputs("<header>\n", file);
+    if (page->place)
+        fprintf(file,
+                "<p class=\"place\"><a href=\"" SITE_INDEX
+                "\">All profiles</a> <a href=\"" SITE_PROFILE
+                "\" download>This profile (YAML)</a></p>\n",
+                page->place->id);
+    fputs("<p class=\"kind\">Memory behaviour</p>\n<h1>", file);
+    psnap_html_text(file, title_of(page->report));
     fputs("</h1>\n", file);
     write_command(file, from);
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
         if (facts[i] && *facts[i]) {
             fputs(separator, file);
-            html_text(file, facts[i]);
+            psnap_html_text(file, facts[i]);
             separator = " \xC2\xB7 ";
         }
     fputs(separator[0] == '<' ? "" : "</p>\n", file);
     if (!page->can_draw) {
         fputs("<p class=\"note\">There are no figures, but tables in their place: ", file);
-        html_text(file, page->no_figure.message);
+        psnap_html_text(file, page->no_figure.message);
         fputs(".</p>\n", file);
     }
     fputs("</header>\n", file);
@@ -108,11 +119,11 @@ static void write_contents(struct report_page *page)
 {
     static const struct {
         const char *id, *title;
-    } sections[] = {{"summary", "Summary"},         {"loops", "Loops"},
-                    {"rates", "Hit rates"},         {"comparison", "Comparison"},
-                    {"curves", "Miss ratios"},      {"working-sets", "Working sets"},
-                    {"strides", "Strides"},         {"surfaces", "Locality"},
-                    {"certificate", "Certificate"}, {"about", "About"}};
+    } sections[] = {
+        {"summary", "Summary"},         {"loops", "Loops"},        {"rates", "Hit rates"},
+        {"comparison", "Comparison"},   {"curves", "Miss ratios"}, {"working-sets", "Working sets"},
+        {"strides", "Strides"},         {"surfaces", "Locality"},  {"times", "Run times"},
+        {"certificate", "Certificate"}, {"about", "About"}};
 
     fputs("<nav aria-label=\"Contents\"><ul>\n", page->file);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
@@ -131,13 +142,13 @@ static void tile(struct report_page *page, const char *term, const char *value, 
                  const char *more)
 {
     fputs("<div><dt>", page->file);
-    html_text(page->file, term);
+    psnap_html_text(page->file, term);
     fprintf(page->file, "</dt><dd%s%s%s>", class ? " class=\"" : "", class ? class : "",
             class ? "\"" : "");
-    html_text(page->file, value);
+    psnap_html_text(page->file, value);
     if (more) {
         fputs("<small>", page->file);
-        html_text(page->file, more);
+        psnap_html_text(page->file, more);
         fputs("</small>", page->file);
     }
     fputs("</dd></div>\n", page->file);
@@ -156,14 +167,14 @@ static void write_lead(struct report_page *page)
     fputs("<p class=\"lead\">", page->file);
     if (report->rank.count > 1) {
         fputs("The loop <code>", page->file);
-        html_name(page->file, hot->id, 60);
+        psnap_html_name(page->file, hot->id, 60);
         fprintf(page->file, "</code> makes %.1f&#8239;%% of the accesses. ", 100 * rank_share(hot));
     }
     fprintf(page->file, "In the caches of %s<code>",
             report->machine_count > 1 ? "the first machine, " : "");
-    html_text(page->file, machine->name);
+    psnap_html_text(page->file, machine->name);
     fputs("</code>, ", page->file);
-    html_text(page->file, report_percent(psnap_tally_cumulative(tally, 0), text));
+    psnap_html_text(page->file, report_percent(psnap_tally_cumulative(tally, 0), text));
     fputs("&#8239;% of all accesses are satisfied in level 1", page->file);
     fprintf(page->file, ", and %.3g&#8239;%% go on to memory.</p>\n", 100 * rest);
 }
@@ -328,7 +339,9 @@ enum psnap_status report_write(struct report_page *page, struct psnap_error *err
     report_working_sets(page);
     report_strides(page);
     report_surfaces(page);
-    report_certificate(page);
+    report_times(page);
+    if (!status)
+        status = report_certificate(page, error);
     write_about(page);
     fputs("</main>\n<footer>Made by psnap " PSNAP_VERSION
           " report. This file needs no network and runs no scripts.</footer>\n</div>\n</body>\n"

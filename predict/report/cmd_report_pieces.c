@@ -11,7 +11,7 @@
 #include "formats/base/cmd.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "predict/report/svg.h"
 #include "profile/cmd_words.h"
 
@@ -33,14 +33,14 @@ void report_table(struct report_page *page, const char *caption, const char *con
                   size_t columns, size_t first_number, size_t texts)
 {
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", page->file);
-    html_text(page->file, caption);
+    psnap_html_text(page->file, caption);
     fputs("\"><table><caption>", page->file);
-    html_text(page->file, caption);
+    psnap_html_text(page->file, caption);
     fputs("</caption><thead><tr>", page->file);
     for (size_t i = 0; i < columns; i++) {
         fprintf(page->file, "<th scope=\"col\"%s>",
                 i >= first_number && i + texts < columns ? " class=\"n\"" : "");
-        html_text(page->file, headings[i]);
+        psnap_html_text(page->file, headings[i]);
         fputs("</th>", page->file);
     }
     fputs("</tr></thead><tbody>\n", page->file);
@@ -54,10 +54,10 @@ void report_table_end(struct report_page *page)
 void report_row_names(struct report_page *page, const char *name, const char *second)
 {
     fputs("<tr><th scope=\"row\">", page->file);
-    html_name(page->file, name, 48);
+    psnap_html_name(page->file, name, 48);
     if (second) {
         fputs("<small>", page->file);
-        html_name(page->file, second, 56);
+        psnap_html_name(page->file, second, 56);
         fputs("</small>", page->file);
     }
     fputs("</th>", page->file);
@@ -77,7 +77,7 @@ void report_cell(struct report_page *page, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     fputs("<td>", page->file);
-    html_text(page->file, text);
+    psnap_html_text(page->file, text);
     fputs("</td>", page->file);
 }
 
@@ -189,7 +189,7 @@ void report_legend_entry(struct report_page *page, unsigned series, const char *
 {
     fprintf(page->file, "<li><span aria-hidden=\"true\" style=\"color:var(--s%u)\">%s</span> ",
             series, mark);
-    html_name(page->file, name, 48);
+    psnap_html_name(page->file, name, 48);
     fputs("</li>", page->file);
 }
 
@@ -217,9 +217,9 @@ FILE *report_script(struct report_page *page, unsigned width, unsigned height)
 
 void report_quoted(FILE *script, const char *name, size_t most)
 {
-    char room[HTML_SHORT];
+    char room[PSNAP_HTML_SHORT];
 
-    gnuplot_quoted(script, html_shorten(name, most, room));
+    gnuplot_quoted(script, psnap_html_shorten(name, most, room));
 }
 
 void report_cache_marks(const struct report *report, FILE *script)
@@ -313,17 +313,17 @@ void report_draw(struct report_page *page, FILE *script, const char *title, cons
         return;
     page->figures++;
     fputs("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", page->file);
-    html_text(page->file, title);
+    psnap_html_text(page->file, title);
     fputs("\">", page->file);
     if (draw(page, script, title, description, &error)) {
         psnap_cmd_warn(&error);
         fputs("<p class=\"note\">This figure could not be drawn: ", page->file);
-        html_text(page->file, error.message);
+        psnap_html_text(page->file, error.message);
         fputs("</p>", page->file);
     }
     fputs("</div><figcaption><b>", page->file);
-    html_text(page->file, title);
+    psnap_html_text(page->file, title);
     fputs(".</b> ", page->file);
-    html_text(page->file, description);
+    psnap_html_text(page->file, description);
     fputs("</figcaption></figure>\n", page->file);
 }

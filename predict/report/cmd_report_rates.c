@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "predict/report/svg.h"
 
 static double rate_of(const struct report *report, size_t input, size_t machine,
@@ -179,7 +179,7 @@ void report_rates(struct report_page *page)
     for (size_t m = 0; m < page->report->machine_count; m++) {
         if (page->report->machine_count > 1) {
             fputs("<h3>", page->file);
-            html_text(page->file, page->report->machines[m].name);
+            psnap_html_text(page->file, page->report->machines[m].name);
             fputs("</h3>\n", page->file);
         }
         draw(page, m);

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "predict/report/svg.h"
 
 /* Panels: the total (0), and the loops ranked first. */

@@ -40,6 +40,8 @@ const char *const report_style[] = {
     "h1{font-size:2rem;line-height:1.15;margin:.1rem 0 .4rem;overflow-wrap:anywhere}\n",
     ".kind{margin:0;color:var(--soft);letter-spacing:.06em;text-transform:uppercase;"
     "font-size:.8rem;font-weight:600}\n",
+    ".place{display:flex;flex-wrap:wrap;gap:.2rem 1.5rem;margin:0 0 1rem;max-width:none;"
+    "font-size:.92rem}\n",
     ".command{margin:.2rem 0;font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:.9rem;"
     "overflow-wrap:anywhere}\n",
     ".soft,figcaption,caption{color:var(--soft)}\n",
@@ -49,7 +51,7 @@ const char *const report_style[] = {
     "nav a:hover{color:var(--link);text-decoration:underline}\n",
     "h2{font-size:1.35rem;margin:2.6rem 0 .5rem;padding-top:.4rem}\n",
     "h2 a{color:inherit;text-decoration:none}h2 a:hover{text-decoration:underline}\n",
-    "h3{font-size:1.05rem;margin:1.6rem 0 .3rem}\n",
+    "h3{font-size:1.05rem;margin:1.6rem 0 .3rem;overflow-wrap:anywhere}\n",
     "p{max-width:46rem;margin:.5rem 0}\n",
     ".lead{font-size:1.08rem}\n",
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8rem,1fr));gap:.75rem;"
@@ -61,6 +63,7 @@ const char *const report_style[] = {
     "font-variant-numeric:tabular-nums;overflow-wrap:anywhere}\n",
     ".tiles small{display:block;font-size:.78rem;font-weight:400;color:var(--soft)}\n",
     ".good{color:var(--good)}.bad{color:var(--bad)}\n",
+    ".reasons{max-width:46rem}\n",
     ".note{background:var(--card);border-left:4px solid var(--s2);padding:.6rem .9rem;"
     "border-radius:.25rem}\n",
     ".scroll{overflow-x:auto;margin:.6rem 0}\n",
@@ -78,7 +81,7 @@ const char *const report_style[] = {
     "Sans',sans-serif;font-size:.8rem}\n",
     "tbody tr:hover{background:var(--card)}\n",
     ".n,thead th.n{text-align:right;font-variant-numeric:tabular-nums}td.n{white-space:nowrap}\n",
-    "td:not(.n){min-width:7rem}\n",
+    "td:not(.n){min-width:7rem;overflow-wrap:anywhere}\n",
     ".bar{min-width:8.5rem}\n",
     ".track{display:inline-block;width:3.5rem;height:.7em;margin-right:.5rem;background:var(--card)"
     ";"
@@ -109,7 +112,7 @@ const char *const report_style[] = {
     ".plot{min-width:22rem}}\n",
     "@media print{:root{" LIGHT
     "}body{font-size:10pt}.frame{display:block;max-width:none;padding:0}"
-    "nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0;max-width:100%}"
+    "nav,.skip,.place{display:none}.scroll{overflow:visible}.plot{min-width:0;max-width:100%}"
     "figure,tr,.tiles div{break-inside:avoid}h2,h3,summary,.legend{break-after:avoid}"
     "tbody tr:hover{background:none}a{color:inherit;text-decoration:none}"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n",

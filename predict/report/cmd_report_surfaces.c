@@ -8,7 +8,7 @@
 
 #include "predict/locality/cmd_surface.h"
 #include "predict/report/cmd_report.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "predict/report/svg.h"
 
 enum {
@@ -141,9 +141,9 @@ static void write_surface(struct report_page *page, const struct psnap_locality 
     report_draw(page, script, title, description);
     if (!script) {
         fputs("<h3>", page->file);
-        html_text(page->file, title);
+        psnap_html_text(page->file, title);
         fputs("</h3>\n<p>", page->file);
-        html_text(page->file, description);
+        psnap_html_text(page->file, description);
         fputs("</p>\n", page->file);
     }
     write_table(page, locality);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "formats/base/text.h"
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 
 enum { DEPTH_MAX = 64, GRAY = 190 /* of gnuplot's "gray" */ };
 
@@ -196,9 +196,9 @@ static void write_root(struct copying *copying, const char *tag, const char *end
     fprintf(copying->file, " role=\"img\" aria-labelledby=\"f%u-title f%u-desc\"><title id=\"f%u-",
             number, number, number);
     fputs("title\">", copying->file);
-    html_text(copying->file, title);
+    psnap_html_text(copying->file, title);
     fprintf(copying->file, "</title><desc id=\"f%u-desc\">", number);
-    html_text(copying->file, description);
+    psnap_html_text(copying->file, description);
     fputs("</desc>", copying->file);
     copying->has_root = true;
 }
@@ -282,8 +282,8 @@ static void copy_text(struct copying *copying)
         return;
     while (p < copying->at) {
         const size_t length = psnap_text_utf8(p);
-        if (!html_is_shown(p))
-            fputs(HTML_REPLACEMENT, copying->file);
+        if (!psnap_html_is_shown(p))
+            fputs(PSNAP_HTML_REPLACEMENT, copying->file);
         else if (*p == '>')
             fputs("&gt;", copying->file);
         else

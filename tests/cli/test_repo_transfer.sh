@@ -61,17 +61,20 @@ class Page(HTMLParser):
     links, cells, tags = [], [], set()
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
-        if tag == "a":
+        if tag == "a" and not dict(attributes)["href"].startswith("#"):
             self.links.append(dict(attributes)["href"])
     def handle_data(self, data):
         self.cells.append(data)
 page = Page()
 text = open("site/index.html", encoding="utf-8").read()
 page.feed(text)
-import os
+import base64, hashlib, os
 assert len(page.links) == 5 and all(os.path.exists("site/" + link) for link in page.links)
 assert any("<b>&" in cell for cell in page.cells) and "b" not in page.tags, "a text is not escaped"
-assert "http" not in text.lower(), "it is not self-contained"
+assert "http:" not in text.lower() and "https:" not in text.lower(), "it is not self-contained"
+script = text[text.index("<script>") + 8:text.index("</script>")]
+digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+assert f"script-src 'sha256-{digest}'" in text, f"the page's policy has another hash than {digest}"
 PYTHON
 expect 1 "$PSNAP" repo export r --site site
 has err "exists already"

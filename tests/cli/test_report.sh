@@ -113,12 +113,55 @@ END
 # certificates: one that holds, and one of a profile that was edited since
 "$PSNAP" profile walk.csv --certify -o certified.yaml 2> err
 "$PSNAP" report certified.yaml -o certified.html
-page certified.html --has 'Certificate holds' --has 'The certificate holds.' --has 'table1-10'
+page certified.html --has 'Certificate holds' --has 'The certificate holds.' --has 'table1-10' \
+    --has 'has 1,002 accesses, as the profile states' --has 'as the certificate states' --has 'are not checked here'
+# with the trace its errors are checked, on machines that both have
+"$PSNAP" report certified.yaml walk.csv -m table1-3 -o checked.html
+page checked.html --has 'are confirmed'
+"$PSNAP" report certified.yaml walk.csv -m i7-5960x -o checked.html --force
+page checked.html --has 'were not compared'
+"$PSNAP" report certified.yaml walk.csv -m table1-3 --seed 7 -o checked.html --force
+page checked.html --has 'another seed, and were not compared'
+head -500 walk.csv > part.csv
+"$PSNAP" report certified.yaml part.csv -m table1-3 -o checked.html --force
+page checked.html --has 'are not those against the first input'
 sed 's/offset: 4096}/offset: 8192}/' certified.yaml > edited.yaml
 expect 0 "$PSNAP" report edited.yaml -o edited.html
 page edited.html --has 'does not hold' --has 'The certificate no longer holds: the profile was edited'
 "$PSNAP" report walk.csv -o trace.html
 grep -q 'id="certificate"' trace.html && fail "a trace with a certificate"
+
+# run times: those of psnap predict runtime; what is not predicted has a reason
+page certified.html --has 'it does not say what its loops compute'
+"$PSNAP" report "$golden/tutorial_nests.psnap.yaml" -m "$PSNAP_SOURCE/samples/machines/complete.yaml" \
+    -m 1K:64:2 -o times.html
+page times.html --has 'Predicted run time' --has "machine '1K:64:2' lacks clock_hz" --has 'first touches' \
+    --has 'marks of OpenMP'
+"$PSNAP" predict runtime "$golden/tutorial_nests.psnap.yaml" \
+    -m "$PSNAP_SOURCE/samples/machines/complete.yaml" --json > runtime.json
+python3 - << 'END'
+import html, json, re
+page = open("times.html").read()
+section = page[page.index('<section id="times"'):]
+section = section[:section.index("</section>")]
+units = {"s": 1, "ms": 1e-3, "\u00b5s": 1e-6, "ns": 1e-9}
+def cells(row):
+    return [float(n) * units[u] for n, u in
+            re.findall(r'<td class="n">([0-9.]+)&nbsp;(.?s)</td>', row)]
+rows = json.load(open("runtime.json"))["rows"]
+total = {r["method"]: r for r in rows if r["scope"] == "total"}
+shown = cells(re.search(r'<th scope="row">complete</th>(.*?)</tr>', section).group(1))
+wanted = [total[m]["seconds"] for m in ("overlap", "throughput", "published")]
+for a, b in zip((shown[0], shown[3], shown[4]), wanted):
+    assert abs(a / b - 1) < 0.01, (shown, wanted)
+for row in rows:
+    if row["scope"] == "loop" and row["method"] == "overlap" and row["accesses"] > 0:
+        found = re.search(r'<th scope="row">' + re.escape(html.escape(row["id"])) + "</th>(.*?)</tr>", section)
+        assert abs(cells(found.group(1))[0] / row["seconds"] - 1) < 0.01, row
+END
+"$PSNAP" report - -m "$PSNAP_SOURCE/samples/machines/complete.yaml" -o piped.html --force \
+    < "$golden/tutorial_nests.psnap.yaml"
+page piped.html --has 'it came from a pipe'
 
 # parts: of a run, and of inputs
 sed 's/region_limit: 128}/region_limit: 128, sampling: {skip: 5, count: 1002}}/' walk.yaml > part.yaml

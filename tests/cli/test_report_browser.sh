@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Pages of psnap report in a browser, headless Chromium: no message on its console, all figures in
-# the page that it makes of the file, and drawn, in the colours of light and dark, wide and narrow.
+# Pages and sites of psnap report in a browser, headless Chromium: no message on its console, all
+# figures in the page that it makes of the file, and drawn, in the colours of light and dark, wide and
+# narrow; keyboard, mouse, contrasts, print (report_browser.py).
 set -eu
 . "$PSNAP_SOURCE/tests/cli/common.sh"
 
@@ -71,6 +72,41 @@ drawn() { # NAME SIZE COLOURS [OPTION...]
 drawn light 1300,9000 "ffffff 0a58a8 c2410c"
 drawn dark 1300,9000 "12171e 6cb2ff ff9d5c" --blink-settings=preferredColorScheme=0
 drawn narrow 500,9000 "ffffff 0a58a8 c2410c"
+
+# Keyboard, mouse, contrasts, print. First whether the test sees what it has to see.
+drive() {
+    local sandbox=
+    [ "$(id -u)" != 0 ] || sandbox=--no-sandbox
+    timeout 600 python3 "$PSNAP_SOURCE/tests/report_browser.py" $sandbox "$browser" "$dir/driven" "$@"
+}
+sed 's/:focus-visible{outline:3px/:focus-visible{outline:0px/; s/--soft:#4d5b6b/--soft:#a0a8b0/
+     s/href="#rates">Hit/href="#nowhere">Hit/; 0,/<summary>/s//<summary tabindex="-1">/
+     s|</main>|<img src="http://127.0.0.1:9/x.png" alt=""></main>|
+     s/nav,.skip,.place{display:none}/p{color:inherit}/
+     s/<header>/<header><p style="width:60rem">wide<\/p>/' page.html > bad.html
+drive bad.html > out 2> err && fail "a bad page passed"
+for problem in "the focus is not shown" "light texts of low contrast" "the link #nowhere leads" \
+    "the keyboard does not reach ['SUMMARY" "on the console" "what paper cannot use" "on a telephone"; do
+    has err "$problem"
+done
+"$PSNAP" repo init probe
+if "$PSNAP" repo list probe > out 2> err; then # there is SQLite
+    sed 's/name: matmul/name: "matmul <b>\&amp;"/' other.yaml > third.yaml
+    { echo address,size,kind,thread,ref && seq -f '0x%.0f,8,load,0,0' 1000 8 1800; } > walk.csv
+    "$PSNAP" profile walk.csv -o plain.yaml 2> err
+    "$PSNAP" repo add probe "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" third.yaml plain.yaml \
+        --tag one --tag two > out
+    "$PSNAP" report probe -o site -m i7-5960x -m table1-3 > out
+    drive page.html two.html bare.html --site site > out 2> err || fail "$(cat out err)"
+    has out "ways: 3"
+    # the site of psnap repo export has the same page
+    "$PSNAP" repo export probe --site export
+    chrome --dump-dom "file://$dir/export/index.html" > dom.html
+    [ ! -s console ] || fail "export --site: $(cat console)"
+    [ "$(grep -o '<button>' dom.html | wc -l)" -ge 10 ] || fail "its script did not run"
+else
+    drive page.html two.html bare.html > out 2> err || fail "$(cat out err)"
+fi
 
 # on paper
 chrome --print-to-pdf="$dir/page.pdf" --no-pdf-header-footer "file://$dir/page.html" > out

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 #include "predict/report/rank.h"
 #include "predict/report/svg.h"
 
@@ -24,7 +24,7 @@ static void assert_text(const char *text, const char *expected)
     FILE *file = open_memstream(&written, &size);
 
     assert_non_null(file);
-    html_text(file, text);
+    psnap_html_text(file, text);
     fclose(file);
     assert_string_equal(written, expected);
     free(written);
@@ -55,18 +55,19 @@ static void replaced(void **state)
 
 static void shortened(void **state)
 {
-    char room[HTML_SHORT], long_name[3000];
+    char room[PSNAP_HTML_SHORT], long_name[3000];
 
     (void)state;
-    assert_string_equal(html_shorten("multiply:75", 11, room), "multiply:75");
-    assert_string_equal(html_shorten("multiply:75", 10, room), "mult\xE2\x80\xA6ly:75");
-    assert_string_equal(html_shorten("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4\xC3\xB6\xC3\xBC", 5, room),
-                        "\xC3\xA4\xC3\xB6\xE2\x80\xA6\xC3\xB6\xC3\xBC");
+    assert_string_equal(psnap_html_shorten("multiply:75", 11, room), "multiply:75");
+    assert_string_equal(psnap_html_shorten("multiply:75", 10, room), "mult\xE2\x80\xA6ly:75");
+    assert_string_equal(
+        psnap_html_shorten("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4\xC3\xB6\xC3\xBC", 5, room),
+        "\xC3\xA4\xC3\xB6\xE2\x80\xA6\xC3\xB6\xC3\xBC");
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = '\0';
-    assert_int_equal(strlen(html_shorten(long_name, 24, room)), 23 + 3);
-    html_shorten(long_name, 2000, room); /* no more than there is room for */
-    assert_int_equal(strlen(room), HTML_SHORT - 1);
+    assert_int_equal(strlen(psnap_html_shorten(long_name, 24, room)), 23 + 3);
+    psnap_html_shorten(long_name, 2000, room); /* no more than there is room for */
+    assert_int_equal(strlen(room), PSNAP_HTML_SHORT - 1);
 }
 
 /* What becomes of a figure; NULL: it is refused. The caller frees it. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Text for HTML pages: what has a meaning there is written as a reference, what has none is
- * replaced. Nothing else of the report writes a name.
+ * replaced. Nothing else of a page writes a name.
  */
-#include "predict/report/html.h"
+#include "formats/base/html.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,20 +30,20 @@ static bool is_shown(uint32_t code)
            !(code >= 0x2066 && code <= 0x2069) && code != 0xFEFF && (code & 0xFFFE) != 0xFFFE;
 }
 
-bool html_is_shown(const char *text)
+bool psnap_html_is_shown(const char *text)
 {
     const size_t length = psnap_text_utf8(text);
 
     return length && is_shown(code_point(text, length));
 }
 
-void html_text(FILE *file, const char *text)
+void psnap_html_text(FILE *file, const char *text)
 {
     while (*text) {
         const size_t length = psnap_text_utf8(text);
 
-        if (!html_is_shown(text))
-            fputs(HTML_REPLACEMENT, file);
+        if (!psnap_html_is_shown(text))
+            fputs(PSNAP_HTML_REPLACEMENT, file);
         else if (*text == '<')
             fputs("&lt;", file);
         else if (*text == '>')
@@ -67,7 +67,7 @@ static size_t step(const char *text)
     return length ? length : 1;
 }
 
-char *html_shorten(const char *text, size_t most, char room[HTML_SHORT])
+char *psnap_html_shorten(const char *text, size_t most, char room[PSNAP_HTML_SHORT])
 {
     const size_t head = (most - 1) / 2, tail = most - 1 - head;
     const char *head_end = text, *tail_start = text, *at = text;
@@ -80,24 +80,25 @@ char *html_shorten(const char *text, size_t most, char room[HTML_SHORT])
             tail_start += step(tail_start);
     }
     if (characters <= most)
-        snprintf(room, HTML_SHORT, "%s", text);
+        snprintf(room, PSNAP_HTML_SHORT, "%s", text);
     else
-        snprintf(room, HTML_SHORT, "%.*s\xE2\x80\xA6%s", (int)(head_end - text), text, tail_start);
+        snprintf(room, PSNAP_HTML_SHORT, "%.*s\xE2\x80\xA6%s", (int)(head_end - text), text,
+                 tail_start);
     return room;
 }
 
-void html_name(FILE *file, const char *text, size_t most)
+void psnap_html_name(FILE *file, const char *text, size_t most)
 {
-    char room[HTML_SHORT];
+    char room[PSNAP_HTML_SHORT];
 
-    html_shorten(text, most, room);
+    psnap_html_shorten(text, most, room);
     if (!strcmp(room, text)) {
-        html_text(file, text);
+        psnap_html_text(file, text);
         return;
     }
     fputs("<span title=\"", file);
-    html_text(file, text);
+    psnap_html_text(file, text);
     fputs("\">", file);
-    html_text(file, room);
+    psnap_html_text(file, room);
     fputs("</span>", file);
 }

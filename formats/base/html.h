@@ -2,31 +2,31 @@
 /*
  * Text for HTML pages. Names come from programs and traces, and may be anything.
  */
-#ifndef PSNAP_PREDICT_HTML_H
-#define PSNAP_PREDICT_HTML_H
+#ifndef PSNAP_BASE_HTML_H
+#define PSNAP_BASE_HTML_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#define HTML_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
+#define PSNAP_HTML_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
-/* Whether a character begins at `text` that is shown as it is: see html_text. */
-bool html_is_shown(const char *text);
+/* Whether a character begins at `text` that is shown as it is: see psnap_html_text. */
+bool psnap_html_is_shown(const char *text);
 
 /*
  * Writes a text so that a browser shows it and nothing else, between tags as well as in an
  * attribute in double or single quotes. Control characters, bytes that are no UTF-8, and characters
  * that change the direction of the text around them become U+FFFD.
  */
-void html_text(FILE *file, const char *text);
+void psnap_html_text(FILE *file, const char *text);
 
 /* A text of more than `most` characters without its middle, "std::vec\u2026push_back", in `room`,
  * which is cut where it is too small; returns it. */
-enum { HTML_SHORT = 256 };
-char *html_shorten(const char *text, size_t most, char room[HTML_SHORT]);
+enum { PSNAP_HTML_SHORT = 256 };
+char *psnap_html_shorten(const char *text, size_t most, char room[PSNAP_HTML_SHORT]);
 
 /* The text, short, with all of it in a title where it was shortened. */
-void html_name(FILE *file, const char *text, size_t most);
+void psnap_html_name(FILE *file, const char *text, size_t most);
 
 #endif
