@@ -21,7 +21,7 @@
 #include "formats/base/text.h"
 #include "predict/worklist/cmd_worklist.h"
 
-enum { JOBS_MAX = 256 };
+enum { JOBS_MAX = 256, PARTS_MAX = 65536 };
 
 /* An item that is simulated by a process of its own. */
 struct job {
@@ -213,9 +213,10 @@ static enum psnap_status write_all(struct sweep *sweep, struct psnap_error *erro
 
     if (!output)
         return error->code;
-    worklist_head(psnap_output_file(output));
-    for (size_t i = 0; i < sweep->list.count; i++)
-        fputs(sweep->list.items[i].rows, psnap_output_file(output));
+    if (counts_report(&sweep->list, psnap_output_file(output), error)) {
+        psnap_output_abandon(output);
+        return error->code;
+    }
     return psnap_output_commit(output, error);
 }
 
@@ -293,7 +294,7 @@ static bool find_rank(const char *text, struct worklist *list)
 }
 
 static int check(struct sweep *sweep, const char *rank, const struct psnap_text_list *seeds,
-                 uint64_t jobs)
+                 uint64_t jobs, uint64_t parts)
 {
     struct worklist *list = &sweep->list;
 
@@ -303,6 +304,9 @@ static int check(struct sweep *sweep, const char *rank, const struct psnap_text_
         return psnap_cmd_usage("sweep", "--rank wants a rank and their number, as 0/4");
     if (jobs > JOBS_MAX)
         return psnap_cmd_usage("sweep", "-j wants at most %d", JOBS_MAX);
+    if (parts > PARTS_MAX)
+        return psnap_cmd_usage("sweep", "--split wants at most %d", PARTS_MAX);
+    list->split.parts = (uint32_t)parts;
     sweep->job_count = jobs ? (uint32_t)jobs : psnap_processors();
     if (sweep->job_count > JOBS_MAX)
         sweep->job_count = JOBS_MAX;
@@ -320,7 +324,7 @@ int psnap_cmd_sweep(int argc, char **argv)
     struct psnap_text_list seeds = {0};
     struct psnap_error error;
     const char *file = NULL, *rank = NULL;
-    uint64_t jobs = 0;
+    uint64_t jobs = 0, parts = 0;
     bool force = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &sweep.output, "R.csv", "where results go"},
@@ -332,6 +336,8 @@ int psnap_cmd_sweep(int argc, char **argv)
          "of profiles, as of 'psnap whatif'; '' is the profile as it is; may be repeated"},
         {PSNAP_OPTION_LIST, 0, "seed", &seeds, "N", "of profiles' replay; may be repeated (0)"},
         {PSNAP_OPTION_FLAG, 0, "loops", &sweep.list.by_loop, NULL, "rows of loops, too"},
+        {PSNAP_OPTION_U64, 0, "split", &parts, "N",
+         "each stream in N items, of a part of the machines' sets each; the same results"},
         {PSNAP_OPTION_U64, 'j', "jobs", &jobs, "N", "items at a time (processors)"},
         {PSNAP_OPTION_TEXT, 0, "rank", &rank, "I/N",
          "each N-th item from I on (what mpirun or srun say)"},
@@ -350,7 +356,7 @@ int psnap_cmd_sweep(int argc, char **argv)
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
     if (operands >= 0) {
-        status = check(&sweep, rank, &seeds, jobs);
+        status = check(&sweep, rank, &seeds, jobs, parts);
         if (!status && file && worklist_read(&sweep.list, file, &error))
             status = psnap_cmd_fail("sweep", &error);
         for (int i = 1; i <= operands && !status; i++)

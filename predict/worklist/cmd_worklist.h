@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The work list of psnap sweep: items, each an input with its edits and seed on all machines.
- * Private to cmd_worklist*.c.
+ * The work list of psnap sweep: streams, each an input with its edits and seed, and items, each a
+ * stream on all machines, or a part of its simulation on those that can be split. Private to
+ * cmd_worklist*.c.
  */
 #ifndef PSNAP_CMD_WORKLIST_H
 #define PSNAP_CMD_WORKLIST_H
 
 #include "simcore/cmd_side.h"
+#include "simcore/split.h"
+
+/* Machines that an item is simulated on: those that are split or those that are not. */
+struct group {
+    struct psnap_machine *machines; /* without TLBs, of which nothing is counted */
+    size_t *numbers;                /* theirs in the list */
+    size_t count;
+};
+
+enum { GROUP_WHOLE, GROUP_SPLIT, GROUP_COUNT };
 
 struct item {
     const char *input, *edit; /* edit "": none */
     uint64_t seed;
     bool is_profile;
+    int group;      /* of machines */
+    uint32_t part;  /* of the split, from 0; 0: not split */
     char *key;      /* says all that its result follows from; one line */
-    char *rows;     /* CSV, when it is done */
+    char *rows;     /* its counts (cmd_worklist_counts.c), when it is done */
     uint64_t bytes; /* of the input: what takes longest begins first */
 };
 
@@ -26,8 +39,10 @@ struct worklist {
     bool by_loop;
     struct psnap_machine *machines;
     size_t machine_count;
-    struct item *items;
-    size_t count;
+    struct group groups[GROUP_COUNT];
+    struct split split; /* of GROUP_SPLIT; parts 0: nothing is */
+    struct item *items; /* those of a stream one after the other, as many for each */
+    size_t count, items_of_stream;
     uint32_t rank, ranks; /* this process takes items rank, rank + ranks, ... */
 };
 
@@ -38,10 +53,15 @@ bool worklist_add_input(struct worklist *list, const char *path); /* false: out 
 enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *error);
 void worklist_release(struct worklist *list);
 
-/* An item's records, without a head, to `file`. */
+/* An item's counts to `file`. */
 enum psnap_status worklist_simulate(const struct worklist *list, const struct item *item,
                                     FILE *file, struct psnap_error *error);
-void worklist_head(FILE *file);
+
+/* Counts of an item's machines to `file`, to be added or, else, subtracted. */
+void counts_write(const struct compare_side *side, const struct group *group, bool is_added,
+                  bool by_loop, FILE *file);
+/* The results of all streams as CSV; all items are done, and their rows are of no use behind. */
+enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_error *error);
 
 /*
  * Results so far, beside the file that all go to in the end: NAME.part-RANK, a record after the

@@ -111,18 +111,20 @@ enum psnap_status worklist_read(struct worklist *list, const char *path, struct 
 /* What a result follows from: the input as it is on disk, and all that is done with it. */
 static char *key_of(const struct worklist *list, const struct item *item, const struct stat *about)
 {
+    const struct group *group = &list->groups[item->group];
     char *key = NULL, shape[512];
     size_t size;
     FILE *file = open_memstream(&key, &size);
 
     if (!file)
         return NULL;
-    fprintf(file, "%s|%jd|%jd.%09ld|%s|%" PRIu64 "|%d|%s", item->input, (intmax_t)about->st_size,
-            (intmax_t)about->st_mtim.tv_sec, about->st_mtim.tv_nsec, item->edit, item->seed,
-            list->by_loop, PSNAP_VERSION);
-    for (size_t i = 0; i < list->machine_count; i++)
-        fprintf(file, "|%s %s", list->machines[i].name,
-                scope_machine_shape(&list->machines[i], shape, sizeof shape));
+    fprintf(file, "%s|%jd|%jd.%09ld|%s|%" PRIu64 "|%d|%s|%" PRIu32 "/%" PRIu32, item->input,
+            (intmax_t)about->st_size, (intmax_t)about->st_mtim.tv_sec, about->st_mtim.tv_nsec,
+            item->edit, item->seed, list->by_loop, PSNAP_VERSION, item->part,
+            item->group == GROUP_SPLIT ? list->split.parts : 1);
+    for (size_t i = 0; i < group->count; i++)
+        fprintf(file, "|%zu %s %s", group->numbers[i], group->machines[i].name,
+                scope_machine_shape(&group->machines[i], shape, sizeof shape));
     if (fclose(file) != 0) {
         free(key);
         return NULL;
@@ -147,6 +149,21 @@ static enum psnap_status add_item(struct worklist *list, const struct item *item
         return out_of_memory(error);
     list->count++;
     return PSNAP_OK;
+}
+
+/* The items of a stream: on the machines that are not split, and the parts of the others. */
+static enum psnap_status add_stream(struct worklist *list, struct item item,
+                                    const struct stat *about, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    item.group = GROUP_WHOLE;
+    if (list->groups[GROUP_WHOLE].count)
+        status = add_item(list, &item, about, error);
+    item.group = GROUP_SPLIT;
+    for (; list->groups[GROUP_SPLIT].count && item.part < list->split.parts && !status; item.part++)
+        status = add_item(list, &item, about, error);
+    return status;
 }
 
 /* The items of an input: those of its edits and seeds, of which a trace has none. */
@@ -174,9 +191,49 @@ static enum psnap_status add_input(struct worklist *list, const char *input,
         for (size_t s = 0; s < (item.is_profile ? list->seed_count : 1) && !status; s++) {
             item.edit = item.is_profile ? list->edits.items[e] : "";
             item.seed = item.is_profile ? list->seeds[s] : 0;
-            status = add_item(list, &item, &about, error);
+            status = add_stream(list, item, &about, error);
         }
     return status;
+}
+
+static bool group_init(struct group *group, size_t room)
+{
+    group->machines = calloc(room, sizeof *group->machines);
+    group->numbers = calloc(room, sizeof *group->numbers);
+    return group->machines && group->numbers;
+}
+
+static void group_add(struct group *group, const struct worklist *list, size_t number)
+{
+    group->machines[group->count] = list->machines[number];
+    group->machines[group->count].tlb_level_count = 0;
+    group->numbers[group->count++] = number;
+}
+
+/* Splits the machines that can be, with those before; it is said of the others why not. */
+static enum psnap_status form_groups(struct worklist *list, struct psnap_error *error)
+{
+    struct group *split = &list->groups[GROUP_SPLIT];
+    struct split plan;
+
+    for (int i = 0; i < GROUP_COUNT; i++)
+        if (!group_init(&list->groups[i], list->machine_count))
+            return out_of_memory(error);
+    for (size_t i = 0; i < list->machine_count; i++) {
+        group_add(split, list, i);
+        if (list->split.parts > 1 &&
+            !split_plan(&plan, split->machines, split->count, list->split.parts, error)) {
+            list->split = plan;
+            continue;
+        }
+        split->count--;
+        group_add(&list->groups[GROUP_WHOLE], list, i);
+        if (list->split.parts > 1 && list->rank == 0)
+            psnap_cmd_warn(error);
+    }
+    list->items_of_stream =
+        (list->groups[GROUP_WHOLE].count > 0) + (split->count ? list->split.parts : (size_t)0);
+    return PSNAP_OK;
 }
 
 enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *error)
@@ -194,6 +251,7 @@ enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *er
     list->machines = side_machines(&list->machine_names, &list->machine_count, error);
     if (!list->machines)
         return error->code;
+    status = form_groups(list, error);
     for (size_t i = 0; i < list->inputs.count && !status; i++)
         status = add_input(list, list->inputs.items[i], error);
     return status;
@@ -211,6 +269,10 @@ void worklist_release(struct worklist *list)
     free(list->items);
     free(list->seeds);
     free(list->machines);
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        free(list->groups[i].machines);
+        free(list->groups[i].numbers);
+    }
     psnap_text_list_release(&list->inputs);
     psnap_text_list_release(&list->edits);
     psnap_text_list_release(&list->machine_names);

@@ -77,6 +77,50 @@ END
     fi
 }
 
+# Each simulation in parts: the same bytes, by one process, several ranks, and mpirun; a machine that
+# cannot be split is simulated whole; what was killed goes on.
+# shellcheck disable=SC2086
+{
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -o split.csv
+    grep -q '72 of 72 items simulated$' err || fail "not all parts: $(cat err)"
+    cmp one.csv split.csv || fail "eight parts have other results"
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 -m xeon-8180 --loops -o whole.csv
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 -m xeon-8180 --loops --split 3 \
+        -o mixed.csv
+    grep -q "machine 'random-3' cannot be simulated in parts: level 1 has random" err ||
+        fail "$(cat err)"
+    grep -q '8 of 8 items simulated$' err || fail "$(cat err)"
+    cmp whole.csv mixed.csv || fail "parts and whole machines have other results"
+    for rank in 0 1; do
+        "$PSNAP" sweep --list list.yaml $machines --loops --split 8 --rank $rank/2 -o two.csv \
+            2> err.$rank &
+    done
+    wait
+    cmp one.csv two.csv || fail "parts of two ranks: $(cat err.0 err.1)"
+
+    "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -j 1 -o killed.csv 2> err &
+    sweep=$!
+    for _ in $(seq 600); do
+        count=$(grep -ac '^end$' killed.csv.part-0 2> /dev/null || true)
+        [ "${count:-0}" -lt 3 ] || break
+        sleep 0.02
+    done
+    kill -9 $sweep 2> /dev/null || true
+    wait $sweep || true
+    if [ ! -e killed.csv ]; then # else it was too fast
+        expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -o killed.csv
+        grep -q 'were there$' err || fail "it did not go on: $(cat err)"
+    fi
+    cmp one.csv killed.csv || fail "other results after a kill"
+    if command -v mpirun > /dev/null; then
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+            mpirun --oversubscribe -n 3 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 \
+            -m xeon-8180 --loops --split 5 -o mpi_split.csv 2> err || fail "mpirun: $(cat err)"
+        cmp whole.csv mpi_split.csv || fail "parts of mpirun's ranks have other results"
+    fi
+}
+expect 2 "$PSNAP" sweep m.yaml --split 100000 -o x.csv
+
 # Several edits in one, as psnap whatif has them
 expect 0 "$PSNAP" sweep m.yaml -m table1-1 -o edits.csv \
     -e 'regions[b].strides[480] = 8; loops[multiply:35].entries *= 2'
