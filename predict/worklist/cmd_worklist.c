@@ -118,7 +118,7 @@ static enum psnap_status take_result(struct sweep *sweep, struct job *job, int s
     if (WIFEXITED(status) && WEXITSTATUS(status) == PSNAP_EXIT_DONE) {
         job->item->rows = text;
         sweep->done++;
-        return journal_add(sweep->journal, job->item, error);
+        return journal_add(sweep->journal, &sweep->list, job->item, error);
     }
     fprintf(stderr, "psnap sweep: %s%s%s: %s\n", job->item->input, *job->item->edit ? ", " : "",
             job->item->edit, WIFEXITED(status) ? text : "its process was ended by a signal");

@@ -17,22 +17,30 @@ struct group {
     size_t count;
 };
 
+/* A file that streams come from. */
+struct input {
+    char time[32]; /* of its last change */
+    char hash[33]; /* XXH3 of its content, 128 bits; "": not known so far */
+};
+
 enum { GROUP_WHOLE, GROUP_SPLIT, GROUP_COUNT };
 
 struct item {
     const char *input, *edit; /* edit "": none */
     uint64_t seed;
     bool is_profile;
+    size_t file;    /* its number in inputs */
     int group;      /* of machines */
     uint32_t part;  /* of the split, from 0; 0: not split */
-    char *key;      /* says all that its result follows from; one line */
+    char *key;      /* says all that its result follows from but the input's content; one line */
     char *rows;     /* its counts (cmd_worklist_counts.c), when it is done */
     uint64_t bytes; /* of the input: what takes longest begins first */
 };
 
 struct worklist {
     struct psnap_text_list inputs, edits, machine_names;
-    char **texts; /* of a list that was read; they own their strings */
+    struct input *files; /* the inputs */
+    char **texts;        /* of a list that was read; they own their strings */
     size_t text_count;
     uint64_t *seeds;
     size_t seed_count;
@@ -49,6 +57,9 @@ struct worklist {
 /* Adds what a YAML file lists (cmd_worklist_read.c has its form). */
 enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error);
 bool worklist_add_input(struct worklist *list, const char *path); /* false: out of memory */
+/* Hash of an item's input, which is read once; "" with `error` filled where it cannot be. */
+const char *worklist_hash(struct worklist *list, const struct item *item,
+                          struct psnap_error *error);
 /* Makes the items. */
 enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *error);
 void worklist_release(struct worklist *list);
@@ -65,14 +76,15 @@ enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_
 
 /*
  * Results so far, beside the file that all go to in the end: NAME.part-RANK, a record after the
- * other, each with its item's key and length. One that was cut off by a crash is not read.
+ * other, each with its item's key and length, and its input's time and hash: it holds for an input
+ * of the same time, or else of the same content. One that was cut off by a crash is not read.
  */
 struct journal;
 /* Opens this rank's journal, and takes the results of all ranks' that are of items of the list. */
 struct journal *journal_open(const char *target, struct worklist *list, struct psnap_error *error);
 /* Adds an item's rows. */
-enum psnap_status journal_add(struct journal *journal, const struct item *item,
-                              struct psnap_error *error);
+enum psnap_status journal_add(struct journal *journal, struct worklist *list,
+                              const struct item *item, struct psnap_error *error);
 /* Takes what other ranks added since. */
 enum psnap_status journal_update(struct journal *journal, struct worklist *list,
                                  struct psnap_error *error);

@@ -7,13 +7,18 @@
  *     edits: ["", "regions[x].working_set *= 2"]   # of profiles; "" is the profile as it is
  *     seeds: [0, 1]                                # of profiles
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/yaml.h"
 #include "predict/worklist/cmd_worklist.h"
+#include "profile/repo/bytes.h"
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
 {
@@ -108,8 +113,33 @@ enum psnap_status worklist_read(struct worklist *list, const char *path, struct 
 
 /* ------------------------------------------------------------------ laying out */
 
-/* What a result follows from: the input as it is on disk, and all that is done with it. */
-static char *key_of(const struct worklist *list, const struct item *item, const struct stat *about)
+const char *worklist_hash(struct worklist *list, const struct item *item, struct psnap_error *error)
+{
+    char *hash = list->files[item->file].hash;
+    struct repo_id id;
+    struct stat about;
+    void *bytes = MAP_FAILED;
+    const int fd = *hash ? -1 : open(item->input, O_RDONLY | O_CLOEXEC);
+
+    if (*hash)
+        return hash;
+    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0)
+        bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) {
+        psnap_error_file(error, errno, "read", item->input);
+    } else {
+        repo_id_of(bytes, (size_t)about.st_size, &id);
+        repo_id_text(&id, hash);
+        munmap(bytes, (size_t)about.st_size);
+    }
+    if (fd >= 0)
+        close(fd);
+    return hash;
+}
+
+/* What a result follows from beside the input's content: its name and size, and all that is done
+ * with it. */
+static char *key_of(const struct worklist *list, const struct item *item)
 {
     const struct group *group = &list->groups[item->group];
     char *key = NULL, shape[512];
@@ -118,9 +148,8 @@ static char *key_of(const struct worklist *list, const struct item *item, const 
 
     if (!file)
         return NULL;
-    fprintf(file, "%s|%jd|%jd.%09ld|%s|%" PRIu64 "|%d|%s|%" PRIu32 "/%" PRIu32, item->input,
-            (intmax_t)about->st_size, (intmax_t)about->st_mtim.tv_sec, about->st_mtim.tv_nsec,
-            item->edit, item->seed, list->by_loop, PSNAP_VERSION, item->part,
+    fprintf(file, "%s|%" PRIu64 "|%s|%" PRIu64 "|%d|%s|%" PRIu32 "/%" PRIu32, item->input,
+            item->bytes, item->edit, item->seed, list->by_loop, PSNAP_VERSION, item->part,
             item->group == GROUP_SPLIT ? list->split.parts : 1);
     for (size_t i = 0; i < group->count; i++)
         fprintf(file, "|%zu %s %s", group->numbers[i], group->machines[i].name,
@@ -136,7 +165,7 @@ static char *key_of(const struct worklist *list, const struct item *item, const 
 }
 
 static enum psnap_status add_item(struct worklist *list, const struct item *item,
-                                  const struct stat *about, struct psnap_error *error)
+                                  struct psnap_error *error)
 {
     struct item *items = realloc(list->items, (list->count + 1) * sizeof *items);
 
@@ -144,7 +173,7 @@ static enum psnap_status add_item(struct worklist *list, const struct item *item
         return out_of_memory(error);
     list->items = items;
     items[list->count] = *item;
-    items[list->count].key = key_of(list, item, about);
+    items[list->count].key = key_of(list, item);
     if (!items[list->count].key)
         return out_of_memory(error);
     list->count++;
@@ -153,25 +182,25 @@ static enum psnap_status add_item(struct worklist *list, const struct item *item
 
 /* The items of a stream: on the machines that are not split, and the parts of the others. */
 static enum psnap_status add_stream(struct worklist *list, struct item item,
-                                    const struct stat *about, struct psnap_error *error)
+                                    struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
     item.group = GROUP_WHOLE;
     if (list->groups[GROUP_WHOLE].count)
-        status = add_item(list, &item, about, error);
+        status = add_item(list, &item, error);
     item.group = GROUP_SPLIT;
     for (; list->groups[GROUP_SPLIT].count && item.part < list->split.parts && !status; item.part++)
-        status = add_item(list, &item, about, error);
+        status = add_item(list, &item, error);
     return status;
 }
 
 /* The items of an input: those of its edits and seeds, of which a trace has none. */
-static enum psnap_status add_input(struct worklist *list, const char *input,
-                                   struct psnap_error *error)
+static enum psnap_status add_input(struct worklist *list, size_t number, struct psnap_error *error)
 {
+    const char *input = list->inputs.items[number];
     FILE *file = psnap_input_file(input, error);
-    struct item item = {.input = input};
+    struct item item = {.input = input, .file = number};
     enum psnap_status status = PSNAP_OK;
     struct stat about;
 
@@ -186,12 +215,14 @@ static enum psnap_status add_input(struct worklist *list, const char *input,
     }
     item.is_profile = psnap_input_is_profile(file);
     item.bytes = (uint64_t)about.st_size;
+    snprintf(list->files[number].time, sizeof list->files[number].time, "%jd.%09ld",
+             (intmax_t)about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
     fclose(file);
     for (size_t e = 0; e < (item.is_profile ? list->edits.count : 1) && !status; e++)
         for (size_t s = 0; s < (item.is_profile ? list->seed_count : 1) && !status; s++) {
             item.edit = item.is_profile ? list->edits.items[e] : "";
             item.seed = item.is_profile ? list->seeds[s] : 0;
-            status = add_stream(list, item, &about, error);
+            status = add_stream(list, item, error);
         }
     return status;
 }
@@ -248,12 +279,15 @@ enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *er
             return out_of_memory(error);
         list->seed_count = 1;
     }
+    list->files = calloc(list->inputs.count + 1, sizeof *list->files);
+    if (!list->files)
+        return out_of_memory(error);
     list->machines = side_machines(&list->machine_names, &list->machine_count, error);
     if (!list->machines)
         return error->code;
     status = form_groups(list, error);
     for (size_t i = 0; i < list->inputs.count && !status; i++)
-        status = add_input(list, list->inputs.items[i], error);
+        status = add_input(list, i, error);
     return status;
 }
 
@@ -268,6 +302,7 @@ void worklist_release(struct worklist *list)
     free(list->texts);
     free(list->items);
     free(list->seeds);
+    free(list->files);
     free(list->machines);
     for (int i = 0; i < GROUP_COUNT; i++) {
         free(list->groups[i].machines);

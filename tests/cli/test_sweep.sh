@@ -63,10 +63,15 @@ END
     grep -q '5 of 9 items simulated, 4 were there' err || fail "a cut record: $(cat err)"
     cmp one.csv crash.csv || fail "other results after a crash"
 
-    # An input that has changed since is simulated again.
-    expect 0 "$PSNAP" sweep m.yaml s.yaml $machines --rank 0/2 -o changed.csv
-    touch m.yaml
-    expect 0 "$PSNAP" sweep m.yaml s.yaml $machines -o changed.csv
+    # An input whose content has changed since is simulated again; a new time alone is none.
+    cp m.yaml other.yaml
+    expect 0 "$PSNAP" sweep other.yaml s.yaml $machines --rank 0/2 -o changed.csv
+    touch other.yaml
+    expect 0 "$PSNAP" sweep other.yaml s.yaml $machines --rank 0/2 -o changed.csv
+    grep -q '0 of 2 items simulated, 1 were there' err || fail "only its time is new: $(cat err)"
+    sed -i "0,/name: matmul/s//name: matmux/" other.yaml
+    ! cmp -s m.yaml other.yaml || fail "nothing changed"
+    expect 0 "$PSNAP" sweep other.yaml s.yaml $machines -o changed.csv
     grep -q '2 of 2 items simulated$' err || fail "a stale result was taken: $(cat err)"
 
     if command -v mpirun > /dev/null; then
