@@ -332,6 +332,8 @@ int psnap_cmd_sweep(int argc, char **argv)
          "a YAML file of inputs, machines, edits and seeds, with those of the command line"},
         {PSNAP_OPTION_LIST, 'm', "machine", &sweep.list.machine_names, "MACHINE",
          "may be repeated (the ten structures table1-1 to table1-10)"},
+        {PSNAP_OPTION_LIST, 'p', "parameter", &sweep.list.parameters, "FIELD=V,V...",
+         "each machine with each of these values, as levels[L2].size_bytes=1M,2M; may be repeated"},
         {PSNAP_OPTION_LIST, 'e', "edit", &sweep.list.edits, "EDIT",
          "of profiles, as of 'psnap whatif'; '' is the profile as it is; may be repeated"},
         {PSNAP_OPTION_LIST, 0, "seed", &seeds, "N", "of profiles' replay; may be repeated (0)"},
@@ -345,7 +347,7 @@ int psnap_cmd_sweep(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap sweep INPUT... [-m MACHINE ...] [-e EDIT ...] -o R.csv",
+        "psnap sweep INPUT... [-m MACHINE ...] [-p PARAMETER ...] [-e EDIT ...] -o R.csv",
         "Simulates each input, a profile with each edit and seed, on all machines, as a\n"
         "work list: on the processors there are, or, started by mpirun or srun, on those\n"
         "of several machines that see the same files. Results are kept as they come, in\n"

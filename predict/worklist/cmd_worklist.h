@@ -14,6 +14,9 @@
 struct group {
     struct psnap_machine *machines; /* without TLBs, of which nothing is counted */
     size_t *numbers;                /* theirs in the list */
+    struct {
+        char text[33];
+    } *hashes; /* of all that machines are */
     size_t count;
 };
 
@@ -38,7 +41,7 @@ struct item {
 };
 
 struct worklist {
-    struct psnap_text_list inputs, edits, machine_names;
+    struct psnap_text_list inputs, edits, machine_names, parameters;
     struct input *files; /* the inputs */
     char **texts;        /* of a list that was read; they own their strings */
     size_t text_count;
@@ -57,6 +60,11 @@ struct worklist {
 /* Adds what a YAML file lists (cmd_worklist_read.c has its form). */
 enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error);
 bool worklist_add_input(struct worklist *list, const char *path); /* false: out of memory */
+/* Makes the machines. */
+enum psnap_status worklist_machines(struct worklist *list, struct psnap_error *error);
+/* A machine as a file; the caller frees it. NULL with `error` filled. */
+char *worklist_machine_text(const struct psnap_machine *machine, size_t *size,
+                            struct psnap_error *error);
 /* Hash of an item's input, which is read once; "" with `error` filled where it cannot be. */
 const char *worklist_hash(struct worklist *list, const struct item *item,
                           struct psnap_error *error);

@@ -4,6 +4,7 @@
  *
  *     inputs: [spmv.psnap.yaml, trace.pst]
  *     machines: [i7-5960x, "32K:64:8,1M:64:16"]
+ *     parameters: ["levels[L2].size_bytes=1M,2M"]  # of all machines
  *     edits: ["", "regions[x].working_set *= 2"]   # of profiles; "" is the profile as it is
  *     seeds: [0, 1]                                # of profiles
  */
@@ -89,7 +90,7 @@ static enum psnap_status read_seeds(struct worklist *list, const struct psnap_ya
 
 enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error)
 {
-    static const char *const keys[] = {"inputs", "machines", "edits", "seeds", NULL};
+    static const char *const keys[] = {"inputs", "machines", "edits", "seeds", "parameters", NULL};
     FILE *file = psnap_input_file(path, error);
     struct psnap_yaml_doc *doc =
         file ? psnap_yaml_read(file, file == stdin ? "stdin" : path, error) : NULL;
@@ -101,6 +102,8 @@ enum psnap_status worklist_read(struct worklist *list, const char *path, struct 
         status = read_texts(list, doc, "inputs", &list->inputs, error);
     if (!status)
         status = read_texts(list, doc, "machines", &list->machine_names, error);
+    if (!status)
+        status = read_texts(list, doc, "parameters", &list->parameters, error);
     if (!status)
         status = read_texts(list, doc, "edits", &list->edits, error);
     if (!status)
@@ -142,7 +145,7 @@ const char *worklist_hash(struct worklist *list, const struct item *item, struct
 static char *key_of(const struct worklist *list, const struct item *item)
 {
     const struct group *group = &list->groups[item->group];
-    char *key = NULL, shape[512];
+    char *key = NULL;
     size_t size;
     FILE *file = open_memstream(&key, &size);
 
@@ -152,8 +155,7 @@ static char *key_of(const struct worklist *list, const struct item *item)
             item->bytes, item->edit, item->seed, list->by_loop, PSNAP_VERSION, item->part,
             item->group == GROUP_SPLIT ? list->split.parts : 1);
     for (size_t i = 0; i < group->count; i++)
-        fprintf(file, "|%zu %s %s", group->numbers[i], group->machines[i].name,
-                scope_machine_shape(&group->machines[i], shape, sizeof shape));
+        fprintf(file, "|%zu %s", group->numbers[i], group->hashes[i].text);
     if (fclose(file) != 0) {
         free(key);
         return NULL;
@@ -231,14 +233,26 @@ static bool group_init(struct group *group, size_t room)
 {
     group->machines = calloc(room, sizeof *group->machines);
     group->numbers = calloc(room, sizeof *group->numbers);
-    return group->machines && group->numbers;
+    group->hashes = calloc(room, sizeof *group->hashes);
+    return group->machines && group->numbers && group->hashes;
 }
 
-static void group_add(struct group *group, const struct worklist *list, size_t number)
+static enum psnap_status group_add(struct group *group, const struct worklist *list, size_t number,
+                                   struct psnap_error *error)
 {
+    size_t size;
+    char *text = worklist_machine_text(&list->machines[number], &size, error);
+    struct repo_id id;
+
+    if (!text)
+        return error->code;
+    repo_id_of(text, size, &id);
+    repo_id_text(&id, group->hashes[group->count].text);
+    free(text);
     group->machines[group->count] = list->machines[number];
     group->machines[group->count].tlb_level_count = 0;
     group->numbers[group->count++] = number;
+    return PSNAP_OK;
 }
 
 /* Splits the machines that can be, with those before; it is said of the others why not. */
@@ -251,16 +265,18 @@ static enum psnap_status form_groups(struct worklist *list, struct psnap_error *
         if (!group_init(&list->groups[i], list->machine_count))
             return out_of_memory(error);
     for (size_t i = 0; i < list->machine_count; i++) {
-        group_add(split, list, i);
+        if (group_add(split, list, i, error))
+            return error->code;
         if (list->split.parts > 1 &&
             !split_plan(&plan, split->machines, split->count, list->split.parts, error)) {
             list->split = plan;
             continue;
         }
         split->count--;
-        group_add(&list->groups[GROUP_WHOLE], list, i);
         if (list->split.parts > 1 && list->rank == 0)
             psnap_cmd_warn(error);
+        if (group_add(&list->groups[GROUP_WHOLE], list, i, error))
+            return error->code;
     }
     list->items_of_stream =
         (list->groups[GROUP_WHOLE].count > 0) + (split->count ? list->split.parts : (size_t)0);
@@ -282,10 +298,9 @@ enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *er
     list->files = calloc(list->inputs.count + 1, sizeof *list->files);
     if (!list->files)
         return out_of_memory(error);
-    list->machines = side_machines(&list->machine_names, &list->machine_count, error);
-    if (!list->machines)
-        return error->code;
-    status = form_groups(list, error);
+    status = worklist_machines(list, error);
+    if (!status)
+        status = form_groups(list, error);
     for (size_t i = 0; i < list->inputs.count && !status; i++)
         status = add_input(list, i, error);
     return status;
@@ -307,8 +322,10 @@ void worklist_release(struct worklist *list)
     for (int i = 0; i < GROUP_COUNT; i++) {
         free(list->groups[i].machines);
         free(list->groups[i].numbers);
+        free(list->groups[i].hashes);
     }
     psnap_text_list_release(&list->inputs);
     psnap_text_list_release(&list->edits);
     psnap_text_list_release(&list->machine_names);
+    psnap_text_list_release(&list->parameters);
 }

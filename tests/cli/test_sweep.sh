@@ -126,6 +126,32 @@ END
 }
 expect 2 "$PSNAP" sweep m.yaml --split 100000 -o x.csv
 
+# Machines by parameters, of traces as well, are those that are written out.
+expect 0 "$PSNAP" sweep m.pst m.yaml -m 4K:64:4,64K:64:8 -p 'levels[L2].size_bytes=32K,128K' \
+    -p 'levels[L1].ways=2,4' --split 2 -o parameters.csv
+expect 0 "$PSNAP" sweep m.pst m.yaml -m 4K:64:2,32K:64:8 -m 4K:64:4,32K:64:8 \
+    -m 4K:64:2,128K:64:8 -m 4K:64:4,128K:64:8 -o written.csv
+python3 - << 'END'
+import csv
+rows, wanted = ([r for r in csv.DictReader(open(f))] for f in ("parameters.csv", "written.csv"))
+assert rows[0]["machine"] == "4K:64:4,64K:64:8 levels[L2].size_bytes=32K levels[L1].ways=2", rows[0]
+assert len(rows) == len(wanted) == 16
+for a, b in zip(rows, wanted):
+    del a["machine"], b["machine"]
+    assert a == b, (a, b)
+END
+expect 1 "$PSNAP" sweep m.pst -m 4K:64:4 -p 'levels[L2].ways=2' -o x.csv
+expect 1 "$PSNAP" sweep m.pst -m 4K:64:4 -p 'levels[L1].weighs=2' -o x.csv
+expect 1 "$PSNAP" sweep m.pst -m 4K:64:4 -p 'levels[L1].ways=3' -o x.csv
+expect 2 "$PSNAP" sweep m.pst -m 4K:64:4 -p ways -o x.csv
+
+# A machine file that has changed is another machine.
+printf 'machine:\n  name: w\n  levels:\n    - {size_bytes: 4K, line_bytes: 64, ways: 4}\n' > w.yaml
+expect 0 "$PSNAP" sweep m.pst m.yaml -m w.yaml --rank 0/2 -o file.csv
+sed -i 's/ways: 4/ways: 4, write: through/' w.yaml
+expect 0 "$PSNAP" sweep m.pst m.yaml -m w.yaml -o file.csv
+grep -q '2 of 2 items simulated$' err || fail "a stale result was taken: $(cat err)"
+
 # Several edits in one, as psnap whatif has them
 expect 0 "$PSNAP" sweep m.yaml -m table1-1 -o edits.csv \
     -e 'regions[b].strides[480] = 8; loops[multiply:35].entries *= 2'
