@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window is where the parts of split.h come from: it sees the whole stream, and drops what is
+ * The window is where the parts of simcore.h come from: it sees the whole stream, and drops what is
  * not its own. Of an access that is partly in the window the bytes in it are handed on, as one
  * access for each stretch of them.
  *
  * A run is handed on as runs: from one repetition on the same of its accesses are in the window
  * until one of them enters it or leaves it.
  */
-#include "simcore/split.h"
+
+#include "simcore/simcore.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static const char *obstacle(const struct psnap_cache_level *level)
     return level->prefetch.entries || level->prefetch.next_lines ? "a prefetcher" : NULL;
 }
 
-static enum psnap_status add_level(struct split *split, const struct psnap_machine *machine,
+static enum psnap_status add_level(struct psnap_split *split, const struct psnap_machine *machine,
                                    uint32_t index, struct psnap_error *error)
 {
     const struct psnap_cache_level *level = &machine->levels[index];
@@ -58,24 +59,24 @@ static enum psnap_status add_level(struct split *split, const struct psnap_machi
 }
 
 /* As much as an access may reach beyond its range: whole units. */
-static uint64_t reach_of(const struct split *split)
+static uint64_t reach_of(const struct psnap_split *split)
 {
     const uint64_t reach = PSNAP_ACCESS_SIZE_MAX - 1;
 
     return (reach + split->unit_bytes - 1) / split->unit_bytes * split->unit_bytes;
 }
 
-static uint64_t begin_of(const struct split *split, uint32_t part)
+static uint64_t begin_of(const struct psnap_split *split, uint32_t part)
 {
     return split->period_bytes / split->unit_bytes * part / split->parts * split->unit_bytes;
 }
 
-enum psnap_status split_plan(struct split *split, const struct psnap_machine *machines, size_t n,
-                             uint32_t parts, struct psnap_error *error)
+enum psnap_status psnap_split_plan(struct psnap_split *split, const struct psnap_machine *machines,
+                                   size_t n, uint32_t parts, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
-    *split = (struct split){.parts = parts};
+    *split = (struct psnap_split){.parts = parts};
     for (size_t i = 0; i < n; i++) {
         for (uint32_t l = 0; l < machines[i].level_count && !status; l++)
             status = add_level(split, &machines[i], l, error);
@@ -94,13 +95,13 @@ enum psnap_status split_plan(struct split *split, const struct psnap_machine *ma
     return PSNAP_OK;
 }
 
-void split_windows(const struct split *split, uint32_t part, struct split_window *counted,
-                   struct split_window *subtracted)
+void psnap_split_windows(const struct psnap_split *split, uint32_t part,
+                         struct psnap_split_window *counted, struct psnap_split_window *subtracted)
 {
     const uint64_t begin = begin_of(split, part), end = begin_of(split, part + 1);
 
-    *subtracted = (struct split_window){end % split->period_bytes, reach_of(split)};
-    *counted = (struct split_window){begin, end - begin + subtracted->bytes};
+    *subtracted = (struct psnap_split_window){end % split->period_bytes, reach_of(split)};
+    *counted = (struct psnap_split_window){begin, end - begin + subtracted->bytes};
 }
 
 /* ------------------------------------------------------------------- the window */
@@ -109,7 +110,7 @@ struct window_sink {
     struct psnap_sink base;
     struct psnap_sink *to;
     uint64_t mask; /* of the period */
-    struct split_window window;
+    struct psnap_split_window window;
     size_t n;
     struct psnap_access block[BLOCK]; /* to be handed on */
 };
@@ -267,8 +268,8 @@ static void window_free(struct psnap_sink *self)
     free(self);
 }
 
-struct psnap_sink *split_sink_new(const struct split *split, struct split_window window,
-                                  struct psnap_sink *to)
+struct psnap_sink *psnap_split_sink_new(const struct psnap_split *split,
+                                        struct psnap_split_window window, struct psnap_sink *to)
 {
     static const struct psnap_sink_ops ops = {
         .put = window_put, .finish = window_finish, .free = window_free, .put_run = window_put_run};

@@ -8,7 +8,6 @@
 #define PSNAP_CMD_WORKLIST_H
 
 #include "simcore/cmd_side.h"
-#include "simcore/split.h"
 
 /* Machines that an item is simulated on: those that are split or those that are not. */
 struct group {
@@ -51,8 +50,8 @@ struct worklist {
     struct psnap_machine *machines;
     size_t machine_count;
     struct group groups[GROUP_COUNT];
-    struct split split; /* of GROUP_SPLIT; parts 0: nothing is */
-    struct item *items; /* those of a stream one after the other, as many for each */
+    struct psnap_split split; /* of GROUP_SPLIT; parts 0: nothing is */
+    struct item *items;       /* those of a stream one after the other, as many for each */
     size_t count, items_of_stream;
     uint32_t rank, ranks; /* this process takes items rank, rank + ranks, ... */
 };

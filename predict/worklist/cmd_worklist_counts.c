@@ -7,7 +7,7 @@
  *     ID NAME
  *
  * with a pair of numbers for each level, MACHINE and SCOPE as numbers; "-" is to be subtracted, as
- * parts of a simulation have it (simcore/split.h). Sums are taken modulo 2^64.
+ * parts of a simulation have it (simcore/simcore.h). Sums are taken modulo 2^64.
  */
 #include <inttypes.h>
 #include <stdlib.h>

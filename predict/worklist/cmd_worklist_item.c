@@ -17,7 +17,7 @@ struct running {
     FILE *file;
 };
 
-enum { WINDOWS = 2 }; /* of a part: what is counted, what is subtracted (simcore/split.h) */
+enum { WINDOWS = 2 }; /* of a part: what is counted, what is subtracted (simcore/simcore.h) */
 
 /* Simulators of a stream, or of the windows of a part of it, and what the stream is put into. */
 struct simulation {
@@ -31,18 +31,19 @@ static enum psnap_status begin(struct simulation *simulation, const struct runni
     const struct worklist *list = running->list;
     const struct group *group = &list->groups[running->item->group];
     const bool is_split = running->item->group == GROUP_SPLIT;
-    struct split_window windows[WINDOWS];
+    struct psnap_split_window windows[WINDOWS];
     bool fits = true;
 
     simulation->count = is_split ? WINDOWS : 1;
     if (is_split)
-        split_windows(&list->split, running->item->part, &windows[0], &windows[1]);
+        psnap_split_windows(&list->split, running->item->part, &windows[0], &windows[1]);
     for (size_t i = 0; i < simulation->count; i++) {
         simulation->sims[i] = psnap_sim_new(group->machines, group->count, program, NULL, error);
         if (!simulation->sims[i])
             return error->code;
         if (is_split)
-            simulation->windows[i] = split_sink_new(&list->split, windows[i], simulation->sims[i]);
+            simulation->windows[i] =
+                psnap_split_sink_new(&list->split, windows[i], simulation->sims[i]);
         fits &= !is_split || simulation->windows[i];
     }
     if (fits)

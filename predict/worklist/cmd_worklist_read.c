@@ -19,7 +19,7 @@
 
 #include "formats/base/yaml.h"
 #include "predict/worklist/cmd_worklist.h"
-#include "profile/repo/bytes.h"
+#include "profile/repo/cmd_repo.h"
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
 {
@@ -259,7 +259,7 @@ static enum psnap_status group_add(struct group *group, const struct worklist *l
 static enum psnap_status form_groups(struct worklist *list, struct psnap_error *error)
 {
     struct group *split = &list->groups[GROUP_SPLIT];
-    struct split plan;
+    struct psnap_split plan;
 
     for (int i = 0; i < GROUP_COUNT; i++)
         if (!group_init(&list->groups[i], list->machine_count))
@@ -268,7 +268,7 @@ static enum psnap_status form_groups(struct worklist *list, struct psnap_error *
         if (group_add(split, list, i, error))
             return error->code;
         if (list->split.parts > 1 &&
-            !split_plan(&plan, split->machines, split->count, list->split.parts, error)) {
+            !psnap_split_plan(&plan, split->machines, split->count, list->split.parts, error)) {
             list->split = plan;
             continue;
         }

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "simcore/split.h"
-
 enum { STREAM = 1500, MACHINES = 2, REFS = 5, NUMBERS = 1 + 2 * PSNAP_LEVELS_MAX };
 
 /* Accesses, and hits and write-backs of levels, by machine and reference. */
@@ -93,12 +91,13 @@ static void add(struct counts *counts, const struct psnap_sink *sim, uint64_t si
         }
 }
 
-static void add_window(struct counts *counts, const struct split *split, struct split_window window,
-                       const struct psnap_machine *machines, const struct psnap_program *program,
-                       const struct psnap_access *stream, uint64_t seed, uint64_t sign)
+static void add_window(struct counts *counts, const struct psnap_split *split,
+                       struct psnap_split_window window, const struct psnap_machine *machines,
+                       const struct psnap_program *program, const struct psnap_access *stream,
+                       uint64_t seed, uint64_t sign)
 {
     struct psnap_sink *sim = psnap_sim_new(machines, MACHINES, program, NULL, NULL);
-    struct psnap_sink *sink = split_sink_new(split, window, sim);
+    struct psnap_sink *sink = psnap_split_sink_new(split, window, sim);
 
     put_all(sink, stream, seed, seed % 2);
     add(counts, sim, sign);
@@ -116,7 +115,7 @@ static bool parts_add_up(uint64_t seed)
     struct psnap_error error;
     struct psnap_sink *sim;
     struct psnap_rng rng;
-    struct split split;
+    struct psnap_split split;
     bool is_split;
 
     psnap_rng_init(&rng, seed);
@@ -138,15 +137,15 @@ static bool parts_add_up(uint64_t seed)
         assert_int_equal(psnap_machine_check(&machines[m], &error), PSNAP_OK);
     }
     random_accesses(&rng, stream);
-    is_split = !split_plan(&split, machines, MACHINES, (uint32_t)pick(&rng, 2, 9), &error);
+    is_split = !psnap_split_plan(&split, machines, MACHINES, (uint32_t)pick(&rng, 2, 9), &error);
     if (is_split) {
         sim = psnap_sim_new(machines, MACHINES, program, NULL, NULL);
         put_all(sim, stream, seed, seed % 2);
         add(&whole, sim, 1);
         psnap_sink_free(sim);
         for (uint32_t part = 0; part < split.parts; part++) {
-            struct split_window counted, subtracted;
-            split_windows(&split, part, &counted, &subtracted);
+            struct psnap_split_window counted, subtracted;
+            psnap_split_windows(&split, part, &counted, &subtracted);
             add_window(&sum, &split, counted, machines, program, stream, seed, 1);
             add_window(&sum, &split, subtracted, machines, program, stream, seed, UINT64_MAX);
         }
@@ -188,13 +187,14 @@ static void what_depends_on_other_sets_is_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_machine machine;
         struct psnap_error error = {.code = PSNAP_OK};
-        struct split split;
+        struct psnap_split split;
         assert_int_equal(psnap_machine_find(cases[i].machine, &machine, &error), PSNAP_OK);
         if (!cases[i].says) {
-            assert_int_equal(split_plan(&split, &machine, 1, cases[i].parts, &error), PSNAP_OK);
+            assert_int_equal(psnap_split_plan(&split, &machine, 1, cases[i].parts, &error),
+                             PSNAP_OK);
             continue;
         }
-        assert_int_equal(split_plan(&split, &machine, 1, cases[i].parts, &error),
+        assert_int_equal(psnap_split_plan(&split, &machine, 1, cases[i].parts, &error),
                          PSNAP_ERROR_UNSUPPORTED);
         if (!strstr(error.message, cases[i].says))
             fail_msg("'%s' does not say '%s'", error.message, cases[i].says);
