@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts of items, and the results that they add up to. An item's counts are a record for each row
- * and machine,
+ * Counts of items, and the results that they add up to. An item's counts are, for each machine, a
+ * line "machine NUMBER" and a record for each row,
  *
- *     + MACHINE SCOPE ACCESSES HITS WRITE_BACKS HITS WRITE_BACKS ... ; ID_BYTES NAME_BYTES
+ *     + SCOPE ACCESSES HITS WRITE_BACKS HITS WRITE_BACKS ... ; ID_BYTES NAME_BYTES
  *     ID NAME
  *
- * with a pair of numbers for each level, MACHINE and SCOPE as numbers; "-" is to be subtracted, as
+ * with a pair of numbers for each level, SCOPE as a number; "-" is to be subtracted, as
  * parts of a simulation have it (simcore/simcore.h). Sums are taken modulo 2^64.
  */
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include "formats/base/cmd_csv.h"
 #include "formats/base/room.h"
 #include "predict/worklist/cmd_worklist.h"
+#include "profile/repo/cmd_repo.h"
 
 struct numbers {
     uint64_t accesses, hits[PSNAP_LEVELS_MAX], write_backs[PSNAP_LEVELS_MAX];
@@ -34,28 +35,37 @@ struct rows {
 
 /* ---------------------------------------------------------------------- writing */
 
-static void write_scope(const struct scope_rows *rows, const struct group *group, bool is_added,
-                        FILE *file)
+static void write_row(FILE *file, bool is_added, enum psnap_scope scope, uint32_t levels,
+                      const struct numbers *numbers, const char *id, const char *name)
 {
-    for (size_t i = 0; i < rows->count; i++)
-        for (size_t m = 0; m < group->count; m++) {
-            const struct scope_row *row = &rows->rows[i];
-            const struct psnap_tally *tally = &row->tallies[m];
-            fprintf(file, "%c %zu %d %" PRIu64, is_added ? '+' : '-', group->numbers[m],
-                    (int)rows->scope, tally->accesses);
-            for (uint32_t l = 0; l < group->machines[m].level_count; l++)
-                fprintf(file, " %" PRIu64 " %" PRIu64, tally->hits[l], tally->write_backs[l]);
-            fprintf(file, " ; %zu %zu\n%s %s\n", strlen(row->id), strlen(row->name), row->id,
-                    row->name);
-        }
+    fprintf(file, "%c %d %" PRIu64, is_added ? '+' : '-', (int)scope, numbers->accesses);
+    for (uint32_t l = 0; l < levels; l++)
+        fprintf(file, " %" PRIu64 " %" PRIu64, numbers->hits[l], numbers->write_backs[l]);
+    fprintf(file, " ; %zu %zu\n%s %s\n", strlen(id), strlen(name), id, name);
+}
+
+static void write_scope(const struct scope_rows *rows, const struct group *group, size_t m,
+                        bool is_added, FILE *file)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct psnap_tally *tally = &rows->rows[i].tallies[m];
+        struct numbers numbers = {.accesses = tally->accesses};
+        memcpy(numbers.hits, tally->hits, sizeof numbers.hits);
+        memcpy(numbers.write_backs, tally->write_backs, sizeof numbers.write_backs);
+        write_row(file, is_added, rows->scope, group->machines[m].level_count, &numbers,
+                  rows->rows[i].id, rows->rows[i].name);
+    }
 }
 
 void counts_write(const struct compare_side *side, const struct group *group, bool is_added,
                   bool by_loop, FILE *file)
 {
-    write_scope(&side->total, group, is_added, file);
-    if (by_loop)
-        write_scope(&side->loops, group, is_added, file);
+    for (size_t m = 0; m < group->count; m++) {
+        fprintf(file, "machine %zu\n", group->numbers[m]);
+        write_scope(&side->total, group, m, is_added, file);
+        if (by_loop)
+            write_scope(&side->loops, group, m, is_added, file);
+    }
 }
 
 /* ---------------------------------------------------------------------- reading */
@@ -81,19 +91,18 @@ static const char *take_text(char **at, uint64_t bytes, char end)
     return text;
 }
 
-/* The next record of counts; false: there is none there. */
-static bool take_row(const struct worklist *list, char **at, struct row *row)
+/* The next record of counts, of a machine; false: there is none there. */
+static bool take_row(const struct worklist *list, uint64_t machine, char **at, struct row *row)
 {
     const uint64_t sign = **at == '-' ? UINT64_MAX : 1;
     struct numbers *numbers = &row->numbers;
     uint64_t id_bytes, name_bytes;
 
-    *row = (struct row){0};
+    *row = (struct row){.machine = machine};
     if ((**at != '+' && **at != '-') || (*at)[1] != ' ')
         return false;
     *at += 2;
-    if (!take_number(at, ' ', &row->machine) || row->machine >= list->machine_count ||
-        !take_number(at, ' ', &row->scope) || row->scope >= PSNAP_SCOPE_COUNT ||
+    if (!take_number(at, ' ', &row->scope) || row->scope >= PSNAP_SCOPE_COUNT ||
         !take_number(at, ' ', &numbers->accesses))
         return false;
     for (uint32_t l = 0; l < list->machines[row->machine].level_count; l++)
@@ -118,12 +127,16 @@ static bool take_row(const struct worklist *list, char **at, struct row *row)
 static enum psnap_status take_rows(const struct worklist *list, const struct item *item,
                                    struct rows *rows, struct psnap_error *error)
 {
+    uint64_t machine = UINT64_MAX;
+
     for (char *at = item->rows; *at;) {
         struct row *room = psnap_with_room(rows->rows, &rows->room, rows->count + 1, sizeof *room);
         if (!room)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for results");
         rows->rows = room;
-        if (!take_row(list, &at, &room[rows->count]))
+        if (!strncmp(at, "machine ", 8) && (at += 8, take_number(&at, '\n', &machine)))
+            continue;
+        if (machine >= list->machine_count || !take_row(list, machine, &at, &room[rows->count]))
             return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                                    "a result of %.200s is damaged: remove the .part-* files",
                                    item->input);
@@ -222,6 +235,33 @@ static void put_row(const struct worklist *list, const struct item *item, const 
     }
 }
 
+/* Keeps a stream's rows of each machine in the repository. */
+static enum psnap_status keep(const struct worklist *list, const struct item *item,
+                              const struct rows *rows, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t m = 0; m < list->machine_count && list->into && !status; m++) {
+        char *text = NULL, *key = worklist_result_key(list, item, m);
+        char *known = key ? results_read(list->into, key) : NULL;
+        size_t size;
+        FILE *file = key ? open_memstream(&text, &size) : NULL;
+        for (size_t i = 0; i < rows->count && file; i++)
+            if (rows->rows[i].machine == m)
+                write_row(file, true, (enum psnap_scope)rows->rows[i].scope,
+                          list->machines[m].level_count, &rows->rows[i].numbers, rows->rows[i].id,
+                          rows->rows[i].name);
+        if (!file || fclose(file) != 0)
+            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for results");
+        else if (!known)
+            status = results_write(list->into, key, text, error);
+        free(known);
+        free(text);
+        free(key);
+    }
+    return status;
+}
+
 enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
@@ -233,8 +273,10 @@ enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_
         struct rows rows = {0};
         for (size_t k = 0; k < list->items_of_stream && !status; k++)
             status = take_rows(list, &list->items[i + k], &rows, error);
-        if (!status)
+        if (!status) {
             add_up(&rows);
+            status = keep(list, &list->items[i], &rows, error);
+        }
         for (size_t k = 0; k < rows.count && !status; k++)
             put_row(list, &list->items[i], &rows.rows[k], &csv);
         free(rows.rows);

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "profile/repo/results.h"
+
 struct verify {
     struct repo *repo;
     bool is_deep;
@@ -41,6 +43,12 @@ static void PSNAP_PRINTF(5, 6) tell(struct verify *v, enum finding_kind kind, co
 static void tell_stranger(void *context, const char *path)
 {
     tell(context, FOUND_STRANGER, path, NULL, "is not a file of the repository");
+}
+
+static void tell_result(void *context, const char *path)
+{
+    tell(context, FOUND_DAMAGED, path, NULL,
+         "it is no whole result: remove it, 'psnap sweep' makes it again");
 }
 
 static void verify_format(struct verify *v)
@@ -299,6 +307,7 @@ static enum psnap_status verify_files(struct verify *v, struct index **index,
     status = verify_dictionaries(v, error);
     if (!status)
         status = verify_objects(v, error);
+    results_verify(v->repo, tell_result, v);
     if (!status)
         status = tell_lost(v, *index, error);
     repo_unlock(v->repo);
