@@ -20,8 +20,9 @@
 #include "formats/base/output.h"
 #include "formats/base/text.h"
 #include "predict/worklist/cmd_worklist.h"
+#include "profile/repo/cmd_repo.h"
 
-enum { JOBS_MAX = 256 };
+enum { JOBS_MAX = 256, PARTS_MAX = 65536 };
 
 /* An item that is simulated by a process of its own. */
 struct job {
@@ -118,7 +119,7 @@ static enum psnap_status take_result(struct sweep *sweep, struct job *job, int s
     if (WIFEXITED(status) && WEXITSTATUS(status) == PSNAP_EXIT_DONE) {
         job->item->rows = text;
         sweep->done++;
-        return journal_add(sweep->journal, job->item, error);
+        return journal_add(sweep->journal, &sweep->list, job->item, error);
     }
     fprintf(stderr, "psnap sweep: %s%s%s: %s\n", job->item->input, *job->item->edit ? ", " : "",
             job->item->edit, WIFEXITED(status) ? text : "its process was ended by a signal");
@@ -213,13 +214,14 @@ static enum psnap_status write_all(struct sweep *sweep, struct psnap_error *erro
 
     if (!output)
         return error->code;
-    worklist_head(psnap_output_file(output));
-    for (size_t i = 0; i < sweep->list.count; i++)
-        fputs(sweep->list.items[i].rows, psnap_output_file(output));
+    if (counts_report(&sweep->list, psnap_output_file(output), error)) {
+        psnap_output_abandon(output);
+        return error->code;
+    }
     return psnap_output_commit(output, error);
 }
 
-static int run(struct sweep *sweep, bool force)
+static int run(struct sweep *sweep, const char *into, bool force)
 {
     struct psnap_error error;
     struct psnap_output *probe = psnap_output_open(sweep->output, force, &error);
@@ -231,6 +233,10 @@ static int run(struct sweep *sweep, bool force)
         status = worklist_lay_out(&sweep->list, &error);
     if (!status && !sweep->list.count)
         return psnap_cmd_usage("sweep", "there is nothing to do: no inputs");
+    if (!status && into) {
+        sweep->list.into = repo_open(into, &error);
+        status = sweep->list.into ? worklist_recall(&sweep->list, &error) : error.code;
+    }
     if (!status) {
         sweep->journal = journal_open(sweep->output, &sweep->list, &error);
         status = sweep->journal ? PSNAP_OK : error.code;
@@ -293,7 +299,7 @@ static bool find_rank(const char *text, struct worklist *list)
 }
 
 static int check(struct sweep *sweep, const char *rank, const struct psnap_text_list *seeds,
-                 uint64_t jobs)
+                 uint64_t jobs, uint64_t parts)
 {
     struct worklist *list = &sweep->list;
 
@@ -303,6 +309,9 @@ static int check(struct sweep *sweep, const char *rank, const struct psnap_text_
         return psnap_cmd_usage("sweep", "--rank wants a rank and their number, as 0/4");
     if (jobs > JOBS_MAX)
         return psnap_cmd_usage("sweep", "-j wants at most %d", JOBS_MAX);
+    if (parts > PARTS_MAX)
+        return psnap_cmd_usage("sweep", "--split wants at most %d", PARTS_MAX);
+    list->split.parts = (uint32_t)parts;
     sweep->job_count = jobs ? (uint32_t)jobs : psnap_processors();
     if (sweep->job_count > JOBS_MAX)
         sweep->job_count = JOBS_MAX;
@@ -319,8 +328,8 @@ int psnap_cmd_sweep(int argc, char **argv)
     static struct sweep sweep;
     struct psnap_text_list seeds = {0};
     struct psnap_error error;
-    const char *file = NULL, *rank = NULL;
-    uint64_t jobs = 0;
+    const char *file = NULL, *rank = NULL, *into = NULL;
+    uint64_t jobs = 0, parts = 0;
     bool force = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &sweep.output, "R.csv", "where results go"},
@@ -328,18 +337,24 @@ int psnap_cmd_sweep(int argc, char **argv)
          "a YAML file of inputs, machines, edits and seeds, with those of the command line"},
         {PSNAP_OPTION_LIST, 'm', "machine", &sweep.list.machine_names, "MACHINE",
          "may be repeated (the ten structures table1-1 to table1-10)"},
+        {PSNAP_OPTION_LIST, 'p', "parameter", &sweep.list.parameters, "FIELD=V,V...",
+         "each machine with each of these values, as levels[L2].size_bytes=1M,2M; may be repeated"},
         {PSNAP_OPTION_LIST, 'e', "edit", &sweep.list.edits, "EDIT",
          "of profiles, as of 'psnap whatif'; '' is the profile as it is; may be repeated"},
         {PSNAP_OPTION_LIST, 0, "seed", &seeds, "N", "of profiles' replay; may be repeated (0)"},
         {PSNAP_OPTION_FLAG, 0, "loops", &sweep.list.by_loop, NULL, "rows of loops, too"},
+        {PSNAP_OPTION_U64, 0, "split", &parts, "N",
+         "each stream in N items, of a part of the machines' sets each; the same results"},
         {PSNAP_OPTION_U64, 'j', "jobs", &jobs, "N", "items at a time (processors)"},
         {PSNAP_OPTION_TEXT, 0, "rank", &rank, "I/N",
          "each N-th item from I on (what mpirun or srun say)"},
+        {PSNAP_OPTION_TEXT, 0, "into", &into, "REPO",
+         "keep results in a repository, and take those that it has"},
         {PSNAP_OPTION_FLAG, 0, "force", &force, NULL, "overwrite R.csv"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap sweep INPUT... [-m MACHINE ...] [-e EDIT ...] -o R.csv",
+        "psnap sweep INPUT... [-m MACHINE ...] [-p PARAMETER ...] [-e EDIT ...] -o R.csv",
         "Simulates each input, a profile with each edit and seed, on all machines, as a\n"
         "work list: on the processors there are, or, started by mpirun or srun, on those\n"
         "of several machines that see the same files. Results are kept as they come, in\n"
@@ -350,7 +365,7 @@ int psnap_cmd_sweep(int argc, char **argv)
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
     if (operands >= 0) {
-        status = check(&sweep, rank, &seeds, jobs);
+        status = check(&sweep, rank, &seeds, jobs, parts);
         if (!status && file && worklist_read(&sweep.list, file, &error))
             status = psnap_cmd_fail("sweep", &error);
         for (int i = 1; i <= operands && !status; i++)
@@ -359,8 +374,10 @@ int psnap_cmd_sweep(int argc, char **argv)
                 status = psnap_cmd_fail("sweep", &error);
             }
         if (!status)
-            status = run(&sweep, force);
+            status = run(&sweep, into, force);
     }
+    if (sweep.list.into)
+        repo_close(sweep.list.into);
     worklist_release(&sweep.list);
     psnap_text_list_release(&seeds);
     return status;

@@ -1,58 +1,106 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The work list of psnap sweep: items, each an input with its edits and seed on all machines.
- * Private to cmd_worklist*.c.
+ * The work list of psnap sweep: streams, each an input with its edits and seed, and items, each a
+ * stream on all machines, or a part of its simulation on those that can be split. Private to
+ * cmd_worklist*.c.
  */
 #ifndef PSNAP_CMD_WORKLIST_H
 #define PSNAP_CMD_WORKLIST_H
 
 #include "simcore/cmd_side.h"
 
+/* Machines that an item is simulated on: those that are split or those that are not. */
+struct group {
+    struct psnap_machine *machines; /* without TLBs, of which nothing is counted */
+    size_t *numbers;                /* theirs in the list */
+    struct {
+        char text[33];
+    } *hashes; /* of all that machines are */
+    size_t count;
+};
+
+/* A file that streams come from. */
+struct input {
+    char time[32]; /* of its last change */
+    char hash[33]; /* XXH3 of its content, 128 bits; "": not known so far */
+};
+
+enum { GROUP_WHOLE, GROUP_SPLIT, GROUP_COUNT };
+
+struct repo;
+
 struct item {
     const char *input, *edit; /* edit "": none */
     uint64_t seed;
     bool is_profile;
-    char *key;      /* says all that its result follows from; one line */
-    char *rows;     /* CSV, when it is done */
-    uint64_t bytes; /* of the input: what takes longest begins first */
+    size_t file;      /* its number in inputs */
+    int group;        /* of machines */
+    uint32_t part;    /* of the split, from 0; 0: not split */
+    char *key;        /* says all that its result follows from but the input's content; one line */
+    char *rows;       /* its counts (cmd_worklist_counts.c), when it is done */
+    bool is_recalled; /* its rows are of a repository */
+    uint64_t bytes;   /* of the input: what takes longest begins first */
 };
 
 struct worklist {
-    struct psnap_text_list inputs, edits, machine_names;
-    char **texts; /* of a list that was read; they own their strings */
+    struct psnap_text_list inputs, edits, machine_names, parameters;
+    struct input *files; /* the inputs */
+    char **texts;        /* of a list that was read; they own their strings */
     size_t text_count;
     uint64_t *seeds;
     size_t seed_count;
     bool by_loop;
     struct psnap_machine *machines;
     size_t machine_count;
-    struct item *items;
-    size_t count;
+    struct group groups[GROUP_COUNT];
+    struct psnap_split split; /* of GROUP_SPLIT; parts 0: nothing is */
+    struct item *items;       /* those of a stream one after the other, as many for each */
+    size_t count, items_of_stream;
+    struct repo *into;    /* where results are kept; NULL: nowhere */
     uint32_t rank, ranks; /* this process takes items rank, rank + ranks, ... */
 };
 
 /* Adds what a YAML file lists (cmd_worklist_read.c has its form). */
 enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error);
 bool worklist_add_input(struct worklist *list, const char *path); /* false: out of memory */
+/* Makes the machines. */
+enum psnap_status worklist_machines(struct worklist *list, struct psnap_error *error);
+/* A machine as a file; the caller frees it. NULL with `error` filled. */
+char *worklist_machine_text(const struct psnap_machine *machine, size_t *size,
+                            struct psnap_error *error);
+/* What a stream's result on a machine follows from, content and all; the caller frees it. NULL: out
+ * of memory. The input's hash is known. */
+char *worklist_result_key(const struct worklist *list, const struct item *item, size_t machine);
+/* Gives the items of streams whose results are all in the repository their rows. */
+enum psnap_status worklist_recall(struct worklist *list, struct psnap_error *error);
+/* Hash of an item's input, which is read once; "" with `error` filled where it cannot be. */
+const char *worklist_hash(struct worklist *list, const struct item *item,
+                          struct psnap_error *error);
 /* Makes the items. */
 enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *error);
 void worklist_release(struct worklist *list);
 
-/* An item's records, without a head, to `file`. */
+/* An item's counts to `file`. */
 enum psnap_status worklist_simulate(const struct worklist *list, const struct item *item,
                                     FILE *file, struct psnap_error *error);
-void worklist_head(FILE *file);
+
+/* Counts of an item's machines to `file`, to be added or, else, subtracted. */
+void counts_write(const struct compare_side *side, const struct group *group, bool is_added,
+                  bool by_loop, FILE *file);
+/* The results of all streams as CSV; all items are done, and their rows are of no use behind. */
+enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_error *error);
 
 /*
  * Results so far, beside the file that all go to in the end: NAME.part-RANK, a record after the
- * other, each with its item's key and length. One that was cut off by a crash is not read.
+ * other, each with its item's key and length, and its input's time and hash: it holds for an input
+ * of the same time, or else of the same content. One that was cut off by a crash is not read.
  */
 struct journal;
 /* Opens this rank's journal, and takes the results of all ranks' that are of items of the list. */
 struct journal *journal_open(const char *target, struct worklist *list, struct psnap_error *error);
 /* Adds an item's rows. */
-enum psnap_status journal_add(struct journal *journal, const struct item *item,
-                              struct psnap_error *error);
+enum psnap_status journal_add(struct journal *journal, struct worklist *list,
+                              const struct item *item, struct psnap_error *error);
 /* Takes what other ranks added since. */
 enum psnap_status journal_update(struct journal *journal, struct worklist *list,
                                  struct psnap_error *error);

@@ -1,59 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One item of a work list: its stream through the caches of all machines, by one thread, for others
- * are at work beside it.
+ * One item of a work list: its stream, or a part of it, through the caches of its machines, by one
+ * thread, for others are at work beside it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/cmd_csv.h"
 #include "predict/worklist/cmd_worklist.h"
 #include "profile/edit/cmd_edit.h"
 #include "simcore/cmd_turns.h"
-
-void worklist_head(FILE *file)
-{
-    static const char *const fields[] = {"input",      "edit",
-                                         "seed",       "machine",
-                                         "scope",      "id",
-                                         "name",       "row_accesses",
-                                         "level",      "level_name",
-                                         "accesses",   "hits",
-                                         "hit_rate",   "cumulative_hit_rate",
-                                         "write_backs"};
-    struct psnap_csv csv;
-
-    psnap_csv_init(&csv, file);
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        psnap_csv_text(&csv, fields[i]);
-    psnap_csv_end(&csv);
-}
-
-static void put_row(const struct worklist *list, const struct item *item, enum psnap_scope scope,
-                    const struct scope_row *row, struct psnap_csv *csv)
-{
-    for (size_t m = 0; m < list->machine_count; m++)
-        for (uint32_t l = 0; l < list->machines[m].level_count; l++) {
-            const struct psnap_tally *tally = &row->tallies[m];
-            psnap_csv_text(csv, item->input);
-            psnap_csv_text(csv, item->edit);
-            psnap_csv_u64(csv, item->seed);
-            psnap_csv_text(csv, list->machines[m].name);
-            psnap_csv_text(csv, psnap_scope_name(scope));
-            psnap_csv_text(csv, row->id);
-            psnap_csv_text(csv, row->name);
-            psnap_csv_u64(csv, tally->accesses);
-            psnap_csv_u64(csv, l + UINT64_C(1));
-            psnap_csv_text(csv, list->machines[m].levels[l].name);
-            psnap_csv_u64(csv, psnap_tally_reached(tally, l));
-            psnap_csv_u64(csv, tally->hits[l]);
-            psnap_csv_real(csv, psnap_tally_hit_rate(tally, l));
-            psnap_csv_real(csv, psnap_tally_cumulative(tally, l));
-            psnap_csv_u64(csv, tally->write_backs[l]);
-            psnap_csv_end(csv);
-        }
-}
 
 struct running {
     const struct worklist *list;
@@ -61,29 +17,73 @@ struct running {
     FILE *file;
 };
 
+enum { WINDOWS = 2 }; /* of a part: what is counted, what is subtracted (simcore/simcore.h) */
+
+/* Simulators of a stream, or of the windows of a part of it, and what the stream is put into. */
+struct simulation {
+    struct psnap_sink *sims[WINDOWS], *windows[WINDOWS], *sink;
+    size_t count;
+};
+
+static enum psnap_status begin(struct simulation *simulation, const struct running *running,
+                               const struct psnap_program *program, struct psnap_error *error)
+{
+    const struct worklist *list = running->list;
+    const struct group *group = &list->groups[running->item->group];
+    const bool is_split = running->item->group == GROUP_SPLIT;
+    struct psnap_split_window windows[WINDOWS];
+    bool fits = true;
+
+    simulation->count = is_split ? WINDOWS : 1;
+    if (is_split)
+        psnap_split_windows(&list->split, running->item->part, &windows[0], &windows[1]);
+    for (size_t i = 0; i < simulation->count; i++) {
+        simulation->sims[i] = psnap_sim_new(group->machines, group->count, program, NULL, error);
+        if (!simulation->sims[i])
+            return error->code;
+        if (is_split)
+            simulation->windows[i] =
+                psnap_split_sink_new(&list->split, windows[i], simulation->sims[i]);
+        fits &= !is_split || simulation->windows[i];
+    }
+    if (fits)
+        simulation->sink = psnap_tee_sink_new(is_split ? simulation->windows : simulation->sims,
+                                              simulation->count);
+    return simulation->sink ? PSNAP_OK
+                            : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
+static void end(struct simulation *simulation)
+{
+    psnap_sink_free(simulation->sink);
+    for (size_t i = 0; i < simulation->count; i++) {
+        psnap_sink_free(simulation->windows[i]);
+        psnap_sink_free(simulation->sims[i]);
+    }
+}
+
 static enum psnap_status run_pass(void *context, struct psnap_source *source,
                                   struct psnap_error *error)
 {
     const struct running *running = context;
     const struct worklist *list = running->list;
-    struct compare_side side = {.path = running->item->input};
-    struct psnap_sink *sim =
-        psnap_sim_new(list->machines, list->machine_count, source->program, NULL, error);
-    enum psnap_status status = sim ? psnap_pump(source, sim, NULL, error) : error->code;
-    struct psnap_csv csv;
+    const struct group *group = &list->groups[running->item->group];
+    struct simulation simulation = {.count = 0};
+    enum psnap_status status = begin(&simulation, running, source->program, error);
 
+    if (!status)
+        status = psnap_pump(source, simulation.sink, NULL, error);
     if (!status &&
         fseek(running->file, 0, SEEK_SET) != 0) /* what a first pass wrote is forgotten */
         status = psnap_error_system(error, errno, "cannot write a result");
-    psnap_csv_init(&csv, running->file);
-    if (!status)
-        status = side_take(&side, sim, list->machine_count, source->program, error);
-    for (size_t i = 0; i < side.total.count && !status; i++)
-        put_row(list, running->item, PSNAP_SCOPE_TOTAL, &side.total.rows[i], &csv);
-    for (size_t i = 0; i < side.loops.count && list->by_loop && !status; i++)
-        put_row(list, running->item, PSNAP_SCOPE_LOOP, &side.loops.rows[i], &csv);
-    side_release(&side);
-    psnap_sink_free(sim);
+    for (size_t i = 0; i < simulation.count && !status; i++) {
+        struct compare_side side = {.path = running->item->input};
+        status = side_take(&side, simulation.sims[i], group->count, source->program, error);
+        if (!status)
+            counts_write(&side, group, i == 0, list->by_loop, running->file);
+        side_release(&side);
+    }
+    end(&simulation);
     return status;
 }
 

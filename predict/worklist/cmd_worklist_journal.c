@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A record of a journal: "item BYTES KEY", the item's rows, "end". It is written at once and synced
- * before the item counts as done; what follows the last whole record is cut off before more is
- * written.
+ * A record of a journal: "item BYTES TIME HASH KEY", the item's rows, "end". It is written at once
+ * and synced before the item counts as done; what follows the last whole record is cut off before
+ * more is written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +36,27 @@ static char *pattern_of(const char *target)
     return pattern;
 }
 
-static struct item *item_of(struct worklist *list, const char *key)
+/* Whether an item's input is as it was, by its time or else by its content. */
+static bool is_same_input(struct worklist *list, const struct item *item, const char *time,
+                          const char *hash)
 {
+    struct psnap_error error;
+
+    return !strcmp(list->files[item->file].time, time) ||
+           !strcmp(worklist_hash(list, item, &error), hash);
+}
+
+/* The item of a record's "TIME HASH KEY", which is not done; NULL: there is none. */
+static struct item *item_of(struct worklist *list, char *record)
+{
+    char *hash = strchr(record, ' '), *key = hash ? strchr(hash + 1, ' ') : NULL;
+
+    if (!key)
+        return NULL;
+    *hash++ = *key++ = '\0';
     for (size_t i = 0; i < list->count; i++)
-        if (!strcmp(list->items[i].key, key))
+        if (!list->items[i].rows && !strcmp(list->items[i].key, key) &&
+            is_same_input(list, &list->items[i], record, hash))
             return &list->items[i];
     return NULL;
 }
@@ -83,7 +100,7 @@ static long take(FILE *file, struct worklist *list)
     while (read_record(file, &key, &room, &rows)) {
         struct item *item = item_of(list, key);
         end = ftell(file);
-        if (item && !item->rows)
+        if (item)
             item->rows = rows;
         else
             free(rows);
@@ -152,10 +169,15 @@ struct journal *journal_open(const char *target, struct worklist *list, struct p
     return journal;
 }
 
-enum psnap_status journal_add(struct journal *journal, const struct item *item,
-                              struct psnap_error *error)
+enum psnap_status journal_add(struct journal *journal, struct worklist *list,
+                              const struct item *item, struct psnap_error *error)
 {
-    fprintf(journal->file, "item %zu %s\n%send\n", strlen(item->rows), item->key, item->rows);
+    const char *hash = worklist_hash(list, item, error);
+
+    if (!*hash)
+        return error->code;
+    fprintf(journal->file, "item %zu %s %s %s\n%send\n", strlen(item->rows),
+            list->files[item->file].time, hash, item->key, item->rows);
     if (fflush(journal->file) != 0 || fsync(fileno(journal->file)) != 0)
         return psnap_error_file(error, errno, "write", journal->name);
     return PSNAP_OK;

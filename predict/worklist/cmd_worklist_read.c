@@ -4,16 +4,22 @@
  *
  *     inputs: [spmv.psnap.yaml, trace.pst]
  *     machines: [i7-5960x, "32K:64:8,1M:64:16"]
+ *     parameters: ["levels[L2].size_bytes=1M,2M"]  # of all machines
  *     edits: ["", "regions[x].working_set *= 2"]   # of profiles; "" is the profile as it is
  *     seeds: [0, 1]                                # of profiles
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/yaml.h"
 #include "predict/worklist/cmd_worklist.h"
+#include "profile/repo/cmd_repo.h"
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
 {
@@ -84,7 +90,7 @@ static enum psnap_status read_seeds(struct worklist *list, const struct psnap_ya
 
 enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error)
 {
-    static const char *const keys[] = {"inputs", "machines", "edits", "seeds", NULL};
+    static const char *const keys[] = {"inputs", "machines", "edits", "seeds", "parameters", NULL};
     FILE *file = psnap_input_file(path, error);
     struct psnap_yaml_doc *doc =
         file ? psnap_yaml_read(file, file == stdin ? "stdin" : path, error) : NULL;
@@ -97,6 +103,8 @@ enum psnap_status worklist_read(struct worklist *list, const char *path, struct 
     if (!status)
         status = read_texts(list, doc, "machines", &list->machine_names, error);
     if (!status)
+        status = read_texts(list, doc, "parameters", &list->parameters, error);
+    if (!status)
         status = read_texts(list, doc, "edits", &list->edits, error);
     if (!status)
         status = read_seeds(list, doc, error);
@@ -108,21 +116,46 @@ enum psnap_status worklist_read(struct worklist *list, const char *path, struct 
 
 /* ------------------------------------------------------------------ laying out */
 
-/* What a result follows from: the input as it is on disk, and all that is done with it. */
-static char *key_of(const struct worklist *list, const struct item *item, const struct stat *about)
+const char *worklist_hash(struct worklist *list, const struct item *item, struct psnap_error *error)
 {
-    char *key = NULL, shape[512];
+    char *hash = list->files[item->file].hash;
+    struct repo_id id;
+    struct stat about;
+    void *bytes = MAP_FAILED;
+    const int fd = *hash ? -1 : open(item->input, O_RDONLY | O_CLOEXEC);
+
+    if (*hash)
+        return hash;
+    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0)
+        bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) {
+        psnap_error_file(error, errno, "read", item->input);
+    } else {
+        repo_id_of(bytes, (size_t)about.st_size, &id);
+        repo_id_text(&id, hash);
+        munmap(bytes, (size_t)about.st_size);
+    }
+    if (fd >= 0)
+        close(fd);
+    return hash;
+}
+
+/* What a result follows from beside the input's content: its name and size, and all that is done
+ * with it. */
+static char *key_of(const struct worklist *list, const struct item *item)
+{
+    const struct group *group = &list->groups[item->group];
+    char *key = NULL;
     size_t size;
     FILE *file = open_memstream(&key, &size);
 
     if (!file)
         return NULL;
-    fprintf(file, "%s|%jd|%jd.%09ld|%s|%" PRIu64 "|%d|%s", item->input, (intmax_t)about->st_size,
-            (intmax_t)about->st_mtim.tv_sec, about->st_mtim.tv_nsec, item->edit, item->seed,
-            list->by_loop, PSNAP_VERSION);
-    for (size_t i = 0; i < list->machine_count; i++)
-        fprintf(file, "|%s %s", list->machines[i].name,
-                scope_machine_shape(&list->machines[i], shape, sizeof shape));
+    fprintf(file, "%s|%" PRIu64 "|%s|%" PRIu64 "|%d|%s|%" PRIu32 "/%" PRIu32, item->input,
+            item->bytes, item->edit, item->seed, list->by_loop, PSNAP_VERSION, item->part,
+            item->group == GROUP_SPLIT ? list->split.parts : 1);
+    for (size_t i = 0; i < group->count; i++)
+        fprintf(file, "|%zu %s", group->numbers[i], group->hashes[i].text);
     if (fclose(file) != 0) {
         free(key);
         return NULL;
@@ -134,7 +167,7 @@ static char *key_of(const struct worklist *list, const struct item *item, const 
 }
 
 static enum psnap_status add_item(struct worklist *list, const struct item *item,
-                                  const struct stat *about, struct psnap_error *error)
+                                  struct psnap_error *error)
 {
     struct item *items = realloc(list->items, (list->count + 1) * sizeof *items);
 
@@ -142,19 +175,34 @@ static enum psnap_status add_item(struct worklist *list, const struct item *item
         return out_of_memory(error);
     list->items = items;
     items[list->count] = *item;
-    items[list->count].key = key_of(list, item, about);
+    items[list->count].key = key_of(list, item);
     if (!items[list->count].key)
         return out_of_memory(error);
     list->count++;
     return PSNAP_OK;
 }
 
-/* The items of an input: those of its edits and seeds, of which a trace has none. */
-static enum psnap_status add_input(struct worklist *list, const char *input,
-                                   struct psnap_error *error)
+/* The items of a stream: on the machines that are not split, and the parts of the others. */
+static enum psnap_status add_stream(struct worklist *list, struct item item,
+                                    struct psnap_error *error)
 {
+    enum psnap_status status = PSNAP_OK;
+
+    item.group = GROUP_WHOLE;
+    if (list->groups[GROUP_WHOLE].count)
+        status = add_item(list, &item, error);
+    item.group = GROUP_SPLIT;
+    for (; list->groups[GROUP_SPLIT].count && item.part < list->split.parts && !status; item.part++)
+        status = add_item(list, &item, error);
+    return status;
+}
+
+/* The items of an input: those of its edits and seeds, of which a trace has none. */
+static enum psnap_status add_input(struct worklist *list, size_t number, struct psnap_error *error)
+{
+    const char *input = list->inputs.items[number];
     FILE *file = psnap_input_file(input, error);
-    struct item item = {.input = input};
+    struct item item = {.input = input, .file = number};
     enum psnap_status status = PSNAP_OK;
     struct stat about;
 
@@ -169,14 +217,70 @@ static enum psnap_status add_input(struct worklist *list, const char *input,
     }
     item.is_profile = psnap_input_is_profile(file);
     item.bytes = (uint64_t)about.st_size;
+    snprintf(list->files[number].time, sizeof list->files[number].time, "%jd.%09ld",
+             (intmax_t)about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
     fclose(file);
     for (size_t e = 0; e < (item.is_profile ? list->edits.count : 1) && !status; e++)
         for (size_t s = 0; s < (item.is_profile ? list->seed_count : 1) && !status; s++) {
             item.edit = item.is_profile ? list->edits.items[e] : "";
             item.seed = item.is_profile ? list->seeds[s] : 0;
-            status = add_item(list, &item, &about, error);
+            status = add_stream(list, item, error);
         }
     return status;
+}
+
+static bool group_init(struct group *group, size_t room)
+{
+    group->machines = calloc(room, sizeof *group->machines);
+    group->numbers = calloc(room, sizeof *group->numbers);
+    group->hashes = calloc(room, sizeof *group->hashes);
+    return group->machines && group->numbers && group->hashes;
+}
+
+static enum psnap_status group_add(struct group *group, const struct worklist *list, size_t number,
+                                   struct psnap_error *error)
+{
+    size_t size;
+    char *text = worklist_machine_text(&list->machines[number], &size, error);
+    struct repo_id id;
+
+    if (!text)
+        return error->code;
+    repo_id_of(text, size, &id);
+    repo_id_text(&id, group->hashes[group->count].text);
+    free(text);
+    group->machines[group->count] = list->machines[number];
+    group->machines[group->count].tlb_level_count = 0;
+    group->numbers[group->count++] = number;
+    return PSNAP_OK;
+}
+
+/* Splits the machines that can be, with those before; it is said of the others why not. */
+static enum psnap_status form_groups(struct worklist *list, struct psnap_error *error)
+{
+    struct group *split = &list->groups[GROUP_SPLIT];
+    struct psnap_split plan;
+
+    for (int i = 0; i < GROUP_COUNT; i++)
+        if (!group_init(&list->groups[i], list->machine_count))
+            return out_of_memory(error);
+    for (size_t i = 0; i < list->machine_count; i++) {
+        if (group_add(split, list, i, error))
+            return error->code;
+        if (list->split.parts > 1 &&
+            !psnap_split_plan(&plan, split->machines, split->count, list->split.parts, error)) {
+            list->split = plan;
+            continue;
+        }
+        split->count--;
+        if (list->split.parts > 1 && list->rank == 0)
+            psnap_cmd_warn(error);
+        if (group_add(&list->groups[GROUP_WHOLE], list, i, error))
+            return error->code;
+    }
+    list->items_of_stream =
+        (list->groups[GROUP_WHOLE].count > 0) + (split->count ? list->split.parts : (size_t)0);
+    return PSNAP_OK;
 }
 
 enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *error)
@@ -191,11 +295,14 @@ enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *er
             return out_of_memory(error);
         list->seed_count = 1;
     }
-    list->machines = side_machines(&list->machine_names, &list->machine_count, error);
-    if (!list->machines)
-        return error->code;
+    list->files = calloc(list->inputs.count + 1, sizeof *list->files);
+    if (!list->files)
+        return out_of_memory(error);
+    status = worklist_machines(list, error);
+    if (!status)
+        status = form_groups(list, error);
     for (size_t i = 0; i < list->inputs.count && !status; i++)
-        status = add_input(list, list->inputs.items[i], error);
+        status = add_input(list, i, error);
     return status;
 }
 
@@ -210,8 +317,15 @@ void worklist_release(struct worklist *list)
     free(list->texts);
     free(list->items);
     free(list->seeds);
+    free(list->files);
     free(list->machines);
+    for (int i = 0; i < GROUP_COUNT; i++) {
+        free(list->groups[i].machines);
+        free(list->groups[i].numbers);
+        free(list->groups[i].hashes);
+    }
     psnap_text_list_release(&list->inputs);
     psnap_text_list_release(&list->edits);
     psnap_text_list_release(&list->machine_names);
+    psnap_text_list_release(&list->parameters);
 }

@@ -63,10 +63,15 @@ END
     grep -q '5 of 9 items simulated, 4 were there' err || fail "a cut record: $(cat err)"
     cmp one.csv crash.csv || fail "other results after a crash"
 
-    # An input that has changed since is simulated again.
-    expect 0 "$PSNAP" sweep m.yaml s.yaml $machines --rank 0/2 -o changed.csv
-    touch m.yaml
-    expect 0 "$PSNAP" sweep m.yaml s.yaml $machines -o changed.csv
+    # An input whose content has changed since is simulated again; a new time alone is none.
+    cp m.yaml other.yaml
+    expect 0 "$PSNAP" sweep other.yaml s.yaml $machines --rank 0/2 -o changed.csv
+    touch other.yaml
+    expect 0 "$PSNAP" sweep other.yaml s.yaml $machines --rank 0/2 -o changed.csv
+    grep -q '0 of 2 items simulated, 1 were there' err || fail "only its time is new: $(cat err)"
+    sed -i "0,/name: matmul/s//name: matmux/" other.yaml
+    ! cmp -s m.yaml other.yaml || fail "nothing changed"
+    expect 0 "$PSNAP" sweep other.yaml s.yaml $machines -o changed.csv
     grep -q '2 of 2 items simulated$' err || fail "a stale result was taken: $(cat err)"
 
     if command -v mpirun > /dev/null; then
@@ -75,6 +80,103 @@ END
             -o mpi.csv 2> err || fail "mpirun: $(cat err)"
         cmp one.csv mpi.csv || fail "ranks of mpirun have other results"
     fi
+}
+
+# Each simulation in parts: the same bytes, by one process, several ranks, and mpirun; a machine that
+# cannot be split is simulated whole; what was killed goes on.
+# shellcheck disable=SC2086
+{
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -o split.csv
+    grep -q '72 of 72 items simulated$' err || fail "not all parts: $(cat err)"
+    cmp one.csv split.csv || fail "eight parts have other results"
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 -m xeon-8180 --loops -o whole.csv
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 -m xeon-8180 --loops --split 3 \
+        -o mixed.csv
+    grep -q "machine 'random-3' cannot be simulated in parts: level 1 has random" err ||
+        fail "$(cat err)"
+    grep -q '8 of 8 items simulated$' err || fail "$(cat err)"
+    cmp whole.csv mixed.csv || fail "parts and whole machines have other results"
+    for rank in 0 1; do
+        "$PSNAP" sweep --list list.yaml $machines --loops --split 8 --rank $rank/2 -o two.csv \
+            2> err.$rank &
+    done
+    wait
+    cmp one.csv two.csv || fail "parts of two ranks: $(cat err.0 err.1)"
+
+    "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -j 1 -o killed.csv 2> err &
+    sweep=$!
+    for _ in $(seq 600); do
+        count=$(grep -ac '^end$' killed.csv.part-0 2> /dev/null || true)
+        [ "${count:-0}" -lt 3 ] || break
+        sleep 0.02
+    done
+    kill -9 $sweep 2> /dev/null || true
+    wait $sweep || true
+    if [ ! -e killed.csv ]; then # else it was too fast
+        expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -o killed.csv
+        grep -q 'were there$' err || fail "it did not go on: $(cat err)"
+    fi
+    cmp one.csv killed.csv || fail "other results after a kill"
+    if command -v mpirun > /dev/null; then
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+            mpirun --oversubscribe -n 3 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 \
+            -m xeon-8180 --loops --split 5 -o mpi_split.csv 2> err || fail "mpirun: $(cat err)"
+        cmp whole.csv mpi_split.csv || fail "parts of mpirun's ranks have other results"
+    fi
+}
+expect 2 "$PSNAP" sweep m.yaml --split 100000 -o x.csv
+
+# Machines by parameters, of traces as well, are those that are written out.
+expect 0 "$PSNAP" sweep m.pst m.yaml -m 4K:64:4,64K:64:8 -p 'levels[L2].size_bytes=32K,128K' \
+    -p 'levels[L1].ways=2,4' --split 2 -o parameters.csv
+expect 0 "$PSNAP" sweep m.pst m.yaml -m 4K:64:2,32K:64:8 -m 4K:64:4,32K:64:8 \
+    -m 4K:64:2,128K:64:8 -m 4K:64:4,128K:64:8 -o written.csv
+python3 - << 'END'
+import csv
+rows, wanted = ([r for r in csv.DictReader(open(f))] for f in ("parameters.csv", "written.csv"))
+assert rows[0]["machine"] == "4K:64:4,64K:64:8 levels[L2].size_bytes=32K levels[L1].ways=2", rows[0]
+assert len(rows) == len(wanted) == 16
+for a, b in zip(rows, wanted):
+    del a["machine"], b["machine"]
+    assert a == b, (a, b)
+END
+expect 1 "$PSNAP" sweep m.pst -m 4K:64:4 -p 'levels[L2].ways=2' -o x.csv
+expect 1 "$PSNAP" sweep m.pst -m 4K:64:4 -p 'levels[L1].weighs=2' -o x.csv
+expect 1 "$PSNAP" sweep m.pst -m 4K:64:4 -p 'levels[L1].ways=3' -o x.csv
+expect 2 "$PSNAP" sweep m.pst -m 4K:64:4 -p ways -o x.csv
+
+# A machine file that has changed is another machine.
+printf 'machine:\n  name: w\n  levels:\n    - {size_bytes: 4K, line_bytes: 64, ways: 4}\n' > w.yaml
+expect 0 "$PSNAP" sweep m.pst m.yaml -m w.yaml --rank 0/2 -o file.csv
+sed -i 's/ways: 4/ways: 4, write: through/' w.yaml
+expect 0 "$PSNAP" sweep m.pst m.yaml -m w.yaml -o file.csv
+grep -q '2 of 2 items simulated$' err || fail "a stale result was taken: $(cat err)"
+
+# Results in a repository are taken from there: of the same content by any name, split or not; a
+# damaged one is made again, and named by verify.
+expect 0 "$PSNAP" repo init r
+# shellcheck disable=SC2086
+{
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops -o plain.csv
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --split 3 --into r -o kept.csv
+    cmp plain.csv kept.csv
+    expect 0 "$PSNAP" repo verify r
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --into r -o again.csv
+    grep -q '0 of 2 items simulated, 2 were there' err || fail "simulated again: $(cat err)"
+    cmp plain.csv again.csv || fail "other results from the repository"
+    cp m.pst copy.pst
+    expect 0 "$PSNAP" sweep copy.pst -m table1-3 --loops --split 3 --into r -o copy.csv
+    grep -q '0 of 3 items simulated, 3 were there' err || fail "a copy is simulated: $(cat err)"
+    expect 0 "$PSNAP" sweep m.pst -m table1-3 --into r -o total.csv
+    grep -q '1 of 1 items simulated$' err || fail "results of loops were taken: $(cat err)"
+    result=$(grep -la '|0|1|' $(find r/results -type f) | head -n 1)
+    printf x | dd of="$result" bs=1 seek=100 conv=notrunc 2> /dev/null
+    expect 1 "$PSNAP" repo verify r
+    grep -q "${result#r/}" out err || fail "damage is not named: $(cat out err)"
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --into r -o mended.csv
+    grep -q '1 of 2 items simulated, 1 were there' err || fail "$(cat err)"
+    cmp plain.csv mended.csv
+    expect 0 "$PSNAP" repo verify r
 }
 
 # Several edits in one, as psnap whatif has them
