@@ -7,7 +7,7 @@
 set -eu
 . "$PSNAP_SOURCE/tests/cli/common.sh"
 [ -e "$PSNAP_BUILD/lib/libpsnap.so" ] || exit 77 # sanitizer builds have none
-for tool in cpack dpkg-deb dpkg-shlibdeps pkg-config; do
+for tool in cpack dpkg-deb dpkg-shlibdeps file pkg-config; do
     command -v "$tool" > /dev/null || exit 77
 done
 
