@@ -36,7 +36,8 @@ psnap --version
 if psnap doctor > doctor; then fail "nothing is missing, without a compiler"; fi
 has doctor "install clang-19"
 ! ldd /usr/bin/psnap | grep 'not found' || fail "libraries are missing"
-[ -e /usr/lib/*/libpsnap.so.0 ] && ldconfig -p | grep -q libpsnap.so.0 || fail "the loader does not know the library"
+ldconfig -p > out
+grep -q libpsnap.so.0 out || fail "the loader does not know the library"
 
 # The recommendations, by name, for they recommend a hundred others themselves
 recommended=$(dpkg-query -W -f '${Recommends}' psnap | sed 's/ *|[^,]*//g; s/,//g')
