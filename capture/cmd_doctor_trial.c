@@ -132,9 +132,11 @@ static void record(struct trial *trial, struct psnap_findings *findings)
 
     finding->health = PSNAP_HEALTH_WRONG;
     if (!run(compile, complaint, sizeof complaint))
-        snprintf(finding->found, sizeof finding->found, "psnap cc: %s", complaint);
+        snprintf(finding->found, sizeof finding->found, "%s%s",
+                 strncmp(complaint, "psnap ", 6) ? "psnap cc: " : "", complaint);
     else if (!run(record, complaint, sizeof complaint))
-        snprintf(finding->found, sizeof finding->found, "psnap record: %s", complaint);
+        snprintf(finding->found, sizeof finding->found, "%s%s",
+                 strncmp(complaint, "psnap ", 6) ? "psnap record: " : "", complaint);
     else if (!(accesses = count(trial->paths[PROFILE], complaint, sizeof complaint)))
         snprintf(finding->found, sizeof finding->found, "the profile: %s", complaint);
     else

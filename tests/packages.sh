@@ -14,14 +14,16 @@ PSNAP_BUILD_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config clang-19 ll
     libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libarchive-dev"
 PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-tidy-19
     libclang-rt-19-dev libomp-19-dev lld-19 binutils make xz-utils zstd python3
-    python3-yaml python3-jsonschema valgrind gnuplot-nox groff-base dpkg-dev
-    python3-markdown"
+    python3-yaml python3-jsonschema valgrind gnuplot-nox groff-base mandoc dpkg-dev
+    file python3-markdown"
 # Some 100 MB, for one test alone (cli.test_record_mpi), which is skipped without them.
 PSNAP_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
 # Some 400 MB, for one test alone (cli.test_report_browser), likewise.
 # Small, for a part of cli.test_repo_processes, likewise.
 PSNAP_FUSE_PACKAGES="bindfs"
 PSNAP_BROWSER_PACKAGES="chromium"
+# For the two tests of a computer that has nothing (cli.test_clean_*), which fetch more.
+PSNAP_CLEAN_PACKAGES="debootstrap"
 # About 3 GB: for the tests of capture with other LLVMs, and of Fortran.
 PSNAP_LLVM_PACKAGES="clang-16 llvm-16-dev lld-16 libclang-rt-16-dev clang-22 llvm-22-dev lld-22
     libclang-rt-22-dev flang-19 flang-22"

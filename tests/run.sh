@@ -28,11 +28,11 @@ for option in "$@"; do
     --asan | --tsan | --fuzz) presets="$presets ${option#--}" ;;
     --mpi) more="$more $PSNAP_MPI_PACKAGES" ;;
     --llvm) more="$more $PSNAP_LLVM_PACKAGES" llvm=1 ;;
-    --long) brief="" more="$more $PSNAP_BROWSER_PACKAGES" ;;
+    --long) brief="" more="$more $PSNAP_BROWSER_PACKAGES $PSNAP_CLEAN_PACKAGES" ;;
     --all)
         brief=""
         presets="debug no-llvm asan tsan fuzz"
-        more="$PSNAP_MPI_PACKAGES $PSNAP_BROWSER_PACKAGES $PSNAP_LLVM_PACKAGES" llvm=1
+        more="$PSNAP_MPI_PACKAGES $PSNAP_BROWSER_PACKAGES $PSNAP_CLEAN_PACKAGES $PSNAP_LLVM_PACKAGES" llvm=1
         ;;
     *)
         sed -n '4,20s/^# \{0,1\}//p' "$0"

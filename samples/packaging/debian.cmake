@@ -51,12 +51,31 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libpsnap-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libpsnap${PSNAP_ABI} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "profiles of memory behaviour and cache simulation (development)
-Headers of the library of psnap, and what pkg-config and CMake find it by.")
+Headers of the library of psnap, and what pkg-config and CMake find it by:
+for programs that read or make traces and profiles, simulate caches, or predict
+hit rates and run times themselves.")
 
 # The loader's cache is made anew once, behind all packages.
 set(packaging ${CMAKE_BINARY_DIR}/packaging)
 file(WRITE ${packaging}/triggers "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${packaging}/triggers)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${packaging}/triggers ${packaging}/symbols)
+
+# Which version of the library a program needs follows from the symbols that it uses: abi.txt has the version
+# that has had each first.
+set(abi_list ${CMAKE_CURRENT_LIST_DIR}/abi.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${abi_list})
+file(STRINGS ${abi_list} listed REGEX "^symbol ")
+set(symbols "")
+set(first ${PROJECT_VERSION})
+foreach(line ${listed})
+  string(REGEX REPLACE "^symbol ([^ ]+) ([^ ]+) .*" " \\1@PSNAP_${PSNAP_ABI} \\2" symbol "${line}")
+  string(APPEND symbols "${symbol}\n")
+  if(CMAKE_MATCH_2 VERSION_LESS first)
+    set(first ${CMAKE_MATCH_2})
+  endif()
+endforeach()
+file(WRITE ${packaging}/symbols "libpsnap.so.${PSNAP_ABI} libpsnap${PSNAP_ABI} #MINVER#\n\
+* Build-Depends-Package: libpsnap-dev\n PSNAP_${PSNAP_ABI}@PSNAP_${PSNAP_ABI} ${first}\n${symbols}")
 
 # Debian wants a copyright and two changelogs of each package, the program's and the package's own; other
 # installations have them once. The date is that of SOURCE_DATE_EPOCH where it is set.

@@ -5,8 +5,9 @@
 # Documents keep their places, so that the links between them lead somewhere.
 set(documents README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/PST.md
   predict/amm/AMM.md predict/locality/LOCALITY.md predict/multicore/MULTICORE.md
-  predict/reuse/REUSE.md predict/sdcm/SDCM.md profile/FORMAT.md replay/MODELS.md samples/HOWTO.md
-  samples/README.md samples/TUTORIAL.md simcore/MACHINES.md)
+  predict/reuse/REUSE.md predict/sdcm/SDCM.md predict/report/REPORT.md
+  profile/FORMAT.md profile/repo/REPO.md replay/MODELS.md samples/HOWTO.md samples/LIMITS.md samples/README.md
+  samples/TUTORIAL.md samples/packaging/README.md simcore/MACHINES.md)
 foreach(document ${documents})
   get_filename_component(folder ${document} DIRECTORY)
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)

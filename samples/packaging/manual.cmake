@@ -11,6 +11,7 @@ set(documents
   "simcore/MACHINES.md|psnap-machine|5|machine files, and what is simulated of a machine"
   "formats/PST.md|psnap-pst-layout|5|the bytes of a trace in psnap's own format"
   "replay/MODELS.md|psnap-models|7|how a stream becomes a profile, and a profile a stream"
+  "samples/LIMITS.md|psnap-limits|7|what the models assume, and where they fail"
   "samples/TUTORIAL.md|psnap-tutorial|7|a profile read and edited, number by number"
   "samples/HOWTO.md|psnap-howto|7|recipes for the usual questions"
   "capture/README.md|psnap-capture|7|recording programs"

@@ -10,6 +10,7 @@ cmake --install "$PSNAP_BUILD" --prefix "$dir/first" > log || fail "$(cat log)"
 find first -name 'psnap-sim.1*' | grep -q . || fail "no manual"
 find first -name 'psnap-pst.5*' | grep -q . || fail "no manual of formats"
 find first -name 'psnap-profile.5*' | grep -q . || fail "no manual of profiles"
+find first -name 'psnap-limits.7*' | grep -q . || fail "no manual of limits"
 find first -name 'psnap-models.7*' | grep -q . || fail "no manual of models"
 if command -v groff > /dev/null; then # without a warning, and without what awk has not understood
     for page in $(find first -path '*/man[57]/*'); do
@@ -17,6 +18,12 @@ if command -v groff > /dev/null; then # without a warning, and without what awk 
         [ ! -s warnings ] || fail "$page: $(cat warnings)"
         ! grep -nE '`|\*\*|\]\(|[|]---' text || fail "$page has Markdown in it"
     done
+fi
+if command -v mandoc > /dev/null; then
+    for page in $(find first -path '*/man[157]/*'); do
+        gzip -dcf "$page" | mandoc -Tlint -W warning | grep -v 'missing date' | sed "s,^,$page: ,"
+    done > warnings || true
+    [ ! -s warnings ] || fail "mandoc: $(cat warnings)"
 fi
 [ -s first/share/bash-completion/completions/psnap ] || fail "no completion"
 [ -s "$(find first -name MODELS.md)" ] || fail "no documents"
@@ -63,9 +70,16 @@ assert [node.name for node in tree.body if isinstance(node, ast.ClassDef)] == ["
 cmake = (source / "CMakeLists.txt").read_text() + (source / "capture/CMakeLists.txt").read_text()
 for name in re.findall(r'self\.define(?:_from_variant)?\("(\w+)"', recipe):
     assert name == "BUILD_TESTING" or re.sub("19$", "${version}", name) in cmake, name
-modules = re.findall(r"pkg_check_modules\(\w+ REQUIRED IMPORTED_TARGET ([\w.-]+)\)", cmake)
-packages = {"yaml-0.1": "libyaml", "libzstd": "zstd", "libxxhash": "xxhash"}
-for module in modules:
-    assert f'depends_on("{packages[module]}")' in recipe, module
+packages = {"yaml-0.1": "libyaml", "libzstd": "zstd", "libxxhash": "xxhash", "libdw": "elfutils", "zlib": "zlib-api",
+            "liblzma": "xz", "libprotobuf-c": "protobuf-c", "sqlite3": "sqlite", "libarchive": "libarchive"}
+modules = re.findall(r"pkg_check_modules\(\w+ (?:REQUIRED )?IMPORTED_TARGET ([\w.-]+)\)", cmake)
+assert len(modules) >= len(packages), modules
+needed = {node.args[0].value.split("@")[0] for node in ast.walk(tree)
+          if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "depends_on"}
+tools = {"c", "cxx", "cmake", "ninja", "pkgconfig", "llvm", "valgrind", "gnuplot"}
+assert needed == {packages[module] for module in modules} | tools, needed
+assert re.search(r'depends_on\("cmake@([\d.]+):"', recipe)[1] == re.search(r"VERSION ([\d.]+)\)", cmake)[1]
+variants = set(re.findall(r'variant\("(\w+)"', recipe))
+assert set(re.findall(r'"[+](\w+)"', recipe)) <= variants and "19" in cmake
 CHECK
 exit 0

@@ -53,6 +53,11 @@ if command -v groff > /dev/null; then
     has text '89 50 53 54 0d 0a 1a 0a  magic' # examples keep their lines
 fi
 
+if command -v mandoc > /dev/null; then # our pages have no date
+    mandoc -Tlint -W warning pages/* | grep -v 'missing date' > warnings || true
+    [ ! -s warnings ] || fail "mandoc: $(cat warnings)"
+fi
+
 expect 2 "$PSNAP" help --man nothing
 has err "there is no page of 'nothing'"
 expect 2 "$PSNAP" help --man predict nothing

@@ -7,7 +7,7 @@
 set -eu
 . "$PSNAP_SOURCE/tests/cli/common.sh"
 [ -e "$PSNAP_BUILD/lib/libpsnap.so" ] || exit 77 # sanitizer builds have none
-for tool in cpack dpkg-deb dpkg-shlibdeps pkg-config; do
+for tool in cpack dpkg-deb dpkg-shlibdeps file pkg-config; do
     command -v "$tool" > /dev/null || exit 77
 done
 
@@ -28,6 +28,14 @@ dpkg-deb -f "${deb[psnap]}" Depends > depends
 for library in libc6 libyaml libzstd libxxhash; do has depends "$library"; done
 [ "$(dpkg-deb -f "${deb[libpsnap-dev]}" Depends)" = "libpsnap0 (= $version-1)" ]
 dpkg-deb --ctrl-tarfile "${deb[libpsnap0]}" | tar -xO ./shlibs | grep -q '^libpsnap 0 libpsnap0' || fail "no shlibs"
+dpkg-deb --ctrl-tarfile "${deb[libpsnap0]}" | tar -xO ./symbols > symbols
+[ "$(head -n 1 symbols)" = "libpsnap.so.0 libpsnap0 #MINVER#" ] || fail "symbols: $(head -n 3 symbols)"
+has symbols " psnap_pump@PSNAP_0 0.1.0"
+nm -D --defined-only "$PSNAP_BUILD/lib/libpsnap.so" | sed -n 's/.* //; s/@@/@/p' | sort > exported
+diff exported <(sed -n 's/^ \(psnap_[^ ]*\) .*/\1/p' symbols | sort) || fail "its symbols are not those of the library"
+mkdir -p unpacked-library && dpkg-deb -x "${deb[libpsnap0]}" unpacked-library
+dpkg-gensymbols -plibpsnap0 -v"$version-1" -Isymbols -Punpacked-library -c4 -Onew-symbols > log 2>&1 ||
+    fail "dpkg-gensymbols: $(cat log)"
 readelf -d "$PSNAP_BUILD/lib/libpsnap.so" | grep -qF 'SONAME' || fail "no SONAME"
 readelf -d "$PSNAP_BUILD/lib/libpsnap.so" | grep -qF '[libpsnap.so.0]' || fail "another SONAME"
 

@@ -1,8 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# README.md, and what continues it beside the code, tell the truth: their ```sh blocks run, one after
-# the other, from the root of a copy of the tree; a block after <!-- exit 1 --> ends with status 1.
+# All documents of the tree tell the truth: the ```sh blocks of every *.md run, one document after
+# the other, README.md first, from the root of a copy of the tree. A line before a block may say
+#
+#   <!-- exit 1 -->               it ends with status 1
+#   <!-- test: cli.test_NAME -->  it runs in that test instead, which is there
+#   <!-- not run: REASON -->      it cannot be run here
+#
+# and nothing else keeps one from being run. Commands are in no other blocks; those within lines of text are
+# commands of psnap that there are, with options that they have, and scripts of the tree.
 # What the tutorial shows of a profile, of the comparison with an edited one and of an error is
 # what comes out; links lead somewhere; the README's tables have all commands and formats.
 #
@@ -41,10 +48,12 @@ host=host # where the system describes its caches; not all containers do
 
 quicker()
 {
-    sed -e "s,-m host,-m $host," -e '/tests\/run\.sh/d' -e 's,samples/quickstart\.sh$,& 200,' -e 's,\./cg 2000,./cg 200,'
+    sed -e "s,-m host,-m $host," -e '/^\.\/tests\/run\.sh/d' -e 's,samples/quickstart\.sh$,& 200,' -e 's,\./cg 2000,./cg 200,' \
+        -e 's,/cg 7000,/cg 100,' -e 's,/jacobi 1000 10,/jacobi 100 2,' -e 's,/lu 150,/lu 40,' \
+        -e 's,machine host,& --budget 200ms,'
 }
 
-documents="README.md predict/locality/LOCALITY.md predict/amm/AMM.md samples/TUTORIAL.md samples/HOWTO.md capture/README.md tests/README.md"
+documents="README.md $(find . -name build -prune -o -name '*.md' ! -path ./README.md -print | sed 's,^\./,,' | LC_ALL=C sort)"
 tutorial=samples/TUTORIAL.md
 
 # The blocks as one script; each says where it is when it fails.
@@ -52,7 +61,10 @@ script()
 {
     echo 'set -Eu'
     awk '
+        FNR == 1 { fails = left_out = 0 }
         /^<!-- exit 1 -->$/ { fails = 1; next }
+        /^<!-- (test|not run): .* -->$/ { left_out = 1; next }
+        /^```sh$/ && left_out { left_out = 0; next }
         /^```sh$/ {
             inside = 1
             print "place=" FILENAME ":" FNR
@@ -68,9 +80,18 @@ script()
     ' $documents
 }
 
+# The session that psnap(1) shows runs, too
+session()
+{
+    echo 'cp samples/cg.c samples/sample.h "$(mktemp -d)" && cd "$_" && place="psnap(1)"'
+    "$PSNAP" help --man | sed -n '/^\.nf/,/^\.fi/{ s/\\-/-/g; s/^ *psnap /psnap /p; }' | sed 's,\./cg$,& 200,'
+}
+[ "$(session | grep -c '^psnap ')" -ge 3 ] || { echo "psnap(1) shows no session"; exit 1; }
+
 {
     echo "complain() { echo \"block at \$place: failed: \$BASH_COMMAND\" >&2; exit 1; }"
     script | $substitute
+    session
 } > "$work/script"
 [ "$(grep -c '^place=' "$work/script")" -ge 8 ] || { echo "few blocks found"; exit 1; }
 HOME=$work/home PATH=$work/bin:$PATH bash "$work/script" > "$work/log" 2>&1 || {
@@ -129,6 +150,12 @@ awk -v to="$work/edit" '
 ' "$tutorial"
 (cd "$work/edit" && PATH=$(dirname "$PSNAP"):$PATH bash block > written) &&
     diff "$work/edit/shown" "$work/edit/written" || complain "the comparison of the tutorial differs"
+
+# Blocks that are left out, and commands in other blocks or in lines of text
+for named in $(sed -n 's/^<!-- test: cli\.\(test_[a-z_]*\) -->$/\1/p' $documents); do
+    [ -e "tests/cli/$named.sh" ] || complain "there is no test $named"
+done
+python3 tests/documents.py "$PSNAP" $documents || complain "commands that cannot be so"
 
 for document in $documents; do
     grep -o '\]([^):#]*)' "$document" | tr -d ']()' | while read -r link; do

@@ -136,13 +136,18 @@ done
 has out further
 has err "PID namespace"
 # With a /proc of its own it is.
-[ "$($own --mount-proc "$PSNAP" record --force -o r.yaml -- ./prog 1000)" = further ]
-[ "$(accesses_of work:10 r.yaml)" = 1000 ]
+proc=yes # not below a chroot
+$own --mount-proc true 2> /dev/null || proc=
+if [ -n "$proc" ]; then
+    [ "$($own --mount-proc "$PSNAP" record --force -o r.yaml -- ./prog 1000)" = further ]
+    [ "$(accesses_of work:10 r.yaml)" = 1000 ]
+fi
 
 # ------------------------------------------------------------- a collector of its own
 
 [ "$(PSNAP_OUT=s.yaml PSNAP_COMMAND=$PSNAP $own ./prog 1000 2> err)" = first ]
 has err "PID namespace"
 [ ! -e s.yaml ]
+[ -n "$proc" ] || exit 0
 [ "$(PSNAP_OUT=s.yaml PSNAP_COMMAND=$PSNAP $own --mount-proc ./prog 1000 2> err)" = first ]
 [ "$(accesses_of work:10 s.yaml)" = 1000 ]

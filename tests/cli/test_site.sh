@@ -54,5 +54,27 @@ assert count > 1000, count
 assert "Every\nblock runs in a test" in pages[root / "samples/HOWTO.html"].text
 assert "|---" not in "".join(page.text for page in pages.values()), "a table was not understood"
 assert "```" not in "".join(page.text for page in pages.values()), "a block was not understood"
+main = pages[root / "samples/LIMITS.html"].text
+assert all(word in main for word in ("Assumes", "Fails", "Measured"))
 CHECK
+has site/samples/HOWTO.html '<a class="sub" href="#ask-what-if">'
+has site/commands/repo-add.html 'aria-current="page"'
+has site/index.html 'prefers-color-scheme: dark'
+! grep -rEo '(src|href)="(https?:)?//[^"]*"' site --include='*.html' | grep -E 'src=' || fail "something comes from the network"
+
+# The search finds pages by their words
+command -v node > /dev/null || exit 0
+cat > search.mjs << 'SEARCH'
+import fs from "fs";
+const links = [], field = {}, list = { replaceChildren: (...all) => links.splice(0, links.length, ...all) };
+globalThis.document = { getElementById: id => id === "search" ? field : list, createElement: () => ({}) };
+(0, eval)('const up = "../";\n' + fs.readFileSync("site/search.js", "utf8").replace(/^const pages/, "var pages"));
+field.value = "Victim lines";
+field.oninput();
+if (!links.some(link => link.href === "../simcore/MACHINES.html")) throw new Error(JSON.stringify(links));
+field.value = "nothing of the kind xyzzy";
+field.oninput();
+if (links.length) throw new Error(JSON.stringify(links));
+SEARCH
+node search.mjs || fail "the search does not find"
 exit 0

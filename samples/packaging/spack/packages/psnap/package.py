@@ -22,6 +22,7 @@ class Psnap(CMakePackage):
     variant("capture", default=True, description="psnap cc: the LLVM pass and the runtime")
     variant("valgrind", default=True, description="names for psnap record --engine valgrind")
     variant("gem5", default=True, description="gem5's packet traces")
+    variant("archive", default=True, description="psnap repo, the archive of profiles")
     variant("plots", default=False, description="figures by gnuplot")
 
     depends_on("c", type="build")
@@ -38,6 +39,8 @@ class Psnap(CMakePackage):
     depends_on("elfutils", when="+valgrind")
     depends_on("valgrind", when="+valgrind", type="run")
     depends_on("protobuf-c", when="+gem5")
+    depends_on("sqlite", when="+archive")
+    depends_on("libarchive", when="+archive")
     depends_on("gnuplot", when="+plots", type="run")
 
     generator("ninja")
