@@ -5,17 +5,15 @@
  * inputs, compilers, machines. All are held against the first, traces coming before profiles.
  * REPORT.md says what the page has.
  */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/report/cmd_report.h"
+#include "profile/repo/cmd_site.h"
 
 static const char default_machine[] = "i7-5960x";
 
@@ -91,17 +89,6 @@ void report_release(struct report *report)
     rank_release(&report->rank);
 }
 
-/* A repository of profiles, which is to become a site. */
-static bool is_repository(const char *path)
-{
-    struct stat about;
-    char mark[PATH_MAX];
-
-    return (size_t)snprintf(mark, sizeof mark, "%s/psnap-repo", path) < sizeof mark &&
-           strcmp(path, "-") != 0 && !stat(path, &about) && S_ISDIR(about.st_mode) &&
-           !access(mark, F_OK);
-}
-
 static int run(char *const *paths, size_t count, const struct psnap_text_list *machines,
                const struct psnap_input_options *input, const struct report_settings *settings)
 {
@@ -120,7 +107,7 @@ static int run(char *const *paths, size_t count, const struct psnap_text_list *m
         scope_machines(machines->count ? machines->items : usual, report->machine_count, &error);
     if (report->machines)
         side_warn_of_sizes(report->machines, report->machine_count);
-    if (report->machines && is_repository(paths[0])) {
+    if (report->machines && strcmp(paths[0], "-") != 0 && repo_is_there(paths[0])) {
         status = report_site(paths[0], paths + 1, count - 1, report, settings);
     } else {
         report->input_count = count;
@@ -143,7 +130,7 @@ static int check(char *const *paths, int count, size_t machines,
 
     if (machines > REPORT_MACHINES)
         return psnap_cmd_usage("report", "at most %d machines", REPORT_MACHINES);
-    if (count && is_repository(paths[0]))
+    if (count && strcmp(paths[0], "-") != 0 && repo_is_there(paths[0]))
         return settings->output && !psnap_output_is_stdout(settings->output)
                    ? 0
                    : psnap_cmd_usage("report", "no directory for the site: give -o DIR");

@@ -59,6 +59,16 @@ static unsigned find_version(int root)
     return version < 100 ? version : 0;
 }
 
+bool repo_is_there(const char *path)
+{
+    const int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    const bool is_there = root >= 0 && find_version(root);
+
+    if (root >= 0)
+        close(root);
+    return is_there;
+}
+
 bool repo_has_format(const struct repo *repo)
 {
     char name[32], text[sizeof format_text];

@@ -27,6 +27,8 @@ struct repo {
     unsigned temporaries;
 };
 
+/* Whether there is a repository, of any version, at this path. */
+bool repo_is_there(const char *path);
 enum psnap_status repo_init(const char *path, struct psnap_error *error);
 /* NULL on failure, with `error` filled. */
 struct repo *repo_open(const char *path, struct psnap_error *error);

@@ -63,6 +63,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${packaging}/triggers ${packaging
 # Which version of the library a program needs follows from the symbols that it uses: abi.txt has the version
 # that has had each first.
 set(abi_list ${CMAKE_CURRENT_LIST_DIR}/abi.txt)
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${abi_list})
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${abi_list})
 file(STRINGS ${abi_list} listed REGEX "^symbol ")
 set(symbols "")

@@ -22,7 +22,7 @@ SECTIONS = {
     "Tutorial": ["samples/TUTORIAL.md", "samples/README.md"],
     "How to": ["samples/HOWTO.md", "capture/README.md"],
     "Reference": ["profile/FORMAT.md", "simcore/MACHINES.md", "formats/PST.md",
-                  "profile/repo/REPO.md", "predict/report/REPORT.md"],
+                  "profile/repo/REPO.md", "predict/report/REPORT.md", "predict/worklist/WORKLIST.md"],
     "Explanation": ["samples/LIMITS.md", "replay/MODELS.md", "predict/reuse/REUSE.md", "predict/sdcm/SDCM.md", "predict/amm/AMM.md",
                     "predict/multicore/MULTICORE.md", "predict/locality/LOCALITY.md",
                     "tests/fidelity/README.md", "tests/bench/README.md"],
