@@ -60,6 +60,27 @@ static int is_empty(const struct report_site *site)
     return is_empty;
 }
 
+/* A site from elsewhere must not lead out of its directory. */
+static enum psnap_status refuse_links(const struct report_site *site, const char *below,
+                                      struct psnap_error *error)
+{
+    char folder[PATH_ROOM], path[PATH_ROOM + 256];
+    DIR *directory = file_of(site, below, folder) ? opendir(folder) : NULL;
+    const struct dirent *entry;
+    struct stat about;
+    enum psnap_status status = PSNAP_OK;
+
+    while (directory && !status && (entry = readdir(directory))) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (!lstat(path, &about) && S_ISLNK(about.st_mode))
+            status = psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                     "'%s' is a symbolic link, which a site has none of", path);
+    }
+    if (directory)
+        closedir(directory);
+    return status;
+}
+
 enum psnap_status site_prepare(const struct report_site *site, struct psnap_error *error)
 {
     char path[PATH_ROOM];
@@ -76,8 +97,12 @@ enum psnap_status site_prepare(const struct report_site *site, struct psnap_erro
         return psnap_error_set(
             error, PSNAP_ERROR_EXISTS,
             "'%s' has files and is no site that psnap made: give a new directory", site->directory);
+    if (refuse_links(site, ".", error))
+        return error->code;
     if (mkdir(path, 0777) && errno != EEXIST)
         return psnap_error_file(error, errno, "create", path);
+    if (refuse_links(site, SITE_PROFILES, error))
+        return error->code;
     if (access(site->directory, W_OK) || access(path, W_OK))
         return psnap_error_file(error, errno, "write to", site->directory);
     return PSNAP_OK;

@@ -48,12 +48,13 @@ static enum psnap_status make_report(const struct report_site *site, const char 
     const struct report_place place = {id, site->key};
     char name[64], path[64];
     const struct report_settings settings = {.output = name, .force = true, .place = &place};
-    struct report *report = calloc(1, sizeof *report);
+    struct report *report;
 
-    if (!report)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (chdir(site->directory))
         return psnap_error_file(error, errno, "enter", site->directory);
+    report = calloc(1, sizeof *report);
+    if (!report)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     snprintf(name, sizeof name, SITE_REPORT, id);
     snprintf(path, sizeof path, SITE_PROFILE, id);
     report->options = site->like->options;

@@ -116,6 +116,14 @@ static enum psnap_status take_result(struct sweep *sweep, struct job *job, int s
     sweep->running--;
     if (!text)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a result");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == PSNAP_EXIT_DONE &&
+        !worklist_is_unchanged(&sweep->list, job->item)) {
+        fprintf(stderr, "psnap sweep: %s: it was changed while it was simulated\n",
+                job->item->input);
+        sweep->failed++;
+        free(text);
+        return PSNAP_OK;
+    }
     if (WIFEXITED(status) && WEXITSTATUS(status) == PSNAP_EXIT_DONE) {
         job->item->rows = text;
         sweep->done++;
@@ -137,8 +145,10 @@ static enum psnap_status wait_for_one(struct sweep *sweep, struct psnap_error *e
     do
         pid = waitpid(-1, &status, 0);
     while (pid < 0 && errno == EINTR);
-    if (pid < 0)
+    if (pid < 0) {
+        sweep->running = 0; /* there are none that can be waited for */
         return psnap_error_system(error, errno, "cannot wait for processes");
+    }
     for (uint32_t i = 0; i < sweep->job_count; i++)
         if (sweep->jobs[i].pid == pid)
             return take_result(sweep, &sweep->jobs[i], status, error);
@@ -180,6 +190,7 @@ static enum psnap_status run_items(struct sweep *sweep, struct psnap_error *erro
         if (!list->items[i].rows)
             items[count++] = &list->items[i];
     qsort(items, count, sizeof *items, compare_sizes);
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nobody to wait for */
     sweep->begin = now();
     while (!status && (next < count || sweep->running)) {
         if (next < count && sweep->running < sweep->job_count)

@@ -10,6 +10,8 @@
 #include "simcore/cmd_side.h"
 
 /* Machines that an item is simulated on: those that are split or those that are not. */
+enum { WORKLIST_TIME = 32 };
+
 struct group {
     struct psnap_machine *machines; /* without TLBs, of which nothing is counted */
     size_t *numbers;                /* theirs in the list */
@@ -21,8 +23,8 @@ struct group {
 
 /* A file that streams come from. */
 struct input {
-    char time[32]; /* of its last change */
-    char hash[33]; /* XXH3 of its content, 128 bits; "": not known so far */
+    char time[WORKLIST_TIME]; /* of its last change */
+    char hash[33];            /* XXH3 of its content, 128 bits; "": not known so far */
 };
 
 enum { GROUP_WHOLE, GROUP_SPLIT, GROUP_COUNT };
@@ -73,6 +75,8 @@ char *worklist_machine_text(const struct psnap_machine *machine, size_t *size,
 char *worklist_result_key(const struct worklist *list, const struct item *item, size_t machine);
 /* Gives the items of streams whose results are all in the repository their rows. */
 enum psnap_status worklist_recall(struct worklist *list, struct psnap_error *error);
+/* Whether an item's input is the file that it was when the list was read. */
+bool worklist_is_unchanged(const struct worklist *list, const struct item *item);
 /* Hash of an item's input, which is read once; "" with `error` filled where it cannot be. */
 const char *worklist_hash(struct worklist *list, const struct item *item,
                           struct psnap_error *error);

@@ -265,6 +265,8 @@ static enum psnap_status keep(const struct worklist *list, const struct item *it
 enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
+    struct psnap_error unkept;
+    bool keeps = true;
     struct psnap_csv csv;
 
     psnap_csv_init(&csv, file);
@@ -275,7 +277,10 @@ enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_
             status = take_rows(list, &list->items[i + k], &rows, error);
         if (!status) {
             add_up(&rows);
-            status = keep(list, &list->items[i], &rows, error);
+            if (keeps && keep(list, &list->items[i], &rows, &unkept)) {
+                psnap_cmd_warn(&unkept); /* the results are printed all the same */
+                keeps = false;
+            }
         }
         for (size_t k = 0; k < rows.count && !status; k++)
             put_row(list, &list->items[i], &rows.rows[k], &csv);

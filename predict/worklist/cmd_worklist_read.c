@@ -116,6 +116,23 @@ enum psnap_status worklist_read(struct worklist *list, const char *path, struct 
 
 /* ------------------------------------------------------------------ laying out */
 
+static void time_of(const struct stat *about, char time[WORKLIST_TIME])
+{
+    snprintf(time, WORKLIST_TIME, "%jd.%09ld", (intmax_t)about->st_mtim.tv_sec,
+             about->st_mtim.tv_nsec);
+}
+
+bool worklist_is_unchanged(const struct worklist *list, const struct item *item)
+{
+    char time[WORKLIST_TIME];
+    struct stat about;
+
+    if (stat(item->input, &about))
+        return false;
+    time_of(&about, time);
+    return (uint64_t)about.st_size == item->bytes && !strcmp(time, list->files[item->file].time);
+}
+
 const char *worklist_hash(struct worklist *list, const struct item *item, struct psnap_error *error)
 {
     char *hash = list->files[item->file].hash;
@@ -126,11 +143,13 @@ const char *worklist_hash(struct worklist *list, const struct item *item, struct
 
     if (*hash)
         return hash;
-    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0)
+    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size == 0)
+        repo_id_text((repo_id_of("", 0, &id), &id), hash);
+    else if (fd >= 0)
         bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED) {
+    if (bytes == MAP_FAILED && !*hash) {
         psnap_error_file(error, errno, "read", item->input);
-    } else {
+    } else if (bytes != MAP_FAILED) {
         repo_id_of(bytes, (size_t)about.st_size, &id);
         repo_id_text(&id, hash);
         munmap(bytes, (size_t)about.st_size);
@@ -217,8 +236,7 @@ static enum psnap_status add_input(struct worklist *list, size_t number, struct 
     }
     item.is_profile = psnap_input_is_profile(file);
     item.bytes = (uint64_t)about.st_size;
-    snprintf(list->files[number].time, sizeof list->files[number].time, "%jd.%09ld",
-             (intmax_t)about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+    time_of(&about, list->files[number].time);
     fclose(file);
     for (size_t e = 0; e < (item.is_profile ? list->edits.count : 1) && !status; e++)
         for (size_t s = 0; s < (item.is_profile ? list->seed_count : 1) && !status; s++) {

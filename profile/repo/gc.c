@@ -3,11 +3,11 @@
  * psnap repo gc: small files of objects are merged into larger ones, profiles that were added
  * before there was a dictionary are compressed with it, files with damage that can be undone are
  * written anew. New files are committed and read back before old ones are removed. What goes for
- * good: temporary files of writers that died, second copies, notes that a later one replaces,
- * dictionaries that nothing needs. A file with damage that cannot be undone stays as it is, until
- * what is lost is to be forgotten: then what can be read of it is merged, too, and the file goes.
- * Everything is expanded and its hash looked at first: a record that has another's id (in a file
- * from elsewhere) does not pass for a copy of it.
+ * good: temporary files of writers that died, second copies, notes that a later one that can be
+ * read replaces, dictionaries that nothing needs; damaged results of sweeps. A file with damage
+ * that cannot be undone stays as it is, until what is lost is to be forgotten: then what can be
+ * read of it is merged, too, and the file goes. Everything is expanded and its hash looked at
+ * first: a record that has another's id (in a file from elsewhere) does not pass for a copy of it.
  *
  * Nobody adds meanwhile (an exclusive lock). Readers may find a file gone: they look again. Where
  * `add` has left many small files it merges these, and looks at no others.
@@ -17,8 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/room.h"
 #include "profile/repo/gc.h"
 #include "profile/repo/note.h"
+#include "profile/repo/results.h"
 
 #define SMALL_BYTES ((size_t)4 << 20) /* a file that is merged with others */
 enum { SMALL_FILES_MAX = 64 };        /* of more `add` merges them */
@@ -27,17 +29,24 @@ enum { TRAIN_PROFILES_MIN = 32, TRAIN_SAMPLES_MAX = 4096, TRAIN_SAMPLE_BYTES = 6
 #define TRAIN_BYTES_MAX ((size_t)6 << 20)
 #define FULL_BYTES ((size_t)8 << 20) /* one that takes no more */
 
+struct note_version {
+    struct repo_id profile;
+    uint64_t version;
+};
+
 struct gc {
     struct repo *repo;
     struct index *index;
     struct gc_result *result;
-    struct repo_ids small;  /* files */
-    struct repo_set there;  /* profiles and notes in files that stay or are new */
-    struct repo_set needed; /* dictionaries */
-    bool has_plain;         /* a profile without dictionary */
-    bool has_lost;          /* a file whose records are not all known stays */
-    bool is_quick;          /* small files alone are looked at */
-    bool forgets;           /* such files go: */
+    struct repo_ids small;      /* files */
+    struct repo_set there;      /* profiles and notes in files that stay or are new */
+    struct repo_set needed;     /* dictionaries */
+    struct note_version *notes; /* those that can be read; sorted by profile, once all are there */
+    size_t note_count, note_room;
+    bool has_plain; /* a profile without dictionary */
+    bool has_lost;  /* a file whose records are not all known stays */
+    bool is_quick;  /* small files alone are looked at */
+    bool forgets;   /* such files go: */
     struct repo_set doubtful;
     const struct codec_dictionary *dictionary;
     struct repo_ids made; /* files */
@@ -59,6 +68,29 @@ static bool can_read(struct gc *gc, const struct record *record, struct repo_byt
            !repo_expand(gc->repo, record, raw, NULL);
 }
 
+static void take_note(struct gc *gc, const struct repo_bytes *lines)
+{
+    struct note note;
+    struct note_version *notes =
+        note_read(lines, &note)
+            ? psnap_with_room(gc->notes, &gc->note_room, gc->note_count + 1, sizeof *notes)
+            : NULL;
+
+    if (notes) {
+        gc->notes = notes;
+        notes[gc->note_count++] = (struct note_version){note.profile, note.version};
+    }
+    note_release(&note);
+}
+
+static int compare_notes(const void *a, const void *b)
+{
+    const struct note_version *p = a, *q = b;
+    const int order = memcmp(&p->profile, &q->profile, sizeof p->profile);
+
+    return order ? order : (p->version > q->version) - (p->version < q->version);
+}
+
 /* Whether all of a file can be read; what it has. */
 static bool look_at(struct gc *gc, const struct sealed *sealed, struct repo_ids *records)
 {
@@ -72,6 +104,8 @@ static bool look_at(struct gc *gc, const struct sealed *sealed, struct repo_ids 
         is_good = is_good && is_read && !record.skipped;
         if (!is_read && gc->forgets)
             continue;
+        if (is_read && record.type == RECORD_NOTE)
+            take_note(gc, &raw);
         if (record.type != RECORD_FACTS)
             repo_ids_add(records, &record.id);
         if (!repo_id_is_none(&record.dictionary))
@@ -146,6 +180,8 @@ static enum psnap_status sort_files(struct gc *gc, struct psnap_error *error)
     for (size_t i = 0; !status && i < ids.count; i++)
         if (!gc->is_quick || is_small(gc, &ids.items[i]))
             status = sort_file(gc, &ids.items[i], &file, error);
+    if (gc->note_count)
+        qsort(gc->notes, gc->note_count, sizeof *gc->notes, compare_notes);
     repo_bytes_release(&file);
     repo_ids_release(&ids);
     return status;
@@ -224,20 +260,27 @@ static enum psnap_status flush(struct gc *gc, struct psnap_error *error)
     return status;
 }
 
-/* Whether a note still says something that a later one does not. */
+/* Whether a later note that can be read, in a file that stays or is merged, says all that this one
+ * does. What the index says is not enough: its later note may be damaged. */
 static bool is_superseded(struct gc *gc, const struct record *record, struct repo_bytes *raw)
 {
-    struct note note, latest;
-    bool is_old = false;
+    struct note note = {.version = 0};
+    struct note_version next;
+    size_t low = 0, high = gc->note_count;
 
     raw->size = 0;
     if (repo_expand(gc->repo, record, raw, NULL) || !note_read(raw, &note))
         return false;
-    if (!index_note(gc->index, &note.profile, &latest, NULL))
-        is_old = note.version < latest.version;
-    note_release(&latest);
+    next = (struct note_version){note.profile, note.version + 1};
+    while (low < high) { /* the first one that is not before `next` */
+        const size_t middle = low + (high - low) / 2;
+        if (compare_notes(&gc->notes[middle], &next) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     note_release(&note);
-    return is_old;
+    return low < gc->note_count && repo_id_is_same(&gc->notes[low].profile, &next.profile);
 }
 
 static enum psnap_status copy_record(struct gc *gc, const struct record *record,
@@ -365,6 +408,11 @@ static enum psnap_status measure(struct gc *gc, struct psnap_error *error)
     return status;
 }
 
+static void remove_result(void *context, const char *path)
+{
+    unlinkat(((const struct repo *)context)->root, path, 0);
+}
+
 static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *options,
                                    struct psnap_error *error)
 {
@@ -381,6 +429,7 @@ static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *optio
         status = merge_sorted(gc, error);
     if (!status)
         status = clear_dictionaries(gc, error);
+    results_verify(gc->repo, remove_result, gc->repo);
     if (!status)
         status = index_sync(gc->index, error);
     if (!status && options->forgets)
@@ -398,6 +447,7 @@ static void release(struct gc *gc)
     repo_set_release(&gc->doubtful);
     repo_ids_release(&gc->made);
     repo_bytes_release(&gc->body);
+    free(gc->notes);
 }
 
 enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,

@@ -223,9 +223,14 @@ static enum psnap_status find_changes(struct index *index, struct repo_ids *fres
 
     for (int pass = 0; !status && pass < 2 && (!pass || gone->count); pass++) {
         gone->count = 0;
-        status = repo_files(index->repo, REPO_OBJECT, fresh, NULL, NULL, error);
+        /* the index as it was before the directory is read: else what comes between would seem gone
+         */
+        status = db_script(index->db, "BEGIN; SELECT 1 FROM packs LIMIT 1;", error);
+        if (!status)
+            status = repo_files(index->repo, REPO_OBJECT, fresh, NULL, NULL, error);
         if (!status)
             status = compare_files(index, fresh, gone, error);
+        status = end(index, status, error);
     }
     return status;
 }

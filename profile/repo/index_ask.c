@@ -62,8 +62,9 @@ enum psnap_status index_fetch(struct index *index, const struct repo_id *id, str
     struct psnap_error why;
     enum psnap_status status = index_read(index, id, raw, &why);
 
-    if (status && (index_doubt(index) || !index_sync(index, NULL)) &&
-        !index_read(index, id, raw, NULL))
+    if (status && !index_sync(index, NULL) && !index_read(index, id, raw, NULL))
+        return PSNAP_OK;
+    if (status && index_doubt(index) && !index_read(index, id, raw, NULL))
         return PSNAP_OK;
     if (status && error)
         *error = why;
@@ -121,7 +122,7 @@ enum psnap_status index_find(struct index *index, const char *prefix, struct rep
                                prefix, REPO_ID_DIGITS);
     do
         status = find_prefix(index, prefix, id, &found, error);
-    while (!status && !found && index_doubt(index));
+    while ((status == PSNAP_ERROR_CORRUPT || (!status && !found)) && index_doubt(index));
     if (!status && !found)
         status = psnap_error_set(error, PSNAP_ERROR_VALUE, "there is no profile '%s'", prefix);
     return status;

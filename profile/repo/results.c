@@ -23,6 +23,7 @@
 
 #include "profile/repo/store_files.h"
 
+enum { RESULT_BYTES_MAX = 64 << 20 };
 enum { HEAD_BYTES = 32 }; /* "psnap result 1 0123456789abcdef\n" */
 
 static void name_of(const char *key, char name[REPO_ID_DIGITS + 1])
@@ -50,7 +51,8 @@ static char *read_good(int directory, const char *name, size_t *size)
         close(fd);
     if (!file)
         return NULL;
-    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > HEAD_BYTES)
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > HEAD_BYTES &&
+        about.st_size <= RESULT_BYTES_MAX)
         bytes = malloc((size_t)about.st_size + 1);
     *size = bytes ? fread(bytes, 1, (size_t)about.st_size, file) : 0;
     fclose(file);
@@ -93,7 +95,8 @@ enum psnap_status results_write(struct repo *repo, const char *key, const char *
     int directory;
     enum psnap_status status;
 
-    mkdirat(repo->root, "results", 0777); /* it may be there; else opening fails */
+    if (!mkdirat(repo->root, "results", 0777)) /* it may be there; else opening fails */
+        fsync(repo->root);
     directory = repo_open_directory(repo->root, "results");
     if (directory < 0)
         return repo_fail(repo, "write", "results", error);
@@ -113,6 +116,16 @@ enum psnap_status results_write(struct repo *repo, const char *key, const char *
     return status;
 }
 
+/* Whether this is the name of the body's key, which is cut off for it. */
+static bool has_name(char *body, const char *name)
+{
+    char wanted[REPO_ID_DIGITS + 1];
+
+    body[strcspn(body, "\n")] = '\0';
+    name_of(body, wanted);
+    return !strcmp(name, wanted);
+}
+
 void results_verify(const struct repo *repo, void (*tell)(void *context, const char *path),
                     void *context)
 {
@@ -130,7 +143,7 @@ void results_verify(const struct repo *repo, void (*tell)(void *context, const c
             continue;
         snprintf(path, sizeof path, "results/%s", entry->d_name);
         bytes = read_good(fd, entry->d_name, &size);
-        if (!bytes)
+        if (!bytes || !has_name(bytes + HEAD_BYTES, entry->d_name))
             tell(context, path);
         free(bytes);
     }

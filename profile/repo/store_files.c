@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define TEMPORARY "tmp-"
+/* A profile, and the others before it; with the seal. */
+#define FILE_BYTES_MAX ((off_t)REPO_RAW_MAX + ((off_t)64 << 20))
 
 static const char *const suffixes[] = {[REPO_OBJECT] = ".pack", [REPO_DICTIONARY] = ".dict"};
 static const char *const directories[] = {
@@ -61,10 +63,16 @@ enum psnap_status repo_read_sealed(const struct repo *repo, enum repo_kind kind,
                                    struct sealed *sealed, struct psnap_error *error)
 {
     const int fd = repo_open_file(repo, kind, id);
+    struct stat about;
     char name[64];
     ssize_t n = -1;
 
     file->size = 0;
+    if (fd >= 0 && !fstat(fd, &about) && about.st_size > FILE_BYTES_MAX) {
+        close(fd);
+        return psnap_error_set(error, PSNAP_ERROR_LIMIT, "'%s/%s' is longer than a pack can be",
+                               repo->path, repo_file_name(kind, id, name));
+    }
     while (fd >= 0) {
         uint8_t *at = repo_bytes_room(file, (size_t)1 << 18);
         n = at ? read(fd, at, (size_t)1 << 18) : 0;

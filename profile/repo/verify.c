@@ -45,8 +45,7 @@ static void tell_stranger(void *context, const char *path)
 
 static void tell_result(void *context, const char *path)
 {
-    tell(context, FOUND_DAMAGED, path, NULL,
-         "it is no whole result: remove it, 'psnap sweep' makes it again");
+    tell(context, FOUND_MENDED, path, NULL, "it is no whole result; 'psnap sweep' makes it again");
 }
 
 static void verify_format(struct verify *v)

@@ -166,6 +166,24 @@ rm d/psnap-repo-2
 expect 1 "$PSNAP" repo list d
 has err "no repository"
 
+# of two notes the later one is damaged: the earlier one stays, whatever the index says and merges
+"$PSNAP" repo init twice
+"$PSNAP" repo add twice p1.yaml --tag alpha > /dev/null
+ls twice/objects > before
+"$PSNAP" repo add twice p1.yaml --tag beta > /dev/null
+later=twice/objects/$(ls twice/objects | grep -vxFf before)
+python3 - "$later" << 'PYTHON'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[40:-40] = bytes(len(data) - 80)
+open(sys.argv[1], "wb").write(data)
+PYTHON
+"$PSNAP" repo add twice p2.yaml > /dev/null
+"$PSNAP" repo gc twice > /dev/null 2>&1 || true
+rm -rf twice/cache
+"$PSNAP" repo list twice --json > out 2> /dev/null
+has out alpha
+
 # strangers are named, and no damage
 rm -rf d && cp -r r d
 echo hello > d/objects/README

@@ -214,6 +214,15 @@ elif [ -d /proc/self ]; then
     expect 1 "$PSNAP" report r -o /proc/site
     has err /proc/site
 fi
+# a site from elsewhere whose links lead out of it
+echo mine > victim
+cp -r s leads && id=$(basename "$(ls leads/profiles/* | head -1)" .yaml)
+rm "leads/$id.html" && ln -s "$dir/victim" "leads/$id.html"
+expect 1 "$PSNAP" report r -o leads
+has err "symbolic link"
+cp -r s leads2 && rm "leads2/profiles/$id.yaml" && ln -s "$dir/victim" "leads2/profiles/$id.yaml"
+expect 1 "$PSNAP" report r -o leads2
+[ "$(cat victim)" = mine ] || fail "a link led out of the site"
 mkdir empty && cd empty # no repository
 expect 1 "$PSNAP" report . -o ../x.html
 exit 0
