@@ -195,56 +195,6 @@ struct psnap_source *psnap_vector_source_new(const struct psnap_access *accesses
     return &source->base;
 }
 
-struct limit_source {
-    struct psnap_source base;
-    struct psnap_source *inner;
-    uint64_t skip, count; /* still to drop, then still to deliver */
-};
-
-static ssize_t limit_source_next(struct psnap_source *self, struct psnap_access *block,
-                                 size_t capacity, struct psnap_error *error)
-{
-    struct limit_source *source = (struct limit_source *)self;
-    ssize_t n;
-
-    if (source->count == 0)
-        return 0;
-    while (source->skip) {
-        n = psnap_source_next(source->inner, block,
-                              source->skip < capacity ? (size_t)source->skip : capacity, error);
-        if (n <= 0)
-            return n;
-        source->skip -= (uint64_t)n;
-    }
-    n = psnap_source_next(source->inner, block,
-                          source->count < capacity ? (size_t)source->count : capacity, error);
-    if (n > 0 && source->count != UINT64_MAX)
-        source->count -= (uint64_t)n;
-    return n;
-}
-
-static void limit_source_free(struct psnap_source *self)
-{
-    struct limit_source *source = (struct limit_source *)self;
-
-    psnap_source_free(source->inner);
-    free(source);
-}
-
-struct psnap_source *psnap_limit_source_new(struct psnap_source *inner, uint64_t skip,
-                                            uint64_t count)
-{
-    static const struct psnap_source_ops ops = {limit_source_next, limit_source_free};
-    struct limit_source *source = malloc(sizeof *source);
-
-    if (!source) {
-        psnap_source_free(inner);
-        return NULL;
-    }
-    *source = (struct limit_source){{&ops, inner->program}, inner, skip, count};
-    return &source->base;
-}
-
 struct vector_sink {
     struct psnap_sink base;
     struct psnap_access *accesses;

@@ -41,30 +41,53 @@ static bool add_up(struct psnap_distances **sums, const struct psnap_grouping *g
     return grouping->scope != PSNAP_SCOPE_TOTAL || sums[0];
 }
 
+static void release_row(struct reuse_row *row)
+{
+    free(row->id);
+    free(row->name);
+    psnap_distances_free(row->distances);
+}
+
+bool reuse_rows_append(struct reuse_rows *rows, const struct reuse_row *row)
+{
+    struct reuse_row *room, taken = *row;
+    const bool is_named = row->id && row->name;
+
+    room = psnap_with_room(rows->rows, &rows->room, rows->count + 1, sizeof *room);
+    if (room)
+        rows->rows = room;
+    if (room && is_named && row->distances) {
+        room[rows->count++] = taken;
+        return true;
+    }
+    release_row(&taken);
+    return room && is_named; /* it has no accesses */
+}
+
+void reuse_rows_sort(struct reuse_rows *rows, size_t first)
+{
+    if (rows->count > first)
+        qsort(rows->rows + first, rows->count - first, sizeof *rows->rows, by_accesses);
+}
+
 /* Names the sums, which are the rows' from now on. */
 static bool take(struct reuse_rows *rows, struct psnap_distances **sums,
                  const struct psnap_grouping *grouping)
 {
     const size_t first = rows->count;
+    bool fits = true;
 
-    for (uint32_t i = 0; i < grouping->row_count; i++) {
-        struct reuse_row *room, *row;
+    for (uint32_t i = 0; i < grouping->row_count && fits; i++) {
+        struct reuse_row row = {.scope = grouping->scope, .index = i, .distances = sums[i]};
 
         if (!sums[i])
             continue;
-        room = psnap_with_room(rows->rows, &rows->room, rows->count + 1, sizeof *room);
-        if (!room)
-            return false;
-        rows->rows = room;
-        row = &room[rows->count++];
-        *row = (struct reuse_row){.scope = grouping->scope, .index = i, .distances = sums[i]};
         sums[i] = NULL;
-        if (!psnap_grouping_name(grouping, i, &row->id, &row->name))
-            return false;
+        fits = psnap_grouping_name(grouping, i, &row.id, &row.name);
+        fits = reuse_rows_append(rows, &row) && fits;
     }
-    if (rows->count > first)
-        qsort(rows->rows + first, rows->count - first, sizeof *rows->rows, by_accesses);
-    return true;
+    reuse_rows_sort(rows, first);
+    return fits;
 }
 
 enum psnap_status reuse_rows_add(struct reuse_rows *rows, enum psnap_scope scope,
@@ -89,11 +112,8 @@ enum psnap_status reuse_rows_add(struct reuse_rows *rows, enum psnap_scope scope
 
 void reuse_rows_release(struct reuse_rows *rows)
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        free(rows->rows[i].id);
-        free(rows->rows[i].name);
-        psnap_distances_free(rows->rows[i].distances);
-    }
+    for (size_t i = 0; i < rows->count; i++)
+        release_row(&rows->rows[i]);
     free(rows->rows);
     *rows = (struct reuse_rows){0};
 }

@@ -307,28 +307,49 @@ static bool count_first(struct measure *chunk, const struct first *first, uint64
     return fits;
 }
 
-bool measure_merge(struct measure *whole, struct measure *chunk)
+/* The distance of the access that the first one of `count` first touches, 1 or more, is of; returns
+ * how many are of this access, 0: out of memory. A whole that is a chunk of a longer stream keeps
+ * those to lines that it does not have either: one of these has the access's distance. */
+static size_t find_distance(struct measure *whole, const struct first *firsts, size_t count,
+                            uint64_t *distance)
 {
     enum { AHEAD = 16 };
+    struct first kept = {.joins = false};
+    size_t i = 0;
+
+    *distance = 0;
+    do {
+        const struct memory *memory = measure_memory(whole, firsts[i].thread);
+        uint64_t of_line;
+        if (!memory)
+            return 0;
+        if (AHEAD < count - i)
+            stack_expect(memory->stack, firsts[i + AHEAD].line);
+        of_line = stack_leave(memory->stack, firsts[i].line);
+        *distance = of_line > *distance ? of_line : *distance;
+        if (of_line != STACK_COLD || !whole->is_chunk)
+            continue;
+        kept = (struct first){firsts[i].line, firsts[i].ref, firsts[i].tag, firsts[i].thread,
+                              kept.joins};
+        if (!measure_keep_first(whole, &kept))
+            return 0;
+        kept.joins = true;
+    } while (++i < count && firsts[i].joins);
+    return i;
+}
+
+bool measure_merge(struct measure *whole, struct measure *chunk)
+{
     const struct first *firsts = chunk->firsts;
     bool fits = true;
 
     for (uint32_t i = 0; i < whole->thread_count && fits; i++)
         fits = stack_settle(whole->memories[whole->threads[i]].stack);
-    for (size_t i = 0, first = 0; i < chunk->first_count && fits; first = i) {
-        uint64_t largest = 0;
-        do {
-            const struct memory *memory = measure_memory(whole, firsts[i].thread);
-            uint64_t distance;
-            if (!memory)
-                return false;
-            if (i + AHEAD < chunk->first_count)
-                stack_expect(memory->stack, firsts[i + AHEAD].line);
-            distance = stack_leave(memory->stack, firsts[i].line);
-            largest = distance > largest ? distance : largest;
-            i++;
-        } while (i < chunk->first_count && firsts[i].joins);
-        fits = count_first(chunk, &firsts[first], largest);
+    for (size_t i = 0, n; i < chunk->first_count && fits; i += n) {
+        uint64_t distance;
+        n = find_distance(whole, firsts + i, chunk->first_count - i, &distance);
+        fits = n && ((distance == STACK_COLD && whole->is_chunk) ||
+                     count_first(chunk, firsts + i, distance));
     }
     for (uint32_t i = 0; i < chunk->thread_count && fits; i++) {
         const struct memory *memory = measure_memory(whole, chunk->threads[i]);
@@ -354,12 +375,10 @@ bool measure_add_counts(struct measure *whole, const struct measure *chunk)
     for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
         for (uint32_t i = 0; i < chunk->views[view].count; i++) {
             const struct psnap_distances *more = chunk->views[view].rows[i].known;
-            struct measure_row *row = more ? measure_new_row(&whole->views[view], i) : NULL;
-            if (!more)
-                continue;
-            if (row && !row->known)
+            struct measure_row *row = measure_new_row(&whole->views[view], i);
+            if (row && more && !row->known)
                 row->known = psnap_distances_new();
-            if (!row || !row->known || !psnap_distances_add_all(row->known, more))
+            if (!row || (more && (!row->known || !psnap_distances_add_all(row->known, more))))
                 return false;
         }
     return true;

@@ -9,17 +9,15 @@
  *     seeds: [0, 1]                                # of profiles
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/yaml.h"
 #include "predict/worklist/cmd_worklist.h"
-#include "profile/repo/cmd_repo.h"
+#include "predict/cmd_content.h"
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
 {
@@ -137,25 +135,9 @@ const char *worklist_hash(struct worklist *list, const struct item *item, struct
 {
     char *hash = list->files[item->file].hash;
     struct repo_id id;
-    struct stat about;
-    void *bytes = MAP_FAILED;
-    const int fd = *hash ? -1 : open(item->input, O_RDONLY | O_CLOEXEC);
 
-    if (*hash)
-        return hash;
-    if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size == 0)
-        repo_id_text((repo_id_of("", 0, &id), &id), hash);
-    else if (fd >= 0)
-        bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED && !*hash) {
-        psnap_error_file(error, errno, "read", item->input);
-    } else if (bytes != MAP_FAILED) {
-        repo_id_of(bytes, (size_t)about.st_size, &id);
+    if (!*hash && !content_id(item->input, &id, NULL, error))
         repo_id_text(&id, hash);
-        munmap(bytes, (size_t)about.st_size);
-    }
-    if (fd >= 0)
-        close(fd);
     return hash;
 }
 
