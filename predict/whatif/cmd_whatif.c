@@ -9,9 +9,9 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
+#include "predict/cmd_edited.h"
 #include "predict/whatif/cmd_whatif.h"
 #include "profile/edit/cmd_edit.h"
-#include "simcore/cmd_turns.h"
 
 struct settings {
     struct psnap_text_list edits, machines;
@@ -23,28 +23,6 @@ struct settings {
 size_t session_before(const struct session *session, size_t i)
 {
     return session->is_cumulative && i ? i - 1 : 0;
-}
-
-/* ------------------------------------------------------------------ editing */
-
-/* A scenario's profile, from the text that it begins with; the caller frees it. */
-static char *edited(const struct scenario *scenario, const char *text, size_t *size,
-                    struct psnap_error *error)
-{
-    char *result = strndup(text, *size);
-
-    if (!result)
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (size_t i = 0; i < scenario->edit_count && result; i++) {
-        char *next = edit_line(result, *size, scenario->edits[i], size, error);
-        free(result);
-        result = next;
-        if (result && *error->message)
-            fprintf(stderr, "psnap whatif: %s: %s\n", scenario->edits[i], error->message);
-        else if (!result && !error->file[0])
-            psnap_error_at(error, scenario->edits[i], 0, 0);
-    }
-    return result;
 }
 
 /* --------------------------------------------------------------- simulating */
@@ -63,29 +41,14 @@ static enum psnap_status run_pass(void *context, struct psnap_source *source,
                     running->session->machine_count, error);
 }
 
-static enum psnap_status simulate(const struct session *session, struct compare_side *side,
-                                  const char *text, size_t size, uint64_t seed,
-                                  struct psnap_error *error)
-{
-    struct running running = {side, session};
-    struct psnap_yaml_doc *doc = psnap_yaml_read_text(text, size, session->input, error);
-    struct psnap_profile *profile = doc ? psnap_profile_read_document(doc, error) : NULL;
-    const enum psnap_status status =
-        profile ? psnap_turns_replay(profile, seed, run_pass, &running, error) : error->code;
-
-    psnap_profile_free(profile);
-    psnap_yaml_doc_free(doc);
-    return status;
-}
-
-static enum psnap_status write_out(const struct settings *settings, const char *text, size_t size,
+static enum psnap_status write_out(const struct settings *settings, const struct edited *edited,
                                    struct psnap_error *error)
 {
     struct psnap_output *output = psnap_output_open(settings->output, settings->force, error);
 
     if (!output)
         return error->code;
-    if (fwrite(text, 1, size, psnap_output_file(output)) != size) {
+    if (fwrite(edited->text, 1, edited->size, psnap_output_file(output)) != edited->size) {
         psnap_error_file(error, errno, "write", settings->output);
         psnap_output_abandon(output);
         return error->code;
@@ -93,32 +56,35 @@ static enum psnap_status write_out(const struct settings *settings, const char *
     return psnap_output_commit(output, error);
 }
 
-/* Edits and simulates all scenarios of a profile's text. */
-static enum psnap_status run_all(struct session *session, const struct settings *settings,
-                                 const char *first, size_t first_size, struct psnap_error *error)
+/* Edits a profile as a scenario says, and simulates it. */
+static enum psnap_status run_one(const struct session *session, struct scenario *scenario,
+                                 struct edited *edited, uint64_t seed, struct psnap_error *error)
 {
+    struct running running = {&scenario->side, session};
     enum psnap_status status = PSNAP_OK;
-    char *last = strndup(first, first_size);
-    size_t last_size = first_size;
 
-    if (!last)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < scenario->edit_count && !status; i++)
+        status = edited_change(edited, scenario->edits[i], "whatif", error);
+    return status ? status : edited_replay(edited, session->input, seed, run_pass, &running, error);
+}
+
+/* Edits and simulates all scenarios of a profile. */
+static enum psnap_status run_all(struct session *session, const struct settings *settings,
+                                 const struct psnap_profile *profile, struct psnap_error *error)
+{
+    struct edited first = {0}, last = {0};
+    enum psnap_status status = edited_begin(&first, profile, error);
+
     for (size_t i = 0; i < session->count && !status; i++) {
-        struct scenario *scenario = &session->scenarios[i];
-        size_t size = session->is_cumulative ? last_size : first_size;
-        char *text = edited(scenario, session->is_cumulative ? last : first, &size, error);
-        if (!text) {
-            status = error->code;
-            break;
-        }
-        free(last);
-        last = text;
-        last_size = size;
-        status = simulate(session, &scenario->side, last, last_size, settings->seed, error);
+        if (!i || !session->is_cumulative)
+            status = edited_copy(&last, &first, error);
+        if (!status)
+            status = run_one(session, &session->scenarios[i], &last, settings->seed, error);
     }
     if (!status && settings->output)
-        status = write_out(settings, last, last_size, error);
-    free(last);
+        status = write_out(settings, &last, error);
+    edited_release(&first);
+    edited_release(&last);
     return status;
 }
 
@@ -126,18 +92,15 @@ static int run(struct session *session, const struct settings *settings)
 {
     struct psnap_error error;
     struct psnap_profile *profile = psnap_input_read_profile(session->input, &error);
-    size_t size = 0;
-    char *text = profile ? edit_write_checked(profile, &size, &error) : NULL;
-    enum psnap_status status = text ? PSNAP_OK : error.code;
+    enum psnap_status status = profile ? PSNAP_OK : error.code;
 
     if (!status) {
         session->machines = side_machines(&settings->machines, &session->machine_count, &error);
         status = session->machines ? PSNAP_OK : error.code;
     }
     if (!status)
-        status = run_all(session, settings, text, size, &error);
+        status = run_all(session, settings, profile, &error);
     psnap_profile_free(profile);
-    free(text);
     if (status)
         return psnap_cmd_fail("whatif", &error);
     if (settings->json)

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predict/cmd_edited.h"
 #include "predict/worklist/cmd_worklist.h"
-#include "profile/edit/cmd_edit.h"
-#include "simcore/cmd_turns.h"
 
 struct running {
     const struct worklist *list;
@@ -87,25 +86,23 @@ static enum psnap_status run_pass(void *context, struct psnap_source *source,
     return status;
 }
 
-/* The profile, edited; NULL with `error` filled. */
-static struct psnap_profile *edited(const struct item *item, struct psnap_error *error)
+/* A profile as it is, or edited. */
+static enum psnap_status replay(const struct psnap_profile *profile, struct running *running,
+                                struct psnap_error *error)
 {
-    struct psnap_profile *profile = psnap_input_read_profile(item->input, error);
-    struct psnap_yaml_doc *doc;
-    size_t size = 0;
-    char *text, *changed;
+    const struct item *item = running->item;
+    struct edited edited = {0};
+    enum psnap_status status;
 
-    if (!profile || !*item->edit)
-        return profile;
-    text = edit_write_checked(profile, &size, error);
-    psnap_profile_free(profile);
-    changed = text ? edit_lines(text, size, item->edit, &size, error) : NULL;
-    doc = changed ? psnap_yaml_read_text(changed, size, item->input, error) : NULL;
-    profile = doc ? psnap_profile_read_document(doc, error) : NULL;
-    psnap_yaml_doc_free(doc);
-    free(changed);
-    free(text);
-    return profile;
+    if (!*item->edit)
+        return psnap_turns_replay(profile, item->seed, run_pass, running, error);
+    status = edited_begin(&edited, profile, error);
+    if (!status)
+        status = edited_change(&edited, item->edit, NULL, error);
+    if (!status)
+        status = edited_replay(&edited, item->input, item->seed, run_pass, running, error);
+    edited_release(&edited);
+    return status;
 }
 
 enum psnap_status worklist_simulate(const struct worklist *list, const struct item *item,
@@ -119,9 +116,8 @@ enum psnap_status worklist_simulate(const struct worklist *list, const struct it
 
     if (!item->is_profile)
         return psnap_turns_pass(item->input, &input, false, run_pass, &running, &in_turn, error);
-    profile = edited(item, error);
-    status =
-        profile ? psnap_turns_replay(profile, item->seed, run_pass, &running, error) : error->code;
+    profile = psnap_input_read_profile(item->input, error);
+    status = profile ? replay(profile, &running, error) : error->code;
     psnap_profile_free(profile);
     return status;
 }

@@ -33,10 +33,6 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
 char *edit_line(const char *profile, size_t size, const char *line, size_t *new_size,
                 struct psnap_error *error);
 
-/* The same of several edits, with ; between them. */
-char *edit_lines(const char *profile, size_t size, const char *lines, size_t *new_size,
-                 struct psnap_error *error);
-
 /* The forms, for help. */
 extern const char edit_line_forms[];
 

@@ -327,25 +327,3 @@ char *edit_line(const char *text, size_t size, const char *line, size_t *new_siz
     psnap_yaml_doc_free(doc);
     return result;
 }
-
-char *edit_lines(const char *text, size_t size, const char *lines, size_t *new_size,
-                 struct psnap_error *error)
-{
-    char *result = strndup(text, size);
-
-    if (!result)
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (size_t length; result && *lines; lines += length + (lines[length] == ';')) {
-        char *line, *next;
-        length = strcspn(lines, ";");
-        line = strndup(lines, length);
-        next = line ? edit_line(result, size, line, &size, error) : NULL;
-        if (!line)
-            psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        free(line);
-        free(result);
-        result = next;
-    }
-    *new_size = size;
-    return result;
-}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Edits of a profile's text: each is read, changed and checked by itself, as `psnap edit` does.
+ */
+#include "predict/cmd_edited.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/edit/cmd_edit.h"
+
+static enum psnap_status put(struct edited *edited, char *text, size_t size)
+{
+    free(edited->text);
+    edited->text = text;
+    edited->size = size;
+    return PSNAP_OK;
+}
+
+enum psnap_status edited_begin(struct edited *edited, const struct psnap_profile *profile,
+                               struct psnap_error *error)
+{
+    size_t size = 0;
+    char *text = edit_write_checked(profile, &size, error);
+
+    return text ? put(edited, text, size) : error->code;
+}
+
+enum psnap_status edited_copy(struct edited *edited, const struct edited *from,
+                              struct psnap_error *error)
+{
+    char *text = strndup(from->text, from->size);
+
+    return text ? put(edited, text, from->size)
+                : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
+static enum psnap_status change(struct edited *edited, const char *line, const char *command,
+                                struct psnap_error *error)
+{
+    size_t size = 0;
+    char *text = edit_line(edited->text, edited->size, line, &size, error);
+
+    if (!text && command && !error->file[0])
+        psnap_error_at(error, line, 0, 0);
+    if (text && command && *error->message)
+        fprintf(stderr, "psnap %s: %s: %s\n", command, line, error->message);
+    return text ? put(edited, text, size) : error->code;
+}
+
+enum psnap_status edited_change(struct edited *edited, const char *lines, const char *command,
+                                struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t length; *lines && !status; lines += length + (lines[length] == ';')) {
+        char *line;
+        length = strcspn(lines, ";");
+        if (length <= strspn(lines, " \t"))
+            continue;
+        line = strndup(lines, length);
+        status = line ? change(edited, line, command, error)
+                      : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        free(line);
+    }
+    return status;
+}
+
+void edited_release(struct edited *edited)
+{
+    free(edited->text);
+    *edited = (struct edited){0};
+}
+
+enum psnap_status edited_replay(const struct edited *edited, const char *name, uint64_t seed,
+                                enum psnap_status (*pass)(void *context,
+                                                          struct psnap_source *source,
+                                                          struct psnap_error *error),
+                                void *context, struct psnap_error *error)
+{
+    struct psnap_yaml_doc *doc = psnap_yaml_read_text(edited->text, edited->size, name, error);
+    struct psnap_profile *profile = doc ? psnap_profile_read_document(doc, error) : NULL;
+    const enum psnap_status status =
+        profile ? psnap_turns_replay(profile, seed, pass, context, error) : error->code;
+
+    psnap_profile_free(profile);
+    psnap_yaml_doc_free(doc);
+    return status;
+}
