@@ -365,12 +365,15 @@ int psnap_cmd_sweep(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap sweep INPUT... [-m MACHINE ...] [-p PARAMETER ...] [-e EDIT ...] -o R.csv",
+        "psnap sweep INPUT... | REPO [QUERY...] [-m MACHINE ...] [-p PARAMETER ...] [-e EDIT ...] "
+        "-o "
+        "R.csv",
         "Simulates each input, a profile with each edit and seed, on all machines, as a\n"
         "work list: on the processors there are, or, started by mpirun or srun, on those\n"
         "of several machines that see the same files. Results are kept as they come, in\n"
         "R.csv.part-*; started again after a crash, it goes on with what is missing.\n"
-        "R.csv appears when all items are done, in the list's order.",
+        "R.csv appears when all items are done, in the list's order. A repository of\n"
+        "profiles (REPO) is all of these, or those that a query finds ('psnap repo search').",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
@@ -380,7 +383,8 @@ int psnap_cmd_sweep(int argc, char **argv)
         if (!status && file && worklist_read(&sweep.list, file, &error))
             status = psnap_cmd_fail("sweep", &error);
         for (int i = 1; i <= operands && !status; i++)
-            if (!worklist_add_input(&sweep.list, argv[i])) {
+            if (!(i > 1 && repo_is_there(argv[1]) ? worklist_add_query
+                                                  : worklist_add_input)(&sweep.list, argv[i])) {
                 psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
                 status = psnap_cmd_fail("sweep", &error);
             }

@@ -21,10 +21,12 @@ struct group {
     size_t count;
 };
 
-/* A file that streams come from. */
+/* A file that streams come from, or a profile of a repository. */
 struct input {
     char time[WORKLIST_TIME]; /* of its last change */
     char hash[33];            /* XXH3 of its content, 128 bits; "": not known so far */
+    const char *repository;   /* NULL: a file */
+    uint64_t bytes;           /* of a repository's */
 };
 
 enum { GROUP_WHOLE, GROUP_SPLIT, GROUP_COUNT };
@@ -46,8 +48,9 @@ struct item {
 
 struct worklist {
     struct psnap_text_list inputs, edits, machine_names, parameters;
-    struct input *files; /* the inputs */
-    char **texts;        /* of a list that was read; they own their strings */
+    struct psnap_text_list query; /* which profiles of repositories (profile/repo/query.h) */
+    struct input *files;          /* the inputs */
+    char **texts;                 /* of a list that was read; they own their strings */
     size_t text_count;
     uint64_t *seeds;
     size_t seed_count;
@@ -64,7 +67,15 @@ struct worklist {
 
 /* Adds what a YAML file lists (cmd_worklist_read.c has its form). */
 enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error);
-bool worklist_add_input(struct worklist *list, const char *path); /* false: out of memory */
+bool worklist_add_input(struct worklist *list, const char *path);  /* false: out of memory */
+bool worklist_add_query(struct worklist *list, const char *words); /* the same */
+/* A text that is the list's from now on; NULL: out of memory, or it was. */
+const char *worklist_keep(struct worklist *list, char *text);
+/* Puts the profiles of repositories in the place of these, and makes files of all inputs. */
+enum psnap_status worklist_expand(struct worklist *list, struct psnap_error *error);
+/* An item's profile as it is; NULL with `error` filled. */
+struct psnap_profile *worklist_profile(const struct worklist *list, const struct item *item,
+                                       struct psnap_error *error);
 /* Makes the machines. */
 enum psnap_status worklist_machines(struct worklist *list, struct psnap_error *error);
 /* A machine as a file; the caller frees it. NULL with `error` filled. */
@@ -75,7 +86,7 @@ char *worklist_machine_text(const struct psnap_machine *machine, size_t *size,
 char *worklist_result_key(const struct worklist *list, const struct item *item, size_t machine);
 /* Gives the items of streams whose results are all in the repository their rows. */
 enum psnap_status worklist_recall(struct worklist *list, struct psnap_error *error);
-/* Whether an item's input is the file that it was when the list was read. */
+/* Whether an item's input is the file that it was when the list was read; a repository's is. */
 bool worklist_is_unchanged(const struct worklist *list, const struct item *item);
 /* Hash of an item's input, which is read once; "" with `error` filled where it cannot be. */
 const char *worklist_hash(struct worklist *list, const struct item *item,

@@ -116,7 +116,7 @@ enum psnap_status worklist_simulate(const struct worklist *list, const struct it
 
     if (!item->is_profile)
         return psnap_turns_pass(item->input, &input, false, run_pass, &running, &in_turn, error);
-    profile = psnap_input_read_profile(item->input, error);
+    profile = worklist_profile(list, item, error);
     status = profile ? replay(profile, &running, error) : error->code;
     psnap_profile_free(profile);
     return status;

@@ -2,7 +2,8 @@
 /*
  * The work list, from a file and laid out as items:
  *
- *     inputs: [spmv.psnap.yaml, trace.pst]
+ *     inputs: [spmv.psnap.yaml, trace.pst, archive]
+ *     query: ["name:spmv", "accesses>1M"]          # which profiles of repositories, as archive
  *     machines: [i7-5960x, "32K:64:8,1M:64:16"]
  *     parameters: ["levels[L2].size_bytes=1M,2M"]  # of all machines
  *     edits: ["", "regions[x].working_set *= 2"]   # of profiles; "" is the profile as it is
@@ -40,6 +41,24 @@ bool worklist_add_input(struct worklist *list, const char *path)
     return add_text(&list->inputs, path);
 }
 
+bool worklist_add_query(struct worklist *list, const char *words)
+{
+    return add_text(&list->query, words);
+}
+
+const char *worklist_keep(struct worklist *list, char *text)
+{
+    char **texts = text ? realloc(list->texts, (list->text_count + 1) * sizeof *texts) : NULL;
+
+    if (!texts) {
+        free(text);
+        return NULL;
+    }
+    list->texts = texts;
+    texts[list->text_count++] = text;
+    return text;
+}
+
 /* Adds the texts of a sequence, which is optional. */
 static enum psnap_status read_texts(struct worklist *list, const struct psnap_yaml_doc *doc,
                                     const char *key, struct psnap_text_list *to,
@@ -51,18 +70,13 @@ static enum psnap_status read_texts(struct worklist *list, const struct psnap_ya
 
     for (const struct psnap_yaml_node *item = node && !status ? node->first : NULL; item && !status;
          item = item->next) {
-        char **texts = realloc(list->texts, (list->text_count + 1) * sizeof *texts);
         const char *text = NULL;
-        if (!texts)
-            return out_of_memory(error);
-        list->texts = texts;
         status = psnap_yaml_text(doc, item, &text, error);
         if (status)
             return status;
-        texts[list->text_count] = strdup(text);
-        if (!texts[list->text_count] || !add_text(to, texts[list->text_count]))
+        text = worklist_keep(list, strdup(text));
+        if (!text || !add_text(to, text))
             return out_of_memory(error);
-        list->text_count++;
     }
     return status;
 }
@@ -88,7 +102,8 @@ static enum psnap_status read_seeds(struct worklist *list, const struct psnap_ya
 
 enum psnap_status worklist_read(struct worklist *list, const char *path, struct psnap_error *error)
 {
-    static const char *const keys[] = {"inputs", "machines", "edits", "seeds", "parameters", NULL};
+    static const char *const keys[] = {"inputs", "query",      "machines", "edits",
+                                       "seeds",  "parameters", NULL};
     FILE *file = psnap_input_file(path, error);
     struct psnap_yaml_doc *doc =
         file ? psnap_yaml_read(file, file == stdin ? "stdin" : path, error) : NULL;
@@ -98,6 +113,8 @@ enum psnap_status worklist_read(struct worklist *list, const char *path, struct 
 
     if (!status)
         status = read_texts(list, doc, "inputs", &list->inputs, error);
+    if (!status)
+        status = read_texts(list, doc, "query", &list->query, error);
     if (!status)
         status = read_texts(list, doc, "machines", &list->machine_names, error);
     if (!status)
@@ -125,6 +142,8 @@ bool worklist_is_unchanged(const struct worklist *list, const struct item *item)
     char time[WORKLIST_TIME];
     struct stat about;
 
+    if (list->files[item->file].repository)
+        return true;
     if (stat(item->input, &about))
         return false;
     time_of(&about, time);
@@ -198,28 +217,38 @@ static enum psnap_status add_stream(struct worklist *list, struct item item,
     return status;
 }
 
+/* What there is to know of a file. */
+static enum psnap_status look(struct input *file, struct item *item, struct psnap_error *error)
+{
+    FILE *opened = psnap_input_file(item->input, error);
+    struct stat about;
+
+    if (!opened)
+        return error->code;
+    if (opened == stdin || fstat(fileno(opened), &about) != 0 || !S_ISREG(about.st_mode)) {
+        psnap_error_set(error, PSNAP_ERROR_VALUE, "a work list's inputs are files");
+        psnap_error_at(error, item->input, 0, 0);
+        if (opened != stdin)
+            fclose(opened);
+        return error->code;
+    }
+    item->is_profile = psnap_input_is_profile(opened);
+    item->bytes = (uint64_t)about.st_size;
+    time_of(&about, file->time);
+    fclose(opened);
+    return PSNAP_OK;
+}
+
 /* The items of an input: those of its edits and seeds, of which a trace has none. */
 static enum psnap_status add_input(struct worklist *list, size_t number, struct psnap_error *error)
 {
-    const char *input = list->inputs.items[number];
-    FILE *file = psnap_input_file(input, error);
-    struct item item = {.input = input, .file = number};
-    enum psnap_status status = PSNAP_OK;
-    struct stat about;
+    struct input *file = &list->files[number];
+    struct item item = {.input = list->inputs.items[number],
+                        .file = number,
+                        .is_profile = file->repository != NULL,
+                        .bytes = file->bytes};
+    enum psnap_status status = file->repository ? PSNAP_OK : look(file, &item, error);
 
-    if (!file)
-        return error->code;
-    if (file == stdin || fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode)) {
-        psnap_error_set(error, PSNAP_ERROR_VALUE, "a work list's inputs are files");
-        psnap_error_at(error, input, 0, 0);
-        if (file != stdin)
-            fclose(file);
-        return error->code;
-    }
-    item.is_profile = psnap_input_is_profile(file);
-    item.bytes = (uint64_t)about.st_size;
-    time_of(&about, list->files[number].time);
-    fclose(file);
     for (size_t e = 0; e < (item.is_profile ? list->edits.count : 1) && !status; e++)
         for (size_t s = 0; s < (item.is_profile ? list->seed_count : 1) && !status; s++) {
             item.edit = item.is_profile ? list->edits.items[e] : "";
@@ -295,10 +324,9 @@ enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *er
             return out_of_memory(error);
         list->seed_count = 1;
     }
-    list->files = calloc(list->inputs.count + 1, sizeof *list->files);
-    if (!list->files)
-        return out_of_memory(error);
-    status = worklist_machines(list, error);
+    status = worklist_expand(list, error);
+    if (!status)
+        status = worklist_machines(list, error);
     if (!status)
         status = form_groups(list, error);
     for (size_t i = 0; i < list->inputs.count && !status; i++)
@@ -325,6 +353,7 @@ void worklist_release(struct worklist *list)
         free(list->groups[i].hashes);
     }
     psnap_text_list_release(&list->inputs);
+    psnap_text_list_release(&list->query);
     psnap_text_list_release(&list->edits);
     psnap_text_list_release(&list->machine_names);
     psnap_text_list_release(&list->parameters);
