@@ -113,19 +113,21 @@ static enum psnap_status read_file(struct part *part, const char *path, struct p
 {
     enum { PIECE = 1 << 16 };
     FILE *file = psnap_input_file(path, error);
-    size_t got = file != NULL;
-    enum psnap_status status = file ? PSNAP_OK : error->code;
+    enum psnap_status status = PSNAP_OK;
+    size_t got = 1;
 
+    if (!file)
+        return error->code;
     while (got) {
         uint8_t *room = repo_bytes_room(&part->bytes, PIECE);
         got = room ? fread(room, 1, PIECE, file) : 0;
         part->bytes.size += got;
     }
-    if (!status && part->bytes.is_short)
+    if (part->bytes.is_short)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for '%.200s'", path);
-    else if (!status && ferror(file))
+    else if (ferror(file))
         status = psnap_error_file(error, errno, "read", path);
-    if (file && file != stdin)
+    if (file != stdin)
         fclose(file);
     return status;
 }

@@ -327,14 +327,15 @@ static size_t find_distance(struct measure *whole, const struct first *firsts, s
             stack_expect(memory->stack, firsts[i + AHEAD].line);
         of_line = stack_leave(memory->stack, firsts[i].line);
         *distance = of_line > *distance ? of_line : *distance;
-        if (of_line != STACK_COLD || !whole->is_chunk)
-            continue;
-        kept = (struct first){firsts[i].line, firsts[i].ref, firsts[i].tag, firsts[i].thread,
-                              kept.joins};
-        if (!measure_keep_first(whole, &kept))
-            return 0;
-        kept.joins = true;
-    } while (++i < count && firsts[i].joins);
+        if (of_line == STACK_COLD && whole->is_chunk) {
+            kept = (struct first){firsts[i].line, firsts[i].ref, firsts[i].tag, firsts[i].thread,
+                                  kept.joins};
+            if (!measure_keep_first(whole, &kept))
+                return 0;
+            kept.joins = true;
+        }
+        i++;
+    } while (i < count && firsts[i].joins);
     return i;
 }
 
