@@ -11,7 +11,7 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
-#include "formats/base/text.h"
+#include "simcore/cmd_host.h"
 #include "simcore/cmd_machines.h"
 #include "simcore/probe.h"
 
@@ -22,32 +22,6 @@ struct request {
     bool json, force;
 };
 
-/* "30s", "500ms", "2m", or seconds. */
-static bool parse_seconds(const char *text, double *seconds)
-{
-    static const struct {
-        const char *unit;
-        double seconds;
-    } units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"", 1}};
-    const size_t length = strlen(text);
-
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        const size_t unit = strlen(units[i].unit);
-        char number[32];
-
-        if (length <= unit || length - unit >= sizeof number ||
-            strcmp(text + length - unit, units[i].unit))
-            continue;
-        memcpy(number, text, length - unit);
-        number[length - unit] = '\0';
-        if (!psnap_text_real(number, seconds))
-            return false;
-        *seconds *= units[i].seconds;
-        return *seconds > 0 && *seconds <= 3600;
-    }
-    return false;
-}
-
 /* A line on the terminal that is rewritten for each measurement. */
 static void tell_progress(void *context, const char *what, double done)
 {
@@ -55,29 +29,6 @@ static void tell_progress(void *context, const char *what, double done)
 
     fprintf(stderr, "\rpsnap: measuring the %s, %.0f %%, %.0f s left\033[K", what, 100 * done,
             *seconds * (1 - done));
-}
-
-/* How the processor calls itself, in one line of printable characters. */
-static void read_processor(char *name, size_t size)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-
-    snprintf(name, size, "unknown processor");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-
-        if (strncmp(line, "model name", 10) || !colon || !colon[1])
-            continue;
-        snprintf(name, size, "%s", colon + 2);
-        name[strcspn(name, "\n")] = '\0';
-        break;
-    }
-    if (file)
-        fclose(file);
-    for (; *name; name++)
-        if (*name < ' ' || *name > '~')
-            *name = '?';
 }
 
 /* The name is left to the file; what the system's description says of rounding is kept. */
@@ -161,7 +112,7 @@ static enum psnap_status report(const struct request *request, struct psnap_outp
     char processor[128];
     enum psnap_status status = PSNAP_OK;
 
-    read_processor(processor, sizeof processor);
+    host_processor(processor, sizeof processor);
     describe_measured(machine, processor);
     if (output) {
         machine->name[0] = '\0';
@@ -230,7 +181,7 @@ int psnap_cmd_machine(int argc, char **argv)
         return status;
     if (operands != 1 || strcmp(argv[1], "host"))
         return psnap_cmd_usage("machine", "'host', please: only this computer can be measured");
-    if (request.budget && !parse_seconds(request.budget, &seconds))
+    if (request.budget && !host_parse_seconds(request.budget, &seconds))
         return psnap_cmd_usage("machine", "'%s' is no time such as 500ms, 30s or 2m, up to 60m",
                                request.budget);
     return measure(&request, seconds);

@@ -519,12 +519,22 @@ static enum psnap_status read_machine(const struct reader *reader,
     return status;
 }
 
+enum psnap_status psnap_machine_take(const struct psnap_yaml_doc *doc,
+                                     const struct psnap_yaml_node *map,
+                                     struct psnap_machine *machine, struct psnap_error *error)
+{
+    const struct reader reader = {doc, error};
+    enum psnap_status status = psnap_yaml_expect(doc, map, PSNAP_YAML_MAP, "machine", error);
+
+    *machine = (struct psnap_machine){0};
+    return status ? status : read_machine(&reader, map, machine);
+}
+
 enum psnap_status psnap_machine_read(FILE *file, const char *name, struct psnap_machine *machine,
                                      struct psnap_error *error)
 {
     static const char *const wrapped[] = {"machine", NULL};
     struct psnap_yaml_doc *doc = psnap_yaml_read(file, name, error);
-    const struct reader reader = {doc, error};
     const struct psnap_yaml_node *root, *map;
     enum psnap_status status;
 
@@ -541,11 +551,8 @@ enum psnap_status psnap_machine_read(FILE *file, const char *name, struct psnap_
     status = psnap_yaml_expect(doc, root, PSNAP_YAML_MAP, "a machine file", error);
     if (status == PSNAP_OK && map)
         status = psnap_yaml_known_keys(doc, root, wrapped, error);
-    map = map ? map : root; /* the keys of a machine may stand on their own */
-    if (status == PSNAP_OK)
-        status = psnap_yaml_expect(doc, map, PSNAP_YAML_MAP, "machine", error);
-    if (status == PSNAP_OK)
-        status = read_machine(&reader, map, machine);
+    if (status == PSNAP_OK) /* the keys of a machine may stand on their own */
+        status = psnap_machine_take(doc, map ? map : root, machine, error);
 out:
     psnap_yaml_doc_free(doc);
     return status;

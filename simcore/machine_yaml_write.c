@@ -160,17 +160,13 @@ static void add_parallel(struct psnap_yaml_doc *doc, struct psnap_yaml_node *mac
     add_known(doc, map, "barrier_cycles", cost->barrier_cycles);
 }
 
-enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE *file,
-                                      struct psnap_error *error)
+struct psnap_yaml_node *psnap_machine_add(const struct psnap_machine *machine,
+                                          struct psnap_yaml_doc *doc,
+                                          struct psnap_yaml_node *parent)
 {
-    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("machine");
-    struct psnap_yaml_node *root, *map, *levels;
-    enum psnap_status status;
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, parent, "machine", PSNAP_YAML_BLOCK);
+    struct psnap_yaml_node *levels;
 
-    if (!doc)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
-    map = psnap_yaml_add_map(doc, root, "machine", PSNAP_YAML_BLOCK);
     if (machine->name[0])
         psnap_yaml_add_text(doc, map, "name", machine->name);
     if (machine->description[0])
@@ -191,6 +187,18 @@ enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE 
     add_operations(doc, map, machine);
     add_functions(doc, map, machine->function_cycles);
     add_parallel(doc, map, &machine->parallel);
+    return map;
+}
+
+enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE *file,
+                                      struct psnap_error *error)
+{
+    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("machine");
+    enum psnap_status status;
+
+    if (!doc)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    psnap_machine_add(machine, doc, psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK));
     status = psnap_yaml_write(doc, file, error);
     psnap_yaml_doc_free(doc);
     return status;

@@ -228,6 +228,18 @@ PSNAP_API enum psnap_status psnap_machine_read(FILE *file, const char *name,
 PSNAP_API enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE *file,
                                                 struct psnap_error *error);
 
+/* The same as a part of another document: a map with the key "machine" in `parent` (NULL when
+ * memory is out, which the document remembers), and from such a map. */
+struct psnap_yaml_doc;
+struct psnap_yaml_node;
+PSNAP_API struct psnap_yaml_node *psnap_machine_add(const struct psnap_machine *machine,
+                                                    struct psnap_yaml_doc *doc,
+                                                    struct psnap_yaml_node *parent);
+PSNAP_API enum psnap_status psnap_machine_take(const struct psnap_yaml_doc *doc,
+                                               const struct psnap_yaml_node *map,
+                                               struct psnap_machine *machine,
+                                               struct psnap_error *error);
+
 /*
  * The machine of this computer's first processor, from the cache topology under
  * `root` (NULL: /sys/devices/system/cpu). PSNAP_ERROR_UNSUPPORTED when the

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the commands of bandwidth share: figures. */
+#ifndef PSNAP_PREDICT_BANDWIDTH_CMD_BANDWIDTH_H
+#define PSNAP_PREDICT_BANDWIDTH_CMD_BANDWIDTH_H
+
+#include "predict/bandwidth/maps.h"
+#include "predict/cmd_gnuplot.h"
+
+/* Draws bandwidth against the size of arrays, a line for each stride, to an open file. */
+enum psnap_status maps_plot(const struct maps *maps, const char *path, FILE *file,
+                            struct psnap_error *error);
+
+#endif

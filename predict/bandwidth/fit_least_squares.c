@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fits of times by non-negative least squares: of each source alone (the baselines), and with
+ * overlap (struct overlapped).
+ *
+ * min ||A t - 1||^2 over t >= 0, rows the samples' coefficients of t times the measured bandwidth,
+ * so that residuals are relative, is solved by coordinate descent on the normal equations: each
+ * coordinate in turn to its best value, or 0. Weights 1/max(|residual|, FLOOR), anew in each of
+ * ROUNDS rounds, make it least absolute deviations, as the error of fits is. In each round a
+ * sample counts that the model has, or the measurement shows, to take longer than level 1 does:
+ * the others say nothing of what is hidden behind that.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/bandwidth/model.h"
+
+enum { COLUMNS_MAX = SOURCES_MAX * OVERLAPS, ROUNDS = 100, SWEEPS = 200 };
+
+#define FLOOR 0.01     /* relative residuals below count alike */
+#define HIDDEN 1.05    /* times level 1's time: a sample that takes no longer may be hidden */
+#define SATISFIED 0.95 /* of a sample's accesses: they are those of one source */
+#define RIDGE 1e-9     /* of the largest diagonal element, for columns that are sums of others */
+
+struct system {
+    size_t columns;
+    double (*rows)[COLUMNS_MAX]; /* [samples], coefficients */
+    double *seconds;             /* [samples], measured */
+    double first;
+    double solution[COLUMNS_MAX], best[COLUMNS_MAX];
+    double product[COLUMNS_MAX][COLUMNS_MAX], right[COLUMNS_MAX];
+};
+
+static double time_of(const struct system *system, size_t row)
+{
+    double sum = 0;
+
+    for (size_t c = 0; c < system->columns; c++)
+        sum += system->rows[row][c] * system->solution[c];
+    return sum;
+}
+
+static void add_row(struct system *system, size_t row)
+{
+    const double *of = system->rows[row], seconds = system->seconds[row];
+    const double residual = time_of(system, row) / seconds - 1;
+    const double weight = 1 / fmax(fabs(residual), FLOOR);
+
+    for (size_t a = 0; a < system->columns; a++) {
+        const double scaled = weight * of[a] / seconds;
+
+        if (!(of[a] > 0))
+            continue;
+        system->right[a] += scaled;
+        for (size_t b = 0; b < system->columns; b++)
+            system->product[a][b] += scaled * of[b] / seconds;
+    }
+}
+
+static void descend(struct system *system)
+{
+    const size_t n = system->columns;
+    double largest = 0;
+
+    for (size_t a = 0; a < n; a++)
+        largest = fmax(largest, system->product[a][a]);
+    for (int sweep = 0; sweep < SWEEPS; sweep++)
+        for (size_t a = 0; a < n; a++) {
+            double rest = system->right[a];
+
+            for (size_t b = 0; b < n; b++)
+                rest -= b == a ? 0 : system->product[a][b] * system->solution[b];
+            system->solution[a] = rest > 0 ? rest / (system->product[a][a] + RIDGE * largest) : 0;
+        }
+}
+
+/* The mean relative error of bandwidths. */
+static double error_of(const struct system *system, size_t rows)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < rows; i++)
+        sum += fabs(system->seconds[i] / fmax(time_of(system, i), system->first) - 1);
+    return sum / (double)rows;
+}
+
+static void solve(struct system *system, size_t rows)
+{
+    double least = INFINITY;
+
+    for (size_t c = 0; c < system->columns; c++)
+        system->solution[c] = system->first;
+    for (int round = 0; round < ROUNDS; round++) {
+        double error, previous[COLUMNS_MAX];
+
+        memcpy(previous, system->solution, sizeof previous);
+        memset(system->product, 0, sizeof system->product);
+        memset(system->right, 0, sizeof system->right);
+        for (size_t i = 0; i < rows; i++)
+            if (system->seconds[i] > HIDDEN * system->first ||
+                time_of(system, i) > system->first / HIDDEN)
+                add_row(system, i);
+        descend(system);
+        for (size_t c = 0; c < system->columns; c++) /* which rows count changes: half a step */
+            system->solution[c] = 0.5 * (system->solution[c] + previous[c]);
+        error = error_of(system, rows);
+        if (error < least) {
+            least = error;
+            memcpy(system->best, system->solution, sizeof system->best);
+        }
+    }
+}
+
+static struct system *system_new(const struct samples *samples)
+{
+    struct system *system = calloc(1, sizeof *system);
+
+    if (!system)
+        return NULL;
+    system->rows = calloc(samples->count, sizeof *system->rows);
+    system->seconds = calloc(samples->count, sizeof *system->seconds);
+    for (size_t i = 0; system->seconds && i < samples->count; i++)
+        system->seconds[i] = MAP_WORD_BYTES / samples->items[i].bandwidth;
+    return system;
+}
+
+static void system_free(struct system *system)
+{
+    if (system) {
+        free(system->rows);
+        free(system->seconds);
+    }
+    free(system);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The median time of samples that have nearly all accesses of one source; 0: there are none. */
+static double median_of(const struct samples *samples, uint32_t source, double *room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < samples->count; i++)
+        if (samples->items[i].rates[source] > SATISFIED)
+            room[n++] = MAP_WORD_BYTES / samples->items[i].bandwidth;
+    if (!n)
+        return 0;
+    qsort(room, n, sizeof *room, by_value);
+    return room[n / 2];
+}
+
+static enum psnap_status no_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a fit");
+}
+
+enum psnap_status fit_plain(const struct samples *samples, double bandwidth[SOURCES_MAX],
+                            struct psnap_error *error)
+{
+    struct system *system = system_new(samples);
+    double *room = calloc(samples->count, sizeof *room);
+    enum psnap_status status = PSNAP_OK;
+
+    if (!room || !system || !system->rows || !system->seconds) {
+        status = no_memory(error);
+        goto out;
+    }
+    system->columns = samples->sources.count;
+    system->first = 1e-15; /* nothing is hidden */
+    for (size_t i = 0; i < samples->count; i++)
+        memcpy(system->rows[i], samples->items[i].rates, samples->sources.count * sizeof *room);
+    solve(system, samples->count);
+    for (uint32_t s = 0; s < samples->sources.count; s++) {
+        const double median = median_of(samples, s, room);
+        const double seconds = median > 0 ? median : system->best[s];
+
+        bandwidth[s] = seconds > 0 ? MAP_WORD_BYTES / seconds : bandwidth[s ? s - 1 : 0];
+    }
+out:
+    system_free(system);
+    free(room);
+    return status;
+}
+
+enum psnap_status fit_overlapped(const struct samples *samples, struct overlapped *fitted,
+                                 struct psnap_error *error)
+{
+    struct system *system = system_new(samples);
+    double *room = calloc(samples->count, sizeof *room);
+    enum psnap_status status = PSNAP_OK;
+
+    *fitted = (struct overlapped){0};
+    if (!room || !system || !system->rows || !system->seconds) {
+        status = no_memory(error);
+        goto out;
+    }
+    system->columns = (size_t)(samples->sources.count - 1) * OVERLAPS;
+    system->first = median_of(samples, 0, room);
+    if (!(system->first > 0)) {
+        status = psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                 "no point has all its accesses in level 1: add smaller arrays");
+        goto out;
+    }
+    for (size_t i = 0; i < samples->count; i++)
+        for (uint32_t s = 1; s < samples->sources.count; s++) {
+            const double h = samples->items[i].rates[0], rate = samples->items[i].rates[s];
+            double *of = &system->rows[i][(s - 1) * OVERLAPS];
+
+            of[0] = rate * (1 - h) * (1 - h);
+            of[1] = rate * 2 * h * (1 - h);
+            of[2] = rate * h * h;
+        }
+    solve(system, samples->count);
+    fitted->first = system->first;
+    for (uint32_t s = 1; s < samples->sources.count; s++)
+        memcpy(fitted->t[s], &system->best[(s - 1) * OVERLAPS], sizeof fitted->t[s]);
+out:
+    system_free(system);
+    free(room);
+    return status;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which points there are, and their streams for the simulator. A strided stream is simulated by one
+ * access for each line that it has: the others of a line follow at once, and hit in level 1. The
+ * first passes warm the caches, and those after them count; of small arrays more of both, as random
+ * replacement and the sets that pages fall into are matters of chance.
+ */
+#include "predict/bandwidth/maps.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "formats/base/room.h"
+
+enum {
+    KERNEL = 16,            /* accesses that a strided kernel makes at once */
+    BLOCK = 1024,           /* accesses at a time to the simulator */
+    SMALL_LINES = 1 << 15,  /* of a small array */
+    APEX_ACCESSES = 1 << 20 /* of the list of starts, about */
+};
+
+double map_point_bandwidth(const struct map_point *point)
+{
+    return MAP_WORD_BYTES / point->seconds;
+}
+
+void maps_release(struct maps *maps)
+{
+    free(maps->points);
+    *maps = (struct maps){0};
+}
+
+bool maps_add(struct maps *maps, const struct map_point *point)
+{
+    struct map_point *points =
+        psnap_with_room(maps->points, &maps->room, maps->count + 1, sizeof *points);
+
+    if (!points)
+        return false;
+    maps->points = points;
+    points[maps->count++] = *point;
+    return true;
+}
+
+/* ----------------------------------------------------------------------- plans */
+
+static enum psnap_status no_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for points");
+}
+
+enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t largest,
+                                    uint32_t stride_max, struct psnap_error *error)
+{
+    for (uint32_t i = 0; i < sizes; i++) {
+        const double exponent = sizes > 1 ? (double)i / (sizes - 1) : 1;
+        const double size = MAP_SIZE_MIN * pow((double)largest / MAP_SIZE_MIN, exponent);
+        const uint64_t unit = size < 16 * MAP_SIZE_MIN ? MAP_SIZE_MIN / 2 : 8 * MAP_SIZE_MIN;
+        struct map_point point = {.size_bytes = (uint64_t)(size / (double)unit + 0.5) * unit};
+
+        if (maps->count && maps->points[maps->count - 1].size_bytes == point.size_bytes)
+            continue;
+        for (point.step = 1; point.step <= stride_max; point.step *= 2)
+            if (map_pass_accesses(&point) >= 2 && !maps_add(maps, &point))
+                return no_memory(error);
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status maps_plan_apex(struct maps *maps, uint64_t bytes, struct psnap_error *error)
+{
+    static const double alphas[] = {1, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01};
+    struct map_point point = {.probe = MAP_APEX, .size_bytes = bytes};
+
+    for (size_t i = 0; i < sizeof alphas / sizeof alphas[0]; i++)
+        for (point.step = 1; point.step <= 64; point.step *= 4) {
+            point.alpha = alphas[i];
+            if (!maps_add(maps, &point))
+                return no_memory(error);
+        }
+    return PSNAP_OK;
+}
+
+uint64_t map_pass_accesses(const struct map_point *point)
+{
+    const uint64_t count = point->size_bytes / MAP_WORD_BYTES / point->step;
+    uint64_t power = KERNEL / 2;
+
+    if (count >= KERNEL)
+        return count - count % KERNEL;
+    while (power > count)
+        power /= 2;
+    return power;
+}
+
+size_t map_start_count(const struct map_point *point)
+{
+    return APEX_ACCESSES / (point->step < 16 ? 1 : point->step / 16);
+}
+
+void map_starts(const struct map_point *point, uint32_t *starts, size_t count)
+{
+    const double words = (double)(point->size_bytes / MAP_WORD_BYTES - point->step);
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, point->step);
+    for (size_t i = 0; i < count; i++) {
+        const double u = (double)(psnap_rng_next(&rng) >> 11) * 0x1p-53;
+
+        starts[i] = (uint32_t)(words * pow(u, 1 / point->alpha));
+    }
+}
+
+/* --------------------------------------------------------------------- streams */
+
+/* A simulator's input, in blocks. */
+struct feed {
+    struct psnap_sink *sink;
+    struct psnap_access block[BLOCK];
+    size_t n;
+    enum psnap_status status;
+    struct psnap_error *error;
+};
+
+static void feed_flush(struct feed *feed)
+{
+    if (feed->n && !feed->status)
+        feed->status = psnap_sink_put(feed->sink, feed->block, feed->n, feed->error);
+    feed->n = 0;
+}
+
+static void feed_put(struct feed *feed, uint64_t address)
+{
+    feed->block[feed->n++] = (struct psnap_access){.address = address, .size = MAP_WORD_BYTES};
+    if (feed->n == BLOCK)
+        feed_flush(feed);
+}
+
+static void feed_pass(struct feed *feed, const struct map_point *point, uint64_t step_bytes,
+                      uint64_t bytes, const uint32_t *starts, size_t begin, size_t end)
+{
+    for (uint64_t at = 0; !starts && at < bytes; at += step_bytes)
+        feed_put(feed, at);
+    for (size_t i = begin; starts && i < end; i++)
+        for (uint32_t word = 0; word < point->step; word++)
+            feed_put(feed, ((uint64_t)starts[i] + word) * MAP_WORD_BYTES);
+}
+
+/* Into point->supply: what the passes behind the first `warm` ones have more than these. */
+static enum psnap_status simulate(struct map_point *point, struct psnap_sink *sink,
+                                  uint64_t step_bytes, uint64_t bytes, const uint32_t *starts,
+                                  struct psnap_error *error)
+{
+    const bool is_small = !starts && bytes / step_bytes < SMALL_LINES;
+    const int warm = is_small ? 4 : 1, passes = is_small ? 12 : 2;
+    const size_t half = starts ? map_start_count(point) / 2 : 0;
+    struct feed *feed = calloc(1, sizeof *feed);
+    struct supply before;
+    enum psnap_status status;
+
+    if (!feed)
+        return no_memory(error);
+    feed->sink = sink;
+    feed->error = error;
+    for (int pass = 0; pass < passes; pass++) {
+        feed_pass(feed, point, step_bytes, bytes, starts, (size_t)pass * half,
+                  ((size_t)pass + 1) * half);
+        feed_flush(feed);
+        if (pass == warm - 1)
+            supply_of_all(sink, &before);
+    }
+    supply_of_all(sink, &point->supply);
+    supply_add(&point->supply, &before, -1);
+    status = feed->status;
+    free(feed);
+    return status;
+}
+
+static enum psnap_status supply_with(struct map_point *point, const struct psnap_machine *machine,
+                                     const struct psnap_program *program, const uint32_t *starts,
+                                     struct psnap_error *error)
+{
+    const uint64_t line_bytes = machine->levels[0].line_bytes;
+    const uint64_t stride = (uint64_t)point->step * MAP_WORD_BYTES;
+    const uint64_t step_bytes = stride < line_bytes ? line_bytes : stride;
+    struct psnap_sink *sink = supply_sink_new(machine, program, point->size_bytes, error);
+    enum psnap_status status;
+
+    if (!sink)
+        return error->code;
+    status = simulate(point, sink, step_bytes, map_pass_accesses(point) * stride, starts, error);
+    psnap_sink_free(sink);
+    if (!starts) /* the accesses of a line that follow the first one */
+        point->supply.accesses[0][SUPPLY_NEAR] +=
+            supply_total(&point->supply) * (double)(step_bytes / stride - 1);
+    supply_normalise(&point->supply);
+    return status;
+}
+
+enum psnap_status map_point_supply(struct map_point *point, const struct psnap_machine *machine,
+                                   struct psnap_error *error)
+{
+    struct psnap_program *program = psnap_program_new();
+    const bool is_apex = point->probe == MAP_APEX;
+    const size_t count = is_apex ? map_start_count(point) : 0;
+    uint32_t *starts = is_apex ? malloc(count * sizeof *starts) : NULL;
+    enum psnap_status status = PSNAP_OK;
+
+    if (!program || (is_apex && !starts))
+        status = no_memory(error);
+    if (!status)
+        status = psnap_program_add_anonymous(program, "map");
+    if (!status && is_apex)
+        map_starts(point, starts, count);
+    if (!status)
+        status = supply_with(point, machine, program, starts, error);
+    free(starts);
+    psnap_program_free(program);
+    return status;
+}
+
+/* --------------------------------------------------------------------- all points */
+
+struct crew {
+    struct maps *maps;
+    const struct psnap_machine *machine;
+    atomic_size_t next;
+    atomic_bool has_failed;
+    struct psnap_error error; /* of the first failure */
+    void (*done)(void *context, size_t points);
+    void *context;
+};
+
+static void work(struct crew *crew, bool tells)
+{
+    size_t i;
+
+    while (!atomic_load(&crew->has_failed) &&
+           (i = atomic_fetch_add(&crew->next, 1)) < crew->maps->count) {
+        struct psnap_error error = {0};
+
+        if (map_point_supply(&crew->maps->points[i], crew->machine, &error) &&
+            !atomic_exchange(&crew->has_failed, true))
+            crew->error = error;
+        if (tells && crew->done)
+            crew->done(crew->context, i + 1);
+    }
+}
+
+static void *work_beside(void *context)
+{
+    work(context, false);
+    return NULL;
+}
+
+enum psnap_status maps_supply(struct maps *maps, const struct psnap_machine *machine,
+                              void (*done)(void *context, size_t points), void *context,
+                              struct psnap_error *error)
+{
+    enum { THREADS_MAX = 64 };
+    struct crew crew = {.maps = maps, .machine = machine, .done = done, .context = context};
+    const uint32_t processors = psnap_processors();
+    const size_t wanted = processors < THREADS_MAX ? processors - 1 : THREADS_MAX;
+    pthread_t threads[THREADS_MAX];
+    size_t count = 0;
+
+    while (count < wanted && !pthread_create(&threads[count], NULL, work_beside, &crew))
+        count++;
+    work(&crew, true);
+    while (count)
+        pthread_join(threads[--count], NULL);
+    if (machine != &maps->machine)
+        maps->machine = *machine;
+    maps->has_machine = maps->has_kinds = true;
+    if (!atomic_load(&crew.has_failed))
+        return PSNAP_OK;
+    if (error)
+        *error = crew.error;
+    return crew.error.code;
+}
