@@ -5,6 +5,8 @@
 #include "predict/cmd_predict.h"
 
 const struct psnap_command psnap_predict_models[] = {
+    {"bandwidth", "memory times from hit rates, by a fitted bandwidth function",
+     psnap_cmd_predict_bandwidth},
     {"cache", "hit rates from reuse distances, beside simulated ones", psnap_cmd_predict_cache},
     {"multicore", "an OpenMP program on more cores, from a run of one thread",
      psnap_cmd_predict_multicore},

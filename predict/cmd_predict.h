@@ -5,6 +5,7 @@
 
 #include "formats/base/cmd.h"
 
+int psnap_cmd_predict_bandwidth(int argc, char **argv);
 int psnap_cmd_predict_cache(int argc, char **argv);
 int psnap_cmd_predict_multicore(int argc, char **argv);
 int psnap_cmd_predict_runtime(int argc, char **argv);

@@ -92,7 +92,7 @@ uint64_t supply_frame(uint64_t page, uint64_t seed)
 
 static bool is_recent(const struct supply_sink *sink, uint64_t line)
 {
-    return sink->recent[line % RECENT] == line + 1;
+    return line != UINT64_MAX && sink->recent[line % RECENT] == line + 1;
 }
 
 static enum supply_kind kind_of(const struct supply_sink *sink, uint64_t line)

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap predict bandwidth: memory times of loops from their hit rates, by a bandwidth function that
+ * 'psnap fit' fitted. BANDWIDTH.md has the models and documents JSON.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/text.h"
+#include "predict/bandwidth/cmd_convolve.h"
+#include "predict/bandwidth/coverage.h"
+#include "predict/cmd_predict.h"
+#include "simcore/cmd_turns.h"
+
+#define RELEVANT 0.005 /* of an input's accesses: smaller loops are in the total alone */
+
+struct request {
+    struct psnap_input_options input;
+    const char *fit, *method, *costs, *coverage, *by;
+    bool wanted[PSNAP_SCOPE_COUNT];
+    bool json;
+    char **paths;
+    size_t count;
+};
+
+struct report {
+    struct fits fits;
+    const struct fit_result *result; /* the one in use */
+    struct psnap_machine costs;
+    bool has_costs;
+    struct maps points; /* of --coverage */
+    struct convolve_input *inputs;
+    size_t count;
+};
+
+/* ------------------------------------------------------------------------ reading */
+
+static enum psnap_status choose_result(struct report *report, const struct request *request,
+                                       struct psnap_error *error)
+{
+    report->result = NULL;
+    for (size_t i = 0; request->method && i < report->fits.count; i++)
+        if (!strcmp(request->method, bandwidth_method_name(report->fits.results[i].model.method)))
+            report->result = &report->fits.results[i];
+    if (!request->method)
+        report->result = &report->fits.results[fit_best(report->fits.results, report->fits.count)];
+    return report->result
+               ? PSNAP_OK
+               : psnap_error_set(error, PSNAP_ERROR_USAGE, "'%.200s' has no fit by '%.50s'",
+                                 request->fit, request->method);
+}
+
+static enum psnap_status read_files(struct report *report, const struct request *request,
+                                    struct psnap_error *error)
+{
+    FILE *file = psnap_input_file(request->fit, error);
+    enum psnap_status status =
+        file ? fits_read(file, request->fit, &report->fits, error) : error->code;
+
+    if (file && file != stdin)
+        fclose(file);
+    if (!status)
+        status = choose_result(report, request, error);
+    if (!status && request->coverage) {
+        file = psnap_input_file(request->coverage, error);
+        status = file ? maps_read(file, request->coverage, &report->points, error) : error->code;
+        if (file && file != stdin)
+            fclose(file);
+    }
+    if (!status && request->costs) {
+        status = psnap_machine_find(request->costs, &report->costs, error);
+        if (!status && !(report->costs.clock_hz > 0 &&
+                         report->costs.operations[PSNAP_OP_FP_ADD].throughput_cycles > 0))
+            status = psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                     "machine '%.200s' has no clock or no costs of operations: "
+                                     "measure them with 'psnap machine host'",
+                                     report->costs.name);
+        report->has_costs = !status;
+    }
+    return status;
+}
+
+static enum psnap_status predict(struct report *report, const struct request *request,
+                                 struct psnap_error *error)
+{
+    const struct convolve_settings settings = {.input = request->input,
+                                               .model = &report->result->model,
+                                               .machine = &report->fits.machine,
+                                               .costs = report->has_costs ? &report->costs : NULL};
+    enum psnap_status status = PSNAP_OK;
+
+    report->inputs = calloc(request->count, sizeof *report->inputs);
+    if (!report->inputs)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the prediction");
+    for (; report->count < request->count && !status; report->count++) {
+        report->inputs[report->count].path = request->paths[report->count];
+        status = convolve_input(&report->inputs[report->count], &settings, error);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------- tables */
+
+static bool is_shown(const struct convolve_input *input, size_t row, const struct request *request)
+{
+    if (!row)
+        return request->wanted[PSNAP_SCOPE_TOTAL];
+    return request->wanted[PSNAP_SCOPE_LOOP] &&
+           (double)input->rows[row].accesses >= RELEVANT * (double)input->rows[0].accesses;
+}
+
+static double bandwidth_of_row(const struct convolve_row *row)
+{
+    return (double)row->accesses * MAP_WORD_BYTES / row->memory_seconds;
+}
+
+static double seconds_of(const struct convolve_row *row)
+{
+    return row->memory_seconds + (isnan(row->compute_seconds) ? 0 : row->compute_seconds);
+}
+
+static void print_row(struct psnap_table *table, const struct report *report,
+                      const struct convolve_input *input, size_t i)
+{
+    const struct convolve_row *row = &input->rows[i];
+
+    psnap_table_cell(table, "%s", i ? row->id : psnap_text_base_name(input->path));
+    psnap_table_cell(table, "%" PRIu64, row->accesses);
+    for (uint32_t level = 0; level < report->fits.machine.level_count; level++)
+        psnap_table_cell(table, "%.2f", 100 * supply_hit_rate(&row->supply, level));
+    psnap_table_cell(table, "%.2f", bandwidth_of_row(row) / 1e9);
+    psnap_table_cell(table, "%.6f", row->memory_seconds);
+    if (report->has_costs) {
+        psnap_table_cell(table, "%.6f", row->compute_seconds);
+        psnap_table_cell(table, "%.6f", seconds_of(row));
+    }
+}
+
+static void print_table(const struct report *report, const struct request *request)
+{
+    const char *headings[PSNAP_LEVELS_MAX + 6] = {"input, loop", "accesses"};
+    char levels[PSNAP_LEVELS_MAX][PSNAP_LEVEL_NAME_ROOM];
+    const struct psnap_machine *machine = &report->fits.machine;
+    size_t columns = 2;
+    struct psnap_table *table;
+
+    for (uint32_t i = 0; i < machine->level_count; i++)
+        headings[columns++] = psnap_machine_level_name(machine, i, levels[i]);
+    headings[columns++] = "GB/s";
+    headings[columns++] = "memory s";
+    if (report->has_costs) {
+        headings[columns++] = "floating s";
+        headings[columns++] = "sum s";
+    }
+    table = psnap_table_new(columns, headings);
+    for (size_t i = 1; i < columns; i++)
+        psnap_table_align_right(table, i);
+    psnap_table_shorten(table, 0);
+    for (size_t i = 0; i < report->count; i++)
+        for (size_t row = 0; row < report->inputs[i].count; row++)
+            if (is_shown(&report->inputs[i], row, request))
+                print_row(table, report, &report->inputs[i], row);
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+    printf("\nby %s, fitted to %" PRIu32 " points of %s within %.1f %%",
+           bandwidth_method_name(report->result->model.method), report->result->points,
+           report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine",
+           100 * report->result->mean_error);
+    if (!isnan(report->result->held_out_error))
+        printf(", %.1f %% where they were held out", 100 * report->result->held_out_error);
+    puts("; hit rates are cumulative, in percent");
+}
+
+/* For each level and bin: points, loops, and the share of accesses of these. */
+static void print_coverage(const struct report *report)
+{
+    static const char *const headings[] = {"level", "hit rate %", "points", "loops", "accesses %"};
+    struct psnap_table *table = psnap_table_new(5, headings);
+    const struct psnap_machine *machine = &report->points.machine;
+    double all = 0;
+
+    for (size_t i = 0; i < report->count; i++)
+        all += (double)report->inputs[i].rows[0].accesses;
+    for (int column = 2; column < 5; column++)
+        psnap_table_align_right(table, (size_t)column);
+    for (uint32_t level = 0; level < machine->level_count; level++)
+        for (int bin = 0; bin < COVERAGE_BINS; bin++) {
+            size_t points = 0, loops = 0;
+            double accesses = 0;
+
+            for (size_t i = 0; i < report->points.count; i++)
+                points +=
+                    coverage_bin(supply_hit_rate(&report->points.points[i].supply, level)) == bin;
+            for (size_t i = 0; i < report->count; i++)
+                for (size_t row = 1; row < report->inputs[i].count; row++) {
+                    const struct convolve_row *loop = &report->inputs[i].rows[row];
+
+                    if (!loop->accesses ||
+                        coverage_bin(supply_hit_rate(&loop->supply, level)) != bin)
+                        continue;
+                    loops++;
+                    accesses += (double)loop->accesses;
+                }
+            psnap_table_cell(table, "%" PRIu32, level + 1);
+            psnap_table_cell(table, "%s", coverage_bin_name(bin));
+            psnap_table_cell(table, "%zu", points);
+            psnap_table_cell(table, "%zu", loops);
+            psnap_table_cell(table, "%.2f%s", 100 * accesses / all,
+                             loops && !points ? " (no point)" : "");
+        }
+    putchar('\n');
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+/* --------------------------------------------------------------------------- JSON */
+
+static void json_row(struct psnap_json *json, const struct report *report,
+                     const struct convolve_input *input, size_t i)
+{
+    const struct convolve_row *row = &input->rows[i];
+
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "input", input->path);
+    psnap_json_text(json, "machine", report->fits.machine.name);
+    psnap_json_text(json, "scope", i ? "loop" : "total");
+    psnap_json_text(json, "id", i ? row->id : "total");
+    psnap_json_text(json, "name", i ? row->name : "total");
+    psnap_json_u64(json, "accesses", row->accesses);
+    psnap_json_begin_array(json, "hit_rates");
+    for (uint32_t level = 0; level < report->fits.machine.level_count; level++)
+        psnap_json_real(json, NULL, supply_hit_rate(&row->supply, level));
+    psnap_json_end_array(json);
+    psnap_json_real(json, "bandwidth_bytes_per_s", bandwidth_of_row(row));
+    psnap_json_real(json, "t_mem_seconds", row->memory_seconds);
+    psnap_json_real(json, "t_cpu_seconds", row->compute_seconds);
+    psnap_json_real(json, "seconds", seconds_of(row));
+    psnap_json_end_object(json);
+}
+
+static void print_json(const struct report *report, const struct request *request)
+{
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "predict bandwidth");
+    psnap_json_text(&json, "method", bandwidth_method_name(report->result->model.method));
+    psnap_json_real(&json, "mean_error", report->result->mean_error);
+    psnap_json_real(&json, "held_out_error", report->result->held_out_error);
+    psnap_json_begin_array(&json, "rows");
+    for (size_t i = 0; i < report->count; i++)
+        for (size_t row = 0; row < report->inputs[i].count; row++)
+            if (is_shown(&report->inputs[i], row, request))
+                json_row(&json, report, &report->inputs[i], row);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
+
+/* ------------------------------------------------------------------------ command */
+
+static int run(const struct request *request)
+{
+    struct report *report = calloc(1, sizeof *report);
+    struct psnap_error error;
+    enum psnap_status status =
+        report ? PSNAP_OK
+               : psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory for the prediction");
+
+    if (!status)
+        status = read_files(report, request, &error);
+    if (!status)
+        status = predict(report, request, &error);
+    if (!status && request->json)
+        print_json(report, request);
+    else if (!status)
+        print_table(report, request);
+    if (!status && request->coverage && !request->json)
+        print_coverage(report);
+    for (size_t i = 0; report && i < report->count; i++)
+        convolve_release(&report->inputs[i]);
+    if (report) {
+        free(report->inputs);
+        maps_release(&report->points);
+    }
+    free(report);
+    return status ? psnap_cmd_fail("predict bandwidth", &error)
+                  : psnap_cmd_close_stdout("predict bandwidth", PSNAP_EXIT_DONE);
+}
+
+int psnap_cmd_predict_bandwidth(int argc, char **argv)
+{
+    struct request request = {.input = PSNAP_INPUT_DEFAULTS, .by = "total,loop"};
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 0, "fit", &request.fit, "FIT.yaml",
+         "the bandwidth function, of 'psnap fit'"},
+        {PSNAP_OPTION_TEXT, 0, "method", &request.method, "ga|nlopt|nnls|averaged|additive",
+         "which of its functions (the best of points that were held out)"},
+        {PSNAP_OPTION_TEXT, 'm', "machine", &request.costs, "MACHINE",
+         "with clock and costs of operations: floating-point time, too"},
+        {PSNAP_OPTION_TEXT, 0, "coverage", &request.coverage, "POINTS.yaml",
+         "show which hit rates the points of 'psnap multimaps' cover"},
+        {PSNAP_OPTION_TEXT, 0, "by", &request.by, "SCOPES", "rows: any of total,loop (total,loop)"},
+        {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "print JSON"},
+        {PSNAP_OPTION_TEXT, 0, "from", &request.input.from, "FORMAT",
+         "the inputs' format (recognised)"},
+        {PSNAP_OPTION_U64, 0, "seed", &request.input.seed, "N", "of a profile's replay (0)"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap predict bandwidth INPUT... --fit FIT.yaml [-m MACHINE] [--json]",
+        "Predicts memory times of each INPUT (a trace or a profile) and its loops from the\n"
+        "hit rates they are simulated to have on the machine of the fit, and the bandwidth\n"
+        "that was fitted to such hit rates. BANDWIDTH.md has the models.",
+        options};
+    struct psnap_error error;
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    request.paths = argv + 1;
+    request.count = (size_t)operands;
+    if (!operands)
+        return psnap_cmd_usage("predict bandwidth", "an input is needed, a trace or a profile");
+    if (!request.fit)
+        return psnap_cmd_usage("predict bandwidth", "no --fit FIT.yaml: 'psnap multimaps -o "
+                                                    "POINTS.yaml' and 'psnap fit POINTS.yaml -o "
+                                                    "FIT.yaml' make one");
+    if (!psnap_scope_parse_list(request.by, request.wanted, &error) ||
+        request.wanted[PSNAP_SCOPE_BLOCK] || request.wanted[PSNAP_SCOPE_REGION] ||
+        request.wanted[PSNAP_SCOPE_THREAD])
+        return psnap_cmd_usage("predict bandwidth", "--by takes total and loop");
+    return run(&request);
+}

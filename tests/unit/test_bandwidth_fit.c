@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fits to made-up machines whose parameters are known: the curves are found again within 1 % (each
+ * method's own form), whatever the number of threads, the same for the same seed; non-negative
+ * least squares against a slow search; and what cannot be fitted.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "predict/bandwidth/fit.h"
+
+static double uniform(struct psnap_rng *rng)
+{
+    return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
+}
+
+/* Points of a machine of `levels` levels: arrays of each level's, and those between two of them,
+ * at strides of 1 to 8 words. Bandwidths are those of `model`, whose sources are filled in. */
+static struct maps made_up(struct bandwidth_model *model, uint32_t levels)
+{
+    struct maps maps = {.machine.level_count = levels, .machine.levels[0].size_bytes = 1024};
+
+    for (uint32_t level = 0; level <= levels; level++)
+        for (int share = 0; share < 8; share++)
+            for (uint32_t step = 1; step <= 8; step *= 2) {
+                struct map_point point = {.step = step, .size_bytes = 1024};
+                const double miss = level ? step / 8.0 : 0;
+
+                point.supply.accesses[0][SUPPLY_NEAR] = 1 - miss;
+                if (level)
+                    point.supply.accesses[level][SUPPLY_NEAR] = miss * (1 - share / 8.0);
+                if (level && level < levels)
+                    point.supply.accesses[level + 1][SUPPLY_NEAR] = miss * share / 8.0;
+                else if (level)
+                    point.supply.accesses[level][SUPPLY_NEAR] = miss;
+                assert_true(maps_add(&maps, &point));
+            }
+    sources_choose(&model->sources, &maps, false);
+    for (size_t i = 0; i < maps.count; i++)
+        maps.points[i].seconds = MAP_WORD_BYTES / bandwidth_of(model, &maps.points[i].supply);
+    return maps;
+}
+
+static struct fit_settings settings_of(uint32_t population, uint32_t threads)
+{
+    return (struct fit_settings){
+        .population = population, .generations = 200, .threads = threads, .seed = 7};
+}
+
+/* The largest difference of two curves, over supplies between those of the points. */
+static double apart(const struct bandwidth_model *a, const struct bandwidth_model *b,
+                    uint32_t levels)
+{
+    double worst = 0;
+
+    for (uint32_t level = 1; level < levels; level++)
+        for (double miss = 0.125; miss < 1; miss += 0.05)
+            for (double share = 0; share < 1; share += 0.07) {
+                struct supply supply = {.accesses[0][SUPPLY_NEAR] = 1 - miss};
+
+                supply.accesses[level][SUPPLY_NEAR] = miss * (1 - share);
+                supply.accesses[level + 1][SUPPLY_NEAR] = miss * share;
+                worst = fmax(worst, fabs(bandwidth_of(a, &supply) / bandwidth_of(b, &supply) - 1));
+            }
+    return worst;
+}
+
+static struct bandwidth_model penalised_machine(void)
+{
+    return (struct bandwidth_model){
+        .method = METHOD_GA,
+        .penalised = {
+            .b = {60e9, 25e9, 9e9, 2.5e9}, .c = {1, 3, 8, 30}, .f = {0.4, -0.3}, .x = {0.5, 0.8}}};
+}
+
+static struct bandwidth_model overlapped_machine(void)
+{
+    return (struct bandwidth_model){.method = METHOD_NNLS,
+                                    .overlapped = {.first = 0.13e-9,
+                                                   .t = {{0},
+                                                         {0.3e-9, 0.3e-9, 0.4e-9},
+                                                         {0.7e-9, 0.9e-9, 1.1e-9},
+                                                         {1.5e-9, 1.8e-9, 2e-9}}}};
+}
+
+static void find(enum bandwidth_method method, struct bandwidth_model truth, double limit)
+{
+    struct maps maps = made_up(&truth, 3);
+    const struct fit_settings settings = settings_of(3000, 2);
+    struct fit_result result;
+    struct psnap_error error;
+
+    if (fit_points(&maps, method, &settings, &result, &error))
+        fail_msg("%s", error.message);
+    if (!(apart(&result.model, &truth, 3) < limit) || !(result.mean_error < limit))
+        fail_msg("%s: curves %g apart, mean error %g", bandwidth_method_name(method),
+                 apart(&result.model, &truth, 3), result.mean_error);
+    maps_release(&maps);
+}
+
+static void recovers_penalised(void **state)
+{
+    (void)state;
+    find(METHOD_GA, penalised_machine(), 0.01);
+}
+
+static void recovers_by_nlopt(void **state)
+{
+    struct samples none = {.sources.count = 1};
+    struct penalised fitted;
+    struct psnap_error error = {0};
+
+    (void)state;
+    none.items = calloc(1, sizeof *none.items);
+    assert_non_null(none.items);
+    none.items[0].rates[0] = none.items[0].bandwidth = 1;
+    none.count = 1;
+    if (fit_nlopt(&none, 0, &fitted, &error) != PSNAP_ERROR_UNSUPPORTED)
+        find(METHOD_NLOPT, penalised_machine(), 0.01);
+    free(none.items);
+}
+
+static void recovers_overlapped(void **state)
+{
+    (void)state;
+    find(METHOD_NNLS, overlapped_machine(), 0.01);
+}
+
+static void recovers_additive(void **state)
+{
+    (void)state;
+    find(METHOD_ADDITIVE,
+         (struct bandwidth_model){.method = METHOD_ADDITIVE, .bandwidth = {60e9, 20e9, 8e9, 2e9}},
+         0.01);
+}
+
+static void same_for_all_threads(void **state)
+{
+    struct bandwidth_model truth = overlapped_machine();
+    struct maps maps = made_up(&truth, 3);
+    struct fit_result one, more;
+    struct psnap_error error;
+    struct fit_settings settings = settings_of(300, 1);
+
+    (void)state;
+    settings.generations = 20;
+    assert_int_equal(fit_points(&maps, METHOD_GA, &settings, &one, &error), PSNAP_OK);
+    settings.threads = 4;
+    assert_int_equal(fit_points(&maps, METHOD_GA, &settings, &more, &error), PSNAP_OK);
+    assert_memory_equal(&one.model, &more.model, sizeof one.model);
+    settings.seed++;
+    assert_int_equal(fit_points(&maps, METHOD_GA, &settings, &more, &error), PSNAP_OK);
+    assert_memory_not_equal(&one.model, &more.model, sizeof one.model);
+    maps_release(&maps);
+}
+
+/* Two sources, noise: no t on a fine grid has a smaller absolute error than the fit's by more than
+ * its own stopping. */
+static void least_absolute_deviations(void **state)
+{
+    struct bandwidth_model truth = {.method = METHOD_ADDITIVE, .bandwidth = {50e9, 5e9}};
+    struct maps maps = made_up(&truth, 1);
+    struct fit_settings settings = {0};
+    struct fit_result result;
+    struct psnap_error error;
+    struct psnap_rng rng;
+    double least = INFINITY;
+
+    (void)state;
+    psnap_rng_init(&rng, 5);
+    for (size_t i = 0; i < maps.count; i++)
+        maps.points[i].seconds *= 1 + 0.2 * (uniform(&rng) - 0.5);
+    assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
+    for (double a = 0; a < 3e-9; a += 0.1e-9)
+        for (double b = 0; b < 3e-9; b += 0.1e-9)
+            for (double c = 0; c < 3e-9; c += 0.1e-9) {
+                struct bandwidth_model model = result.model;
+                double sum = 0;
+
+                model.overlapped.t[1][0] = a;
+                model.overlapped.t[1][1] = b;
+                model.overlapped.t[1][2] = c;
+                for (size_t i = 0; i < maps.count; i++)
+                    sum += fabs(bandwidth_of(&model, &maps.points[i].supply) /
+                                    map_point_bandwidth(&maps.points[i]) -
+                                1);
+                least = fmin(least, sum / (double)maps.count);
+            }
+    assert_true(result.mean_error < 1.03 * least);
+    maps_release(&maps);
+}
+
+static void held_out(void **state)
+{
+    struct bandwidth_model truth = overlapped_machine();
+    struct maps maps = made_up(&truth, 3);
+    struct fit_settings settings = {.folds = 4};
+    struct fit_result result;
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
+    assert_true(result.held_out_error >= 0 && result.held_out_error < 0.02);
+    assert_true(result.held_out_spread >= 0 && result.held_out_spread < 0.02);
+    maps.points[5].seconds *= 10; /* who holds it out cannot know, nor who has it learn it */
+    assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
+    assert_true(result.held_out_error > 9.0 / (double)maps.count * 0.9);
+    settings.folds = 0;
+    assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
+    assert_true(isnan(result.held_out_error));
+    maps_release(&maps);
+}
+
+static void too_few_points(void **state)
+{
+    struct bandwidth_model truth = overlapped_machine();
+    struct maps maps = made_up(&truth, 3);
+    struct fit_settings settings = settings_of(300, 1);
+    struct fit_result result;
+    struct psnap_error error;
+
+    (void)state;
+    maps.count = 9;
+    maps.points[7] = maps.points[60];
+    maps.points[8] = maps.points[100];
+    assert_int_equal(fit_points(&maps, METHOD_GA, &settings, &result, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "parameters"));
+    maps_release(&maps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recovers_penalised),
+        cmocka_unit_test(recovers_by_nlopt),
+        cmocka_unit_test(recovers_overlapped),
+        cmocka_unit_test(recovers_additive),
+        cmocka_unit_test(same_for_all_threads),
+        cmocka_unit_test(least_absolute_deviations),
+        cmocka_unit_test(held_out),
+        cmocka_unit_test(too_few_points),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

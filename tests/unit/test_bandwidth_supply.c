@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Supplies: kinds of streams of hand-worked ones, frames that are a bijection, sums that are those
+ * of the simulator, and points whose supply is that of all their accesses one by one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "formats/base/rng.h"
+#include "predict/bandwidth/maps.h"
+#include "tests/unit/test_bandwidth_support.h"
+
+static struct psnap_machine machine_of(const char *text)
+{
+    struct psnap_machine machine;
+    struct psnap_error error;
+
+    if (psnap_machine_parse_inline(text, &machine, &error))
+        fail_msg("%s", error.message);
+    return machine;
+}
+
+static struct psnap_program *program_of_one(void)
+{
+    struct psnap_program *program = psnap_program_new();
+
+    assert_non_null(program);
+    assert_int_equal(psnap_program_add_anonymous(program, "all"), PSNAP_OK);
+    return program;
+}
+
+static struct supply supply_of_addresses(const char *machine_text, const uint64_t *addresses,
+                                         size_t n)
+{
+    const struct psnap_machine machine = machine_of(machine_text);
+    struct psnap_program *program = program_of_one();
+    struct psnap_error error;
+    struct psnap_sink *sink = supply_sink_new(&machine, program, 0, &error);
+    struct supply supply;
+
+    assert_non_null(sink);
+    for (size_t i = 0; i < n; i++) {
+        const struct psnap_access access = {.address = addresses[i], .size = 8};
+
+        assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
+    }
+    supply_of_all(sink, &supply);
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+    return supply;
+}
+
+/* Lines of one page, each once: all miss, and only what lies around them differs. */
+static void kinds_of_streams(void **state)
+{
+    static const struct {
+        uint64_t stride;
+        enum supply_kind kind;
+    } cases[] = {{64, SUPPLY_NEAR}, {128, SUPPLY_SKIP}, {448, SUPPLY_SKIP}, {512, SUPPLY_FAR}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        uint64_t addresses[8];
+        struct supply supply;
+
+        for (uint64_t i = 0; i < 8; i++)
+            addresses[i] = (c % 2 ? i : 7 - i) * cases[c].stride; /* up and down */
+        supply = supply_of_addresses("1K:64:2", addresses, 8);
+        assert_near(supply_total(&supply), 8, 0);
+        assert_near(supply.accesses[1][SUPPLY_FAR], cases[c].kind == SUPPLY_FAR ? 8 : 1, 0);
+        if (cases[c].kind != SUPPLY_FAR)
+            assert_near(supply.accesses[1][cases[c].kind], 7, 0);
+    }
+}
+
+/* Neighbours across the end of a page are not neighbours in memory. */
+static void pages_are_apart(void **state)
+{
+    const uint64_t addresses[] = {4096 - 64, 4096};
+    const struct supply supply = supply_of_addresses("1K:64:2", addresses, 2);
+
+    (void)state;
+    assert_near(supply.accesses[1][SUPPLY_FAR], 2, 0);
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void frames_differ(void **state)
+{
+    enum { PAGES = 200000 };
+    uint64_t *frames = malloc(PAGES * sizeof *frames);
+
+    (void)state;
+    assert_non_null(frames);
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        for (uint64_t page = 0; page < PAGES; page++)
+            frames[page] = supply_frame(page * (seed ? 1 : 4099), seed);
+        qsort(frames, PAGES, sizeof *frames, by_number);
+        for (size_t i = 1; i < PAGES; i++)
+            assert_true(frames[i] != frames[i - 1]);
+        assert_true(frames[PAGES - 1] < UINT64_C(1) << 52);
+    }
+    free(frames);
+}
+
+/* Within one page frames change nothing but the page: the counts are the simulator's. */
+static void sums_are_the_simulators(void **state)
+{
+    static const char machine_text[] = "512:64:2,2K:64:4";
+    const struct psnap_machine machine = machine_of(machine_text);
+    struct psnap_program *program = program_of_one();
+    struct psnap_tally tally = {0};
+    struct psnap_error error;
+    struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, &error);
+    uint64_t addresses[3000];
+    struct supply supply;
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_non_null(sim);
+    psnap_rng_init(&rng, 1);
+    for (size_t i = 0; i < 3000; i++) {
+        const uint64_t r = psnap_rng_below(&rng, 64);
+
+        addresses[i] = r * r % 64 * 64 + 8 * psnap_rng_below(&rng, 8);
+    }
+    for (size_t i = 0; i < 3000; i++) {
+        const struct psnap_access access = {.address = addresses[i], .size = 8};
+
+        assert_int_equal(psnap_sink_put(sim, &access, 1, &error), PSNAP_OK);
+    }
+    psnap_sim_add_total(sim, 0, &tally);
+    supply = supply_of_addresses(machine_text, addresses, 3000);
+    assert_near(supply_total(&supply), 3000, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_near(supply_hit_rate(&supply, i), psnap_tally_cumulative(&tally, i), 1e-12);
+    psnap_sink_free(sim);
+    psnap_program_free(program);
+}
+
+/* A point's supply, by its definition: all accesses of as many passes, one by one. */
+static struct supply slow_supply(const struct map_point *point, const char *machine_text)
+{
+    const struct psnap_machine machine = machine_of(machine_text);
+    const uint64_t count = map_pass_accesses(point);
+    struct psnap_program *program = program_of_one();
+    struct psnap_error error;
+    struct psnap_sink *sink = supply_sink_new(&machine, program, point->size_bytes, &error);
+    struct supply before = {0}, supply;
+
+    assert_non_null(sink);
+    for (int pass = 0; pass < 12; pass++) {
+        for (uint64_t i = 0; i < count; i++) {
+            const struct psnap_access access = {.address = i * point->step * 8, .size = 8};
+
+            assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
+        }
+        if (pass == 3)
+            supply_of_all(sink, &before);
+    }
+    supply_of_all(sink, &supply);
+    supply_add(&supply, &before, -1);
+    supply_normalise(&supply);
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+    return supply;
+}
+
+static void points_as_one_by_one(void **state)
+{
+    static const char machine_text[] = "1K:64:4,16K:64:4";
+    const struct psnap_machine machine = machine_of(machine_text);
+
+    (void)state;
+    for (uint64_t size = 1024; size <= 65536; size *= 4)
+        for (uint32_t step = 1; step <= 64; step *= 2) {
+            struct map_point point = {.step = step, .size_bytes = size};
+            struct supply slow;
+            struct psnap_error error;
+
+            assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+            slow = slow_supply(&point, machine_text);
+            for (int level = 0; level < 3; level++)
+                for (int kind = 0; kind < SUPPLY_KINDS; kind++)
+                    assert_near(point.supply.accesses[level][kind], slow.accesses[level][kind],
+                                1e-9);
+        }
+}
+
+static void known_points(void **state)
+{
+    const struct psnap_machine machine = machine_of("1K:64:full,16K:64:full");
+    struct map_point point = {.step = 1, .size_bytes = 512};
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+    assert_near(point.supply.accesses[0][SUPPLY_NEAR], 1, 0);
+    point = (struct map_point){.step = 2, .size_bytes = 8192}; /* four accesses of a line */
+    assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+    assert_near(supply_hit_rate(&point.supply, 0), 0.75, 1e-12);
+    assert_near(supply_hit_rate(&point.supply, 1), 1, 1e-12);
+    point = (struct map_point){.step = 16, .size_bytes = 1 << 20};
+    assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+    assert_near(supply_hit_rate(&point.supply, 1), 0, 1e-12);
+    assert_true(point.supply.accesses[2][SUPPLY_SKIP] > 0.95); /* but the first of each page */
+}
+
+/* Apex-MAP with alpha 1 in an array of twice a cache hits half of the time. */
+static void random_points(void **state)
+{
+    const struct psnap_machine machine = machine_of("512K:64:full");
+    struct map_point point = {.probe = MAP_APEX, .step = 1, .size_bytes = 1 << 20, .alpha = 1};
+    uint32_t starts[1000];
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+    assert_near(supply_hit_rate(&point.supply, 0), 0.5, 0.01);
+    point.alpha = 0.01; /* nearly always the first words */
+    map_starts(&point, starts, 1000);
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(starts[i] < point.size_bytes / 8 - 1);
+    assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+    assert_true(supply_hit_rate(&point.supply, 0) > 0.98);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_of_streams),     cmocka_unit_test(pages_are_apart),
+        cmocka_unit_test(frames_differ),        cmocka_unit_test(sums_are_the_simulators),
+        cmocka_unit_test(points_as_one_by_one), cmocka_unit_test(known_points),
+        cmocka_unit_test(random_points),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
