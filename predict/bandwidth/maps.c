@@ -20,7 +20,7 @@ enum {
     KERNEL = 16,            /* accesses that a strided kernel makes at once */
     BLOCK = 1024,           /* accesses at a time to the simulator */
     SMALL_LINES = 1 << 15,  /* of a small array */
-    APEX_ACCESSES = 1 << 20 /* of the list of starts, about */
+    APEX_ACCESSES = 1 << 20 /* of the list of starts, at most: some of each word of a small array */
 };
 
 double map_point_bandwidth(const struct map_point *point)
@@ -99,7 +99,10 @@ uint64_t map_pass_accesses(const struct map_point *point)
 
 size_t map_start_count(const struct map_point *point)
 {
-    return APEX_ACCESSES / (point->step < 16 ? 1 : point->step / 16);
+    const uint64_t words = 4 * point->size_bytes / MAP_WORD_BYTES;
+    const size_t accesses = words < APEX_ACCESSES ? (size_t)words : APEX_ACCESSES;
+
+    return 8 + accesses / (point->step < 16 ? 1 : point->step / 16) / 8 * 8;
 }
 
 void map_starts(const struct map_point *point, uint32_t *starts, size_t count)

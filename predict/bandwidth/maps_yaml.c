@@ -10,14 +10,14 @@
 
 enum { MAPS_VERSION = 1 };
 
-#define SHARE_UNIT 1e-6 /* shares are written in */
+#define SHARE_UNITS 1e6 /* shares are written in parts of 1 */
 #define SUM_OFF_MAX 1e-3
 
 /* --------------------------------------------------------------------- writing */
 
 static void add_share(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list, double share)
 {
-    psnap_yaml_add_real(doc, list, NULL, round(share / SHARE_UNIT) * SHARE_UNIT);
+    psnap_yaml_add_real(doc, list, NULL, round(share * SHARE_UNITS) / SHARE_UNITS);
 }
 
 static double rounded(double value)

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap multimaps, fit and predict bandwidth, end to end on this computer with little time; and on points
+# of a made-up machine whose fits are known. Figures that were measured are only asked to be sane.
+set -eu
+. "$(dirname "$0")/common.sh"
+
+# ------------------------------------------------------------------ multimaps
+expect 0 "$PSNAP" multimaps --sizes 8 --largest 256K --budget 500ms -m 4K:64:4,64K:64:8 -o points.yaml
+[ ! -s err ] || fail "talks where there is no terminal: $(cat err)"
+has out ' points in '
+has points.yaml 'psnap_maps: 1'
+expect 1 "$PSNAP" multimaps --sizes 2 --largest 8K --budget 100ms -m 4K:64:4 -o points.yaml
+has err 'points.yaml'
+expect 0 "$PSNAP" multimaps --sizes 4 --largest 64K --no-apex --budget 200ms --json
+mv out points.json
+python3 -B - << 'END'
+import json
+whole = json.load(open("points.json"))
+assert whole["psnap"] == 1 and whole["command"] == "multimaps"
+points = whole["points"]
+assert {p["stride_words"] for p in points} == {1, 2, 4, 8, 16, 32, 64}, points
+assert min(p["size_bytes"] for p in points) == 1024 and max(p["size_bytes"] for p in points) == 65536
+for p in points:
+    assert 1e6 < p["bandwidth_bytes_per_s"] < 1e15 and p["runs"] >= 1 and 0 <= p["spread"], p
+    assert all(0 <= a <= b <= 1 for a, b in zip(p["hit_rates"], p["hit_rates"][1:])), p
+END
+# a table where there is no -o; rates of another machine, of the same points
+expect 0 "$PSNAP" multimaps --of points.yaml -m 16K:64:4
+has out 'stride 64'
+has out 'block 16'
+expect 0 "$PSNAP" multimaps --of points.yaml -m 16K:64:4 -o other.yaml
+[ "$(grep -c bandwidth_bytes_per_s: points.yaml)" = "$(grep -c bandwidth_bytes_per_s: other.yaml)" ] || fail "points were lost"
+has other.yaml 'size_bytes: 16K'
+# this computer's own rates: a variant of its machine is chosen, and named
+expect 0 "$PSNAP" multimaps --sizes 4 --largest 64K --no-apex --budget 100ms -m 16K:64:4 -o strided.yaml
+expect 0 "$PSNAP" multimaps --of strided.yaml -o host.yaml
+has host.yaml 'name: host'
+if command -v gnuplot > /dev/null; then
+    expect 0 "$PSNAP" multimaps --of points.yaml -m 16K:64:4 --plot map.svg -o other2.yaml
+    has map.svg '<svg'
+    has map.svg 'bandwidth (GB/s)'
+fi
+expect 2 "$PSNAP" multimaps --budget never
+has err "'never' is no time"
+expect 2 "$PSNAP" multimaps --sizes 0
+expect 2 "$PSNAP" multimaps --stride 128
+expect 2 "$PSNAP" multimaps points.yaml
+
+# ------------------------------------------------------------- points that are made up
+# Two levels, kinds of streams apart: an access takes 0.1 ns in level 1, else 0.3 (near) or 0.6 (far) of
+# level 2, 2 or 6 of memory; memory's kinds in shares between.
+python3 -B - << 'END'
+import random
+random.seed(1)
+lines = []
+for level in range(3):
+    for kind in range(3 if level else 1):
+        for step in (1, 2, 4, 8):
+            for share in (0, 0.25, 0.5, 0.75):
+                miss = step / 8 if level else 0
+                rates = [1 - miss, 0, 0]
+                if level == 1:
+                    rates[1], rates[2] = miss * (1 - share), miss * share
+                elif level == 2:
+                    rates[2] = miss
+                kinds = [[rates[l] if k == kind else 0 for k in range(3)] for l in (1, 2)]
+                times = ((0.3, 0.45, 0.6), (2, 4, 6))
+                seconds = max(0.1, sum(times[l][k] * kinds[l][k] for l in (0, 1) for k in range(3))) * 1e-9
+                lines.append("- {size_bytes: 1024, stride_words: %d, bandwidth_bytes_per_s: %.6e, hit_rates: [%g, %g], kinds: %s}"
+                             % (step, 8 / seconds, rates[0], rates[0] + rates[1], kinds))
+open("made.yaml", "w").write("psnap_maps: 1\nmachine:\n  levels:\n  - {size_bytes: 4K, line_bytes: 64, ways: 4}\n"
+                             "  - {size_bytes: 64K, line_bytes: 64, ways: 8}\npoints:\n" + "\n".join(lines) + "\n")
+END
+expect 0 "$PSNAP" fit made.yaml --population 600 --generations 60 -o fit.yaml
+for word in ga nnls averaged additive 'held out %'; do has out "$word"; done
+expect 0 "$PSNAP" fit made.yaml --population 600 --generations 60 --json --seed 3
+mv out one.json
+expect 0 "$PSNAP" fit made.yaml --population 600 --generations 60 --json --seed 3 -j 1
+mv out again.json
+python3 -B - << 'END'
+import json
+one, again = json.load(open("one.json")), json.load(open("again.json"))
+assert one["command"] == "fit" and one["points"] == 112
+by = {m["method"]: m for m in one["methods"]}
+assert by["nnls"]["mean_error"] < 0.01 and by["nnls"]["held_out_error"] < 0.02, by["nnls"]
+assert by["ga"]["mean_error"] < 0.2 < by["averaged"]["mean_error"], by
+for a, b in zip(one["methods"], again["methods"]):
+    a.pop("seconds"), b.pop("seconds")
+    assert a == b, (a, b)
+END
+expect 0 "$PSNAP" fit made.yaml --method nnls --folds 0 --as-published
+has out nnls
+expect 0 "$PSNAP" fit - --method additive --folds 0 < made.yaml
+
+# -------------------------------------------------------------- what cannot be fitted
+head -12 made.yaml > few.yaml
+expect 1 "$PSNAP" fit few.yaml --method ga
+has err 'parameters'
+sed 's/hit_rates: \[1, 1\]/hit_rates: [1, 0.5]/' made.yaml > falling.yaml
+expect 1 "$PSNAP" fit falling.yaml
+has err 'falling.yaml:7'
+has err 'the hit rate of level 2 is below that of level 1'
+sed '0,/bandwidth_bytes_per_s: [^,]*/s//bandwidth_bytes_per_s: nan/' made.yaml > nan.yaml
+expect 1 "$PSNAP" fit nan.yaml
+has err 'nan.yaml:7'
+sed '0,/bandwidth_bytes_per_s: [^,]*/s//bandwidth_bytes_per_s: -5/' made.yaml > negative.yaml
+expect 1 "$PSNAP" fit negative.yaml
+has err 'negative.yaml:7'
+sed '0,/kinds: \[\[0, /s//kinds: [[0.5, /' made.yaml > kinds.yaml
+expect 1 "$PSNAP" fit kinds.yaml
+has err 'do not add up'
+expect 1 "$PSNAP" fit fit.yaml
+has err 'fit.yaml'
+expect 2 "$PSNAP" fit made.yaml --method best
+has err 'ga, nlopt, nnls'
+expect 2 "$PSNAP" fit made.yaml --folds 1
+expect 2 "$PSNAP" fit
+
+# ---------------------------------------------------------------- predict bandwidth
+# 1000 loads of one line after the other, far from each other: 6 ns each; then 9 more rounds of 8 lines
+{
+    for ((i = 0; i < 1000; i++)); do printf '0 %x\n' $((i * 65536)); done
+} > far.din
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method nnls --json
+mv out far.json
+python3 -B - << 'END'
+import json
+rows = json.load(open("far.json"))["rows"]
+total = [r for r in rows if r["scope"] == "total"][0]
+assert total["accesses"] == 1000 and total["hit_rates"] == [0, 0], total
+assert abs(total["t_mem_seconds"] / 6e-6 - 1) < 0.02, total
+assert total["t_cpu_seconds"] is None and total["seconds"] == total["t_mem_seconds"], total
+END
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage made.yaml
+has out 'memory s'
+has out '0-36'
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit made.yaml
+has err 'made.yaml'
+expect 2 "$PSNAP" predict bandwidth far.din --from din
+has err '--fit FIT.yaml'
+expect 2 "$PSNAP" predict bandwidth --fit fit.yaml
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml -m 32K:64:8
+has err 'no clock'
+: > empty.din
+expect 1 "$PSNAP" predict bandwidth empty.din --from din --fit fit.yaml
+expect 2 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method ga9
