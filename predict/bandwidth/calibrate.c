@@ -9,7 +9,7 @@
  * first; and with the last level as two or three levels of its line and ways, whose sizes are
  * spread between the level before it and its own: a mixture of shares. The variant is taken whose
  * rates explain the times best, by the fit that is fastest (METHOD_NNLS), and a simpler one when a
- * further one is not better by a tenth.
+ * further one is not better by a twentieth.
  */
 #include "predict/bandwidth/calibrate.h"
 
@@ -20,7 +20,7 @@
 
 #include "predict/bandwidth/fit.h"
 
-#define BETTER 0.9
+#define BETTER 0.95
 
 enum psnap_status machine_vary(const struct psnap_machine *machine, uint32_t parts,
                                struct psnap_machine *variant, struct psnap_error *error)

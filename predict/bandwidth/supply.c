@@ -6,18 +6,18 @@
  * by odd numbers and shifts, each of which can be undone). So a cache of more sets than a page has
  * lines gets pages into its sets as a physically indexed one does, unevenly.
  *
- * Classification: a direct-mapped table has lines accessed lately, RECENT of them. An access is
- * near when the table has its line, or one beside it; skip when it has one that is up to REACH
- * lines away; else far. Neighbours are those in the frame, as hardware prefetchers see no further
- * than a page. An access of several lines counts as its first one. The kind is the access's tag,
- * and is counted with its loop: tag = loop * SUPPLY_KINDS + kind.
+ * Classification: a hashed table of one entry each has lines accessed lately, 2^RECENT_BITS of them
+ * at most. An access is near when the table has its line, or one beside it; skip when it has one
+ * that is up to REACH lines away; else far. Neighbours are those in the frame, as hardware
+ * prefetchers see no further than a page. An access of several lines counts as its first one. The
+ * kind is the access's tag, and is counted with its loop: tag = loop * SUPPLY_KINDS + kind.
  */
 #include "predict/bandwidth/supply.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { PAGE_BITS = 12, FRAME_BITS = 52, RECENT = 256, REACH = 7, BLOCK = 1024 };
+enum { PAGE_BITS = 12, FRAME_BITS = 52, RECENT_BITS = 8, REACH = 7, BLOCK = 1024 };
 
 struct supply_sink {
     struct psnap_sink sink;
@@ -25,7 +25,7 @@ struct supply_sink {
     const struct psnap_program *program;
     uint32_t level_count, line_bits;
     uint64_t seed;
-    uint64_t recent[RECENT]; /* line + 1; 0: none */
+    uint64_t recent[1 << RECENT_BITS]; /* line + 1; 0: none */
     struct psnap_access block[BLOCK];
 };
 
@@ -90,9 +90,15 @@ uint64_t supply_frame(uint64_t page, uint64_t seed)
     return frame ^ frame >> (FRAME_BITS / 2);
 }
 
+/* Streams at the same place in their pages are not to meet in the table. */
+static size_t slot_of(uint64_t line)
+{
+    return (size_t)(line * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS));
+}
+
 static bool is_recent(const struct supply_sink *sink, uint64_t line)
 {
-    return line != UINT64_MAX && sink->recent[line % RECENT] == line + 1;
+    return line != UINT64_MAX && sink->recent[slot_of(line)] == line + 1;
 }
 
 static enum supply_kind kind_of(const struct supply_sink *sink, uint64_t line)
@@ -120,7 +126,7 @@ static enum psnap_status tag(void *context, const struct psnap_access *block, si
             return psnap_error_set(error, PSNAP_ERROR_LIMIT, "more than %u loops",
                                    PSNAP_SIM_ROWS_MAX / SUPPLY_KINDS - 1);
         rows[i] = loop * SUPPLY_KINDS + (uint32_t)kind_of(sink, line);
-        sink->recent[line % RECENT] = line + 1;
+        sink->recent[slot_of(line)] = line + 1;
     }
     return PSNAP_OK;
 }
