@@ -42,16 +42,18 @@ one_row()
     local half=("$1" "$((($2 + 1) / 2))" "${@:3}") all=("$1" "$((2 * (($2 + 1) / 2)))" "${@:3}")
     echo "$row ./$name ${half[*]} | ./$name ${all[*]}" >> rows
     for run in half all; do
-        [ ! -e "$row.$run.done" ] || continue
         local -n arguments=$run
-        "$psnap" record --no-profile --force --trace "$row.pst" -- "./$name.psnap" "${arguments[@]}" > /dev/null
+        [ -e "$row.$run.pst" ] || {
+            "$psnap" record --no-profile --force --trace "$row.part" -- "./$name.psnap" "${arguments[@]}" > /dev/null
+            mv "$row.part" "$row.$run.pst"
+        }
         for method in ga nlopt nnls additive averaged; do
-            "$psnap" predict bandwidth "$row.pst" --fit fit.yaml --method $method -m "$machine" --by total --json \
-                > "$row.$run.$method.json"
+            "$psnap" predict bandwidth "$row.$run.pst" --fit fit.yaml --method $method -m "$machine" --by total \
+                --json > "$row.$run.$method.json"
         done
-        [ $run = half ] || "$psnap" predict runtime "$row.pst" -m "$machine" --method overlap --by total --json > "$row.runtime.json"
-        rm -f "$row.pst"
-        touch "$row.$run.done"
+        [ $run = half ] || "$psnap" predict runtime "$row.$run.pst" -m "$machine" --method overlap --by total \
+            --json > "$row.runtime.json"
+        [ -n "$keep" ] || rm -f "$row.$run.pst"
     done
 }
 
