@@ -160,7 +160,10 @@ static void print_points(const struct maps *maps)
 
         psnap_table_cell(table, "%.1f K", (double)point->size_bytes / 1024);
         psnap_table_cell(table, "%s %" PRIu32, names[point->probe], point->step);
-        psnap_table_cell(table, point->probe == MAP_APEX ? "%g" : "", point->alpha);
+        if (point->probe == MAP_APEX)
+            psnap_table_cell(table, "%g", point->alpha);
+        else
+            psnap_table_cell(table, "%s", "");
         psnap_table_cell(table, "%.2f", map_point_bandwidth(point) / 1e9);
         psnap_table_cell(table, "%.1f %%", 100 * point->spread);
         for (uint32_t level = 0; level < count; level++)

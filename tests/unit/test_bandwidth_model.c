@@ -162,8 +162,9 @@ static void genes_as_the_function(void **state)
         for (size_t k = 0; k < genes->count; k++)
             values[k] = genes->start[k] + uniform(&rng) - 0.5;
         genes_express(genes, values, &model.penalised);
-        assert_near(genes_error(genes, values) / (COUNT * samples_error(&samples, &model)), 1,
-                    1e-9);
+        assert_near(genes_error(genes, values) /
+                        (samples_error(&samples, &model) * (double)samples.count),
+                    1, 1e-9);
     }
     genes_free(genes);
 }
