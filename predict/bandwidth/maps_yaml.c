@@ -50,10 +50,11 @@ static void add_point(struct psnap_yaml_doc *doc, struct psnap_yaml_node *points
 {
     struct psnap_yaml_node *map = psnap_yaml_add_map(doc, points, NULL, PSNAP_YAML_FLOW);
 
-    psnap_yaml_add_u64(doc, map, "size_bytes", point->size_bytes);
-    if (point->probe == MAP_STRIDED) {
+    if (point->size_bytes)
+        psnap_yaml_add_u64(doc, map, "size_bytes", point->size_bytes);
+    if (point->probe == MAP_STRIDED && point->step) {
         psnap_yaml_add_u64(doc, map, "stride_words", point->step);
-    } else {
+    } else if (point->probe == MAP_APEX) {
         psnap_yaml_add_u64(doc, map, "block_words", point->step);
         psnap_yaml_add_real(doc, map, "alpha", point->alpha);
     }
