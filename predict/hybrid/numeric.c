@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one file that includes GSL, the GNU Scientific Library: distributions from gsl_cdf, least
+ * squares from gsl_linalg's Householder QR. A build without GSL has the same functions, which say
+ * so; the program is then free of GSL's licence (GPL).
+ *
+ * GSL's own answer to an error, to abort, is switched off for as long as one of these runs.
+ *
+ * Non-negative least squares: by the conditions of Kuhn and Tucker the solution is the ordinary one
+ * of those columns whose coefficients are above 0. There are few columns here, so all subsets are
+ * tried: 2^k factorizations, nothing to converge.
+ */
+#include "predict/hybrid/numeric.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef PSNAP_HAVE_GSL
+
+#    include <gsl/gsl_cdf.h>
+#    include <gsl/gsl_errno.h>
+#    include <gsl/gsl_linalg.h>
+
+#    define DEPENDENT 1e-9 /* of a column: what is left of it beside those before, relative */
+
+enum psnap_status numeric_check(struct psnap_error *error)
+{
+    (void)error;
+    return PSNAP_OK;
+}
+
+double numeric_f_tail(double f, double df_numerator, double df_denominator)
+{
+    return gsl_cdf_fdist_Q(f, df_numerator, df_denominator);
+}
+
+double numeric_normal_below(double z)
+{
+    return gsl_cdf_ugaussian_P(z);
+}
+
+double numeric_normal_above(double z)
+{
+    return gsl_cdf_ugaussian_Q(z);
+}
+
+/* A matrix that was factorized, and a vector that its Q was applied to. */
+struct factorized {
+    gsl_matrix *qr;
+    gsl_vector *tau, *vector;
+};
+
+static void factorized_free(struct factorized *factorized)
+{
+    gsl_matrix_free(factorized->qr);
+    gsl_vector_free(factorized->tau);
+    gsl_vector_free(factorized->vector);
+}
+
+/* Of k columns, n >= k >= 1. The caller frees it, also after an error. */
+static enum psnap_status factorize(struct factorized *factorized, const double *matrix, size_t n,
+                                   size_t k, const double *vector, struct psnap_error *error)
+{
+    *factorized =
+        (struct factorized){gsl_matrix_alloc(n, k), gsl_vector_alloc(k), gsl_vector_alloc(n)};
+    if (!factorized->qr || !factorized->tau || !factorized->vector)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for least squares");
+    for (size_t i = 0; i < n; i++) {
+        gsl_vector_set(factorized->vector, i, vector[i]);
+        for (size_t j = 0; j < k; j++)
+            gsl_matrix_set(factorized->qr, i, j, matrix[i * k + j]);
+    }
+    if (gsl_linalg_QR_decomp(factorized->qr, factorized->tau) ||
+        gsl_linalg_QR_QTvec(factorized->qr, factorized->tau, factorized->vector))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "least squares have no solution");
+    return PSNAP_OK;
+}
+
+static double sum_of_squares(const gsl_vector *vector, size_t from, size_t to)
+{
+    double sum = 0;
+
+    for (size_t i = from; i < to; i++)
+        sum += gsl_vector_get(vector, i) * gsl_vector_get(vector, i);
+    return sum;
+}
+
+enum psnap_status numeric_split(const double *matrix, size_t n, size_t k, const double *vector,
+                                double *along, double *across, struct psnap_error *error)
+{
+    gsl_error_handler_t *const handler = gsl_set_error_handler_off();
+    struct factorized factorized;
+    const enum psnap_status status = factorize(&factorized, matrix, n, k, vector, error);
+
+    if (!status) {
+        *along = sum_of_squares(factorized.vector, 0, k);
+        *across = sum_of_squares(factorized.vector, k, n);
+    }
+    factorized_free(&factorized);
+    gsl_set_error_handler(handler);
+    return status;
+}
+
+/* Whether each column has a part of its own: R's diagonal against the column's length. */
+static bool is_independent(const gsl_matrix *qr, size_t k)
+{
+    for (size_t j = 0; j < k; j++) {
+        double length = 0;
+        for (size_t i = 0; i <= j; i++)
+            length = hypot(length, gsl_matrix_get(qr, i, j));
+        if (!(fabs(gsl_matrix_get(qr, j, j)) > DEPENDENT * length))
+            return false;
+    }
+    return true;
+}
+
+enum psnap_status numeric_least_squares(const double *matrix, size_t n, size_t k,
+                                        const double *vector, double *coefficients, double *left,
+                                        bool *is_unique, struct psnap_error *error)
+{
+    gsl_error_handler_t *handler;
+    struct factorized factorized;
+    enum psnap_status status;
+
+    *is_unique = false;
+    if (k > n || !k)
+        return PSNAP_OK;
+    handler = gsl_set_error_handler_off();
+    status = factorize(&factorized, matrix, n, k, vector, error);
+    if (!status && is_independent(factorized.qr, k)) {
+        *is_unique = true;
+        *left = sum_of_squares(factorized.vector, k, n);
+        for (size_t j = k; j-- > 0;) { /* R is triangular */
+            double sum = gsl_vector_get(factorized.vector, j);
+            for (size_t i = j + 1; i < k; i++)
+                sum -= gsl_matrix_get(factorized.qr, j, i) * coefficients[i];
+            coefficients[j] = sum / gsl_matrix_get(factorized.qr, j, j);
+        }
+    }
+    factorized_free(&factorized);
+    gsl_set_error_handler(handler);
+    return status;
+}
+
+#else
+
+enum psnap_status numeric_check(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                           "this psnap was built without GSL, which statistics need: install "
+                           "libgsl-dev and build psnap again");
+}
+
+double numeric_f_tail(double f, double df_numerator, double df_denominator)
+{
+    (void)f, (void)df_numerator, (void)df_denominator;
+    return NAN;
+}
+
+double numeric_normal_below(double z)
+{
+    (void)z;
+    return NAN;
+}
+
+double numeric_normal_above(double z)
+{
+    (void)z;
+    return NAN;
+}
+
+enum psnap_status numeric_split(const double *matrix, size_t n, size_t k, const double *vector,
+                                double *along, double *across, struct psnap_error *error)
+{
+    (void)matrix, (void)n, (void)k, (void)vector, (void)along, (void)across;
+    return numeric_check(error);
+}
+
+enum psnap_status numeric_least_squares(const double *matrix, size_t n, size_t k,
+                                        const double *vector, double *coefficients, double *left,
+                                        bool *is_unique, struct psnap_error *error)
+{
+    (void)matrix, (void)n, (void)k, (void)vector, (void)coefficients, (void)left, (void)is_unique;
+    return numeric_check(error);
+}
+
+#endif
+
+/* The least squares of a subset of the columns (a bit each); not unique, or a coefficient below 0:
+ * *left stays as it is. */
+static enum psnap_status try_subset(const double *matrix, size_t n, size_t k, unsigned subset,
+                                    const double *vector, double *room, double *coefficients,
+                                    double *left, struct psnap_error *error)
+{
+    double own[NUMERIC_COLUMNS_MAX], rest;
+    size_t columns[NUMERIC_COLUMNS_MAX], count = 0;
+    bool is_unique;
+    enum psnap_status status;
+
+    for (size_t j = 0; j < k; j++)
+        if (subset >> j & 1)
+            columns[count++] = j;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < count; j++)
+            room[i * count + j] = matrix[i * k + columns[j]];
+    status = numeric_least_squares(room, n, count, vector, own, &rest, &is_unique, error);
+    if (status || !is_unique || !(rest < *left))
+        return status;
+    for (size_t j = 0; j < count; j++)
+        if (own[j] < 0)
+            return PSNAP_OK;
+    *left = rest;
+    memset(coefficients, 0, k * sizeof *coefficients);
+    for (size_t j = 0; j < count; j++)
+        coefficients[columns[j]] = own[j];
+    return PSNAP_OK;
+}
+
+enum psnap_status numeric_least_squares_nonnegative(const double *matrix, size_t n, size_t k,
+                                                    const double *vector, double *coefficients,
+                                                    double *left, bool *is_unique,
+                                                    struct psnap_error *error)
+{
+    double all[NUMERIC_COLUMNS_MAX];
+    double *room;
+    enum psnap_status status;
+
+    if (k > NUMERIC_COLUMNS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED, "at most %d levels",
+                               NUMERIC_COLUMNS_MAX);
+    status = numeric_least_squares(matrix, n, k, vector, all, left, is_unique, error);
+    if (status || !*is_unique)
+        return status;
+    room = calloc(n * k + 1, sizeof *room);
+    if (!room)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for least squares");
+    *left = 0;
+    for (size_t i = 0; i < n; i++)
+        *left += vector[i] * vector[i]; /* of no column */
+    memset(coefficients, 0, k * sizeof *coefficients);
+    for (unsigned subset = 1; subset < 1u << k && !status; subset++)
+        status = try_subset(matrix, n, k, subset, vector, room, coefficients, left, error);
+    free(room);
+    return status;
+}
