@@ -15,9 +15,13 @@ struct hybrid_settings {
     const char *sizes; /* of inputs that are predicted, "8,16,24"; NULL: by their arguments */
     const char *output, *plot; /* files to write; NULL: none */
     struct hybrid_options options;
+    const char *rates; /* "sdcm" or "per-set", of predictions */
     uint64_t seed;
     bool json, force;
 };
+
+/* Whether this psnap was built with what statistics need. */
+bool hybrid_is_built(void);
 
 /* Gives observations the maximal latencies of the machines that the settings name, "MACHINE" or
  * "NAME=MACHINE", where they have none of their own. */

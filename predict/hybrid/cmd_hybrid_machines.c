@@ -192,6 +192,7 @@ static enum psnap_status predict_input(struct observations *observations,
     if (!forecast)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the prediction");
     of_forecast.input.seed = settings->seed;
+    of_forecast.rows.per_set = !strcmp(settings->rates, "per-set");
     of_forecast.rows.methods[RUNTIME_OVERLAP] = true;
     of_forecast.rows.wanted[PSNAP_SCOPE_TOTAL] = true;
     status = forecast_machines(forecast, &settings->machines, &of_forecast, error);

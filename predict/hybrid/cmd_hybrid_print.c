@@ -159,16 +159,24 @@ static void print_points(const struct hybrid_code *code, const struct observatio
 
 static void print_latencies(const struct m0_curve *curve)
 {
+    bool has_one = false, is_beyond = false;
+
     if (!curve->has_latencies) {
         printf("  t_i are not determined: %s\n", curve->why_no_latencies);
         return;
     }
     printf("  t_i of T_i, cycles:");
-    for (uint32_t l = 0; l < curve->levels; l++)
-        if (!isnan(curve->latencies[l]))
-            printf("%s level %" PRIu32 " %.3g of %.3g", l ? "," : "", l + 2, curve->latencies[l],
-                   curve->maximal[l]);
+    for (uint32_t l = 0; l < curve->levels; l++) {
+        if (isnan(curve->latencies[l]))
+            continue;
+        printf("%s level %" PRIu32 " %.3g of %.3g", has_one ? "," : "", l + 2, curve->latencies[l],
+               curve->maximal[l]);
+        has_one = true;
+        is_beyond |= curve->latencies[l] > 1.05 * curve->maximal[l];
+    }
     printf("; they leave %.2g %% of cpi_memory\n", 100 * curve->fit_error);
+    if (is_beyond)
+        printf("  a t_i is above its T_i: T_i is no maximum, or sizes do not tell levels apart\n");
 }
 
 static void print_curve(const struct m0_curve *curve, const char *machine)
@@ -200,8 +208,9 @@ static void print_pairs(const struct hybrid_code *code, const struct observation
                pair->difference.is_constant ? "a constant" : "no constant");
     }
     if (!isnan(code->parallel_f))
-        printf("curves of m0 that are parallel: F %.3f, df %g and %g, p %.4f\n", code->parallel_f,
-               code->parallel_df, code->parallel_residual_df, code->parallel_p);
+        printf("parallel curves of m0 (no interaction of size and machine): F %.3f, df %g and %g, "
+               "p %.4f\n",
+               code->parallel_f, code->parallel_df, code->parallel_residual_df, code->parallel_p);
 }
 
 static void print_m0(const struct hybrid_code *code, const struct observations *observations)

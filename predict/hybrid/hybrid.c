@@ -6,9 +6,12 @@
  */
 #include "predict/hybrid/hybrid.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MACHINES_MAX 256
 
 static enum psnap_status no_memory(struct psnap_error *error)
 {
@@ -170,6 +173,11 @@ static enum psnap_status make_pairs(struct hybrid_code *code, double tolerance,
 {
     const size_t count = (size_t)code->machine_count * code->machine_count;
 
+    if (code->machine_count > MACHINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                               "%" PRIu32 " machines: at most %d can be compared; is the column "
+                               "'machine' right?",
+                               code->machine_count, MACHINES_MAX);
     code->pairs = calloc(count + 1, sizeof *code->pairs);
     if (!code->pairs)
         return no_memory(error);
@@ -187,7 +195,7 @@ static enum psnap_status make_curves(struct hybrid_code *code,
                                      const struct observations *observations, double tolerance,
                                      struct psnap_error *error)
 {
-    struct anova parallel;
+    struct anova parallel = {.problem = ANOVA_NO_REPLICATES};
     enum psnap_status status = PSNAP_OK;
 
     code->curves = calloc(code->machine_count + (size_t)1, sizeof *code->curves);
@@ -198,7 +206,7 @@ static enum psnap_status make_curves(struct hybrid_code *code,
                                tolerance, error);
     if (!status)
         status = make_pairs(code, tolerance, error);
-    if (!status)
+    if (!status && (size_t)code->size_count * code->machine_count <= ANOVA_CELLS_MAX)
         status = analyse(&parallel, code, observations, true, error);
     code->parallel_f = code->parallel_p = code->parallel_df = code->parallel_residual_df = NAN;
     if (status || parallel.problem != ANOVA_FINE)

@@ -43,18 +43,20 @@ static const struct {
     {"code", "cpi_pipeline is the same for all codes",
      "codes differ in the pipeline: study cpi_pipeline of each code, its mix of instructions and "
      "what they wait for",
-     "one cpi_pipeline does for all codes: it need not be measured anew for another one of them",
+     "no difference of codes shows in the pipeline: one cpi_pipeline may do for all of them",
      RESPONSE_PIPELINE, ANOVA_A},
     {"machine", "cpi_memory is the same on all machines",
      "machines differ in memory: study hits and latencies per level, h_i and T_i, and m0 of each "
      "machine",
-     "machines are alike in what memory costs: their latencies, or what they hide of them, make up "
-     "for each other",
+     "no difference of machines shows beyond what size does to cpi_memory: compare m0 at equal "
+     "sizes "
+     "before machines are taken for alike",
      RESPONSE_MEMORY, ANOVA_B},
     {"interaction", "codes differ in cpi by the same on all machines",
      "which machine is better depends on the code: study m0 of each code on each machine, against "
      "size",
-     "code and machine add up: a code's cpi on one machine and the machines' difference give that "
+     "no interaction shows: a code's cpi on one machine and the difference of machines may give "
+     "that "
      "on another",
      RESPONSE_CPI, ANOVA_INTERACTION},
 };

@@ -124,14 +124,17 @@ static void make_points(struct m0_curve *curve, const struct observation **rows,
 
 /* -------------------------------------------------------------------- latencies */
 
-/* Which levels have hits at all; how many. */
+#define LEAST_SHARE 1e-4 /* of the sum of h_i T_i, for t_i of a level to mean something */
+
+/* Which levels take part in what memory costs, at some size; how many. */
 static size_t used_levels(const struct m0_curve *curve, uint32_t used[OBSERVED_LEVELS_MAX])
 {
     size_t count = 0;
 
     for (uint32_t l = 0; l < curve->levels; l++)
         for (size_t p = 0; p < curve->count; p++)
-            if (curve->points[p].hits[l] > 0) {
+            if (curve->points[p].hits[l] * curve->maximal[l] >
+                LEAST_SHARE * curve->points[p].maximal) {
                 used[count++] = l;
                 break;
             }
@@ -171,13 +174,14 @@ static enum psnap_status fit_latencies(struct m0_curve *curve, const struct obse
                                        size_t count, struct psnap_error *error)
 {
     uint32_t used[OBSERVED_LEVELS_MAX];
-    const size_t columns = used_levels(curve, used);
     double latencies[OBSERVED_LEVELS_MAX], left, squares = 0;
+    size_t columns;
     bool is_unique = false;
     double *matrix, *memory;
     enum psnap_status status = PSNAP_OK;
 
     take_maximal(curve, rows, count);
+    columns = used_levels(curve, used);
     if (curve->count < columns) {
         curve->why_no_latencies = "there are fewer sizes than levels";
         return PSNAP_OK;

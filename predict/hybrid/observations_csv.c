@@ -16,6 +16,7 @@
 #include "predict/hybrid/csv.h"
 #include "predict/hybrid/observations.h"
 
+#define NAMES_MAX 4096  /* of codes, and of machines */
 #define AGREEMENT 0.005 /* of cpi: by which it may differ from the sum of its parts, as printed */
 
 enum column {
@@ -338,6 +339,9 @@ static enum psnap_status take_names(const struct record *record, struct observat
         row->replicate = psnap_arena_strndup(observations->arena, replicate, strlen(replicate));
     if (row->code == UINT32_MAX || row->machine == UINT32_MAX || (*replicate && !row->replicate))
         return psnap_error_set(record->error, PSNAP_ERROR_MEMORY, "out of memory for observations");
+    if (observations->codes.count > NAMES_MAX || observations->machines.count > NAMES_MAX)
+        return csv_error(record->reader, 0, record->error,
+                         "more than %d codes or machines: is this the right column?", NAMES_MAX);
     return PSNAP_OK;
 }
 

@@ -36,6 +36,11 @@ static void say_differences(struct words *words, const struct hybrid_code *code,
 {
     if (!code->pair_count)
         return;
+    for (size_t p = 0; p < code->pair_count; p++)
+        if (code->pairs[p].difference.sizes < M0_STEADY_SIZES) {
+            say(words, "; machines have too few sizes in common to compare their m0");
+            return;
+        }
     if (!code->is_constant) {
         say(words, "; what m0 of machines differs by depends on the size");
         return;
@@ -58,9 +63,10 @@ static void say_unsteady(struct words *words, const struct hybrid_code *code,
         const struct m0_curve *curve = &code->curves[m];
         if (curve->is_steady)
             continue;
-        say(words, "does not scale predictably: m0 on '%.60s' is not within %g of its mean ",
-            observations->machines.names[code->machines[m]], tolerance);
-        say(words, "over any three last sizes or more, up to n = %g",
+        say(words,
+            "does not scale predictably: m0 on '%.60s' does not settle within %g of a mean, up to "
+            "n = %g",
+            observations->machines.names[code->machines[m]], tolerance,
             curve->points[curve->count - 1].size);
         return;
     }
