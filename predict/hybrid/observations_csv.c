@@ -17,6 +17,7 @@
 #include "predict/hybrid/observations.h"
 
 #define NAMES_MAX 4096  /* of codes, and of machines */
+#define LARGEST 1e30    /* of a number whose square is summed */
 #define AGREEMENT 0.005 /* of cpi: by which it may differ from the sum of its parts, as printed */
 
 enum column {
@@ -209,6 +210,10 @@ static enum psnap_status take_number(const struct record *record, int column, bo
                          "%s is %.60s, and cannot be %s: is it the difference of two measurements "
                          "that are not of the same run?",
                          name_of(column, name), text, *value < 0 ? "below 0" : "0");
+    if (*value > LARGEST)
+        return csv_error(record->reader, field, record->error,
+                         "%s is %.60s, which is too large: is it of this column?",
+                         name_of(column, name), text);
     return PSNAP_OK;
 }
 

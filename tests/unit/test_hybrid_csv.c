@@ -196,6 +196,7 @@ static void names_mistakes(void **state)
         {COLUMNS "\ncg,A,0,1,2\n", "in:2:6: size is '0'"},
         {COLUMNS "\ncg,A,1,1,nan\n", "in:2:10: cpi is 'nan': a finite number is needed"},
         {COLUMNS "\ncg,A,1,1,inf\n", "in:2:10: cpi is 'inf'"},
+        {COLUMNS "\ncg,A,1,1,1e99\n", "in:2:10: cpi is 1e99, which is too large"},
         {COLUMNS "\ncg,A,1,1,-2\n", "in:2:10: cpi is -2, and cannot be below 0"},
         {COLUMNS "\ncg,A,1,1,0\n", "in:2:10: cpi is 0, and cannot be 0"},
         {COLUMNS "\ncg,A,1,1,\n", "in:2:10: there is no cpi"},
