@@ -202,8 +202,9 @@ static int check_usage(struct hybrid_settings *settings, bool *of_csv)
         return psnap_cmd_usage("hybrid", "--level is a probability between 0 and 1, like 0.05");
     if (!(settings->options.steady > 0))
         return psnap_cmd_usage("hybrid", "--steady is by how much m0 may vary: above 0, like 0.05");
-    if (strcmp(settings->rates, "sdcm") != 0 && strcmp(settings->rates, "per-set") != 0)
-        return psnap_cmd_usage("hybrid", "--rates takes sdcm and per-set, not '%.100s'",
+    if (strcmp(settings->rates, "sdcm") != 0 && strcmp(settings->rates, "per-set") != 0 &&
+        strcmp(settings->rates, "simulation") != 0)
+        return psnap_cmd_usage("hybrid", "--rates takes sdcm, per-set and simulation, not '%.100s'",
                                settings->rates);
     status = check_outputs(settings);
     return status ? status : check_inputs(settings, of_csv);
@@ -224,8 +225,8 @@ int psnap_cmd_hybrid(int argc, char **argv)
          "repeated"},
         {PSNAP_OPTION_TEXT, 0, "sizes", &settings.sizes, "N,N...",
          "problem sizes of profiles, in order (the first number among their arguments)"},
-        {PSNAP_OPTION_TEXT, 0, "rates", &settings.rates, "sdcm|per-set",
-         "hit rates of profiles by sdcm, or per-set: those of the simulator (sdcm)"},
+        {PSNAP_OPTION_TEXT, 0, "rates", &settings.rates, "sdcm|per-set|simulation",
+         "hit rates of profiles by sdcm, per-set or simulation (sdcm)"},
         {PSNAP_OPTION_TEXT, 'o', "output", &settings.output, "FILE",
          "write observations with their m0 as CSV"},
         {PSNAP_OPTION_TEXT, 0, "plot", &settings.plot, "FILE",

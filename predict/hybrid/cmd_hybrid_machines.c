@@ -176,6 +176,74 @@ static enum psnap_status add_rows(struct observations *observations,
     return status;
 }
 
+/* ------------------------------------------------------------------ simulation */
+
+/* Where hit rates of references on a machine are. */
+struct simulated {
+    const struct psnap_sink *sim;
+    size_t machine;
+};
+
+/* runtime_settings.hit_rate */
+static double simulated_rate(const void *context, uint32_t ref, uint32_t level)
+{
+    const struct simulated *simulated = context;
+    struct psnap_tally tally = {0};
+
+    psnap_sim_add(simulated->sim, simulated->machine, PSNAP_VIEW_REF, ref, &tally);
+    return psnap_tally_cumulative(&tally, level);
+}
+
+/* The rows of all machines, with the hit rates of the simulator: the input is read once more. */
+static enum psnap_status simulate_rows(struct forecast *forecast,
+                                       struct forecast_settings *settings,
+                                       struct psnap_error *error)
+{
+    struct psnap_input_options input = settings->input;
+    struct psnap_source *source;
+    struct psnap_sink *sim = NULL;
+    enum psnap_status status = PSNAP_OK;
+
+    input.is_again = true;
+    source = psnap_input_open(settings->paths[0], &input, error);
+    if (source)
+        sim = psnap_sim_new(forecast->machines, forecast->machine_count, source->program, NULL,
+                            error);
+    if (!sim) {
+        psnap_source_free(source);
+        return error->code;
+    }
+    status = psnap_pump(source, sim, NULL, error);
+    for (size_t m = 0; m < forecast->machine_count && !status; m++) {
+        const struct simulated simulated = {sim, m};
+        settings->rows.hit_rate = simulated_rate;
+        settings->rows.rates = &simulated;
+        status = forecast_rows(forecast, settings, m, error);
+    }
+    settings->rows.hit_rate = NULL;
+    settings->rows.rates = NULL;
+    psnap_sink_free(sim);
+    psnap_source_free(source);
+    return status;
+}
+
+/* ----------------------------------------------------------------------- inputs */
+
+static enum psnap_status forecast_input(struct forecast *forecast,
+                                        struct forecast_settings *of_forecast,
+                                        const struct hybrid_settings *settings,
+                                        struct psnap_error *error)
+{
+    enum psnap_status status = forecast_machines(forecast, &settings->machines, of_forecast, error);
+
+    if (status)
+        return status;
+    if (strcmp(settings->rates, "simulation") != 0)
+        return forecast_make(forecast, of_forecast, error);
+    status = forecast_measure(forecast, of_forecast, error);
+    return status ? status : simulate_rows(forecast, of_forecast, error);
+}
+
 static enum psnap_status predict_input(struct observations *observations,
                                        const struct hybrid_settings *settings, size_t input,
                                        const char **sizes, struct psnap_error *error)
@@ -195,9 +263,7 @@ static enum psnap_status predict_input(struct observations *observations,
     of_forecast.rows.per_set = !strcmp(settings->rates, "per-set");
     of_forecast.rows.methods[RUNTIME_OVERLAP] = true;
     of_forecast.rows.wanted[PSNAP_SCOPE_TOTAL] = true;
-    status = forecast_machines(forecast, &settings->machines, &of_forecast, error);
-    if (!status)
-        status = forecast_make(forecast, &of_forecast, error);
+    status = forecast_input(forecast, &of_forecast, settings, error);
     if (!status)
         status =
             size_of(forecast->runs[0].measure.program, settings->paths[input], sizes, &size, error);

@@ -128,6 +128,19 @@ END
 expect 0 "$PSNAP" hybrid predicted.csv --sizes-as-replicates --json
 expect 0 "$PSNAP" hybrid "${profiles[0]}" -m one.yaml -m two.yaml --rates per-set --json
 python3 -c 'import json; assert json.load(open("out"))["codes"][0]["sizes"] == [8]'
+sed -e 's/name: one/name: small/; s/32K/1K/; s/32M/8K/; s/1M/4K/' one.yaml > small.yaml
+expect 0 "$PSNAP" hybrid "${profiles[0]}" -m one.yaml -m small.yaml --rates simulation -o simulated.csv --json
+expect 0 "$PSNAP" sim "${profiles[0]}" -m one.yaml -m small.yaml --by total --json
+python3 - << 'END'
+import csv, json
+simulated = {row["machine"]: row for row in json.load(open("out"))["rows"]}
+for row in csv.DictReader(open("simulated.csv")):
+    sim = simulated[row["machine"]]
+    H = [level["cumulative_hit_rate"] for level in sim["levels"]] + [1]
+    accesses = sim["accesses"] / (sim["accesses"] + 5552) # and operations
+    for i in (2, 3, 4):
+        assert abs(float(row[f"hits{i}"]) - (H[i - 1] - H[i - 2]) * accesses) < 1e-12, (row, H)
+END
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml
 has err 'one machine alone'
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml -m two.yaml --sizes 8
