@@ -40,9 +40,14 @@ static void write_row(struct psnap_csv *csv, const struct hybrid *hybrid,
                       const struct observations *observations, const struct observation *row,
                       uint32_t levels)
 {
+    char size[32];
+
     psnap_csv_text(csv, observations->codes.names[row->code]);
     psnap_csv_text(csv, observations->machines.names[row->machine]);
-    psnap_csv_real(csv, row->size);
+    if (observations->sizes.count)
+        psnap_csv_text(csv, observations_size(observations, row->size, size));
+    else
+        psnap_csv_real(csv, row->size);
     psnap_csv_text(csv, row->replicate ? row->replicate : "");
     psnap_csv_real(csv, row->cpi);
     psnap_csv_real(csv, row->cpi_pipeline);
@@ -149,6 +154,18 @@ static void write_plot(FILE *script, const struct hybrid *hybrid,
     fputs("\n", script);
 }
 
+/* Where sizes have names, those are what the axis has. */
+static void write_names(FILE *script, const struct observations *observations)
+{
+    for (size_t i = 0; i < observations->sizes.count; i++) {
+        fputs(i ? ", " : "set xtics noenhanced (", script);
+        gnuplot_quoted(script, observations->sizes.names[i]);
+        fprintf(script, " %zu", i + 1);
+    }
+    if (observations->sizes.count)
+        fputs(")\n", script);
+}
+
 static void write_script(FILE *script, const struct hybrid *hybrid,
                          const struct observations *observations, const char *path)
 {
@@ -160,6 +177,7 @@ static void write_script(FILE *script, const struct hybrid *hybrid,
           "set key outside right top noenhanced\nset offsets graph 0.03, graph 0.03, graph 0.1, "
           "graph 0.1\n",
           script);
+    write_names(script, observations);
     fprintf(script, "set multiplot layout %zu,1\n", figures ? figures : 1);
     for (size_t c = 0; c < hybrid->code_count; c++)
         write_plot(script, hybrid, observations, c);

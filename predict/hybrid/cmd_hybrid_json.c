@@ -59,15 +59,28 @@ static void print_experiment(const struct hybrid_code *code,
     psnap_json_end_object(json);
 }
 
+/* A number, or a name. */
+static void print_size(const struct observations *observations, const char *key, double size,
+                       struct psnap_json *json)
+{
+    char buffer[32];
+
+    if (observations->sizes.count && !isnan(size))
+        psnap_json_text(json, key, observations_size(observations, size, buffer));
+    else
+        psnap_json_real(json, key, size);
+}
+
 /* --------------------------------------------------------------------------- m0 */
 
-static void print_points(const struct m0_curve *curve, struct psnap_json *json)
+static void print_points(const struct m0_curve *curve, const struct observations *observations,
+                         struct psnap_json *json)
 {
     psnap_json_begin_array(json, "points");
     for (size_t p = 0; p < curve->count; p++) {
         const struct m0_point *point = &curve->points[p];
         psnap_json_begin_object(json, NULL);
-        psnap_json_real(json, "size", point->size);
+        print_size(observations, "size", point->size, json);
         psnap_json_u64(json, "observations", point->count);
         psnap_json_real(json, "m0", point->m0);
         psnap_json_real(json, "deviation", point->deviation);
@@ -94,22 +107,23 @@ static void print_latencies(const struct m0_curve *curve, struct psnap_json *jso
         psnap_json_text(json, "why_no_latencies", curve->why_no_latencies);
 }
 
-static void print_curve(const struct m0_curve *curve, const char *machine, struct psnap_json *json)
+static void print_curve(const struct m0_curve *curve, const struct observations *observations,
+                        struct psnap_json *json)
 {
     psnap_json_begin_object(json, NULL);
-    psnap_json_text(json, "machine", machine);
+    psnap_json_text(json, "machine", observations->machines.names[curve->machine]);
     if (!curve->count)
         psnap_json_text(json, "why_not", curve->why);
     else {
         psnap_json_real(json, "mean", curve->mean);
         psnap_json_real(json, "variance", curve->deviation * curve->deviation);
         psnap_json_bool(json, "steady", curve->is_steady);
-        psnap_json_real(json, "steady_from", curve->steady_from);
+        print_size(observations, "steady_from", curve->steady_from, json);
         psnap_json_real(json, "steady_mean", curve->steady_mean);
         psnap_json_real(json, "steady_variance", curve->steady_deviation * curve->steady_deviation);
         print_latencies(curve, json);
     }
-    print_points(curve, json);
+    print_points(curve, observations, json);
     psnap_json_end_object(json);
 }
 
@@ -147,7 +161,7 @@ static void print_code(const struct hybrid_code *code, const struct observations
     psnap_json_u64(json, "observations", code->count);
     psnap_json_begin_array(json, "sizes");
     for (uint32_t s = 0; s < code->size_count; s++)
-        psnap_json_real(json, NULL, code->sizes[s]);
+        print_size(observations, NULL, code->sizes[s], json);
     psnap_json_end_array(json);
     psnap_json_begin_array(json, "machines");
     for (uint32_t m = 0; m < code->machine_count; m++)
@@ -156,14 +170,14 @@ static void print_code(const struct hybrid_code *code, const struct observations
     print_experiment(code, observations, level, json);
     psnap_json_begin_array(json, "m0");
     for (uint32_t m = 0; m < code->machine_count; m++)
-        print_curve(&code->curves[m], names[code->machines[m]], json);
+        print_curve(&code->curves[m], observations, json);
     psnap_json_end_array(json);
     print_differences(code, observations, json);
     if (code->is_known)
         psnap_json_bool(json, "predictable", code->is_predictable);
     else
         psnap_json_real(json, "predictable", NAN);
-    psnap_json_real(json, "steady_from", code->steady_from);
+    print_size(observations, "steady_from", code->steady_from, json);
     psnap_json_text(json, "verdict", code->verdict);
     psnap_json_end_object(json);
 }

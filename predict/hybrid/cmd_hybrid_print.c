@@ -77,9 +77,11 @@ static void print_residuals(const struct hybrid_code *code, const struct observa
 {
     const struct anova_checks *checks = &code->experiment.checks;
     const struct observation *row = &observations->rows[code->rows[checks->largest_of]];
+    char size[32];
 
     print_checks(checks, level, "residuals: ");
-    printf("largest residual: %.2f standard deviations, size %g on %s", checks->largest, row->size,
+    printf("largest residual: %.2f standard deviations, size %s on %s", checks->largest,
+           observations_size(observations, row->size, size),
            observations->machines.names[row->machine]);
     if (row->src_line)
         printf(", line %" PRIu32, row->src_line);
@@ -144,7 +146,8 @@ static void print_points(const struct hybrid_code *code, const struct observatio
         for (size_t c = 0; c < columns; c++)
             psnap_table_align_right(table, c);
         for (uint32_t s = 0; s < code->size_count; s++) {
-            real_cell(table, 10, code->sizes[s]);
+            char size[32];
+            psnap_table_cell(table, "%s", observations_size(observations, code->sizes[s], size));
             for (uint32_t m = 0; m < code->machine_count; m++) {
                 const struct m0_point *point = point_at(&code->curves[m], code->sizes[s]);
                 fixed_cell(table, 3, point ? point->m0 : NAN);
@@ -179,8 +182,11 @@ static void print_latencies(const struct m0_curve *curve)
         printf("  a t_i is above its T_i: T_i is no maximum, or sizes do not tell levels apart\n");
 }
 
-static void print_curve(const struct m0_curve *curve, const char *machine)
+static void print_curve(const struct m0_curve *curve, const char *machine,
+                        const struct observations *observations)
 {
+    char size[32];
+
     if (!curve->count) {
         printf("%s: m0 is not known, as %s\n", machine, curve->why);
         return;
@@ -189,7 +195,8 @@ static void print_curve(const struct m0_curve *curve, const char *machine)
     if (curve->count > 1)
         printf(", standard deviation %.3f over %zu sizes", curve->deviation, curve->count);
     if (curve->is_steady)
-        printf("; steady from n = %g, at %.3f", curve->steady_from, curve->steady_mean);
+        printf("; steady from n = %s, at %.3f",
+               observations_size(observations, curve->steady_from, size), curve->steady_mean);
     else
         printf("; not steady");
     printf("\n");
@@ -223,7 +230,8 @@ static void print_m0(const struct hybrid_code *code, const struct observations *
         return; /* the verdict says why */
     print_points(code, observations);
     for (uint32_t m = 0; m < code->machine_count; m++)
-        print_curve(&code->curves[m], observations->machines.names[code->machines[m]]);
+        print_curve(&code->curves[m], observations->machines.names[code->machines[m]],
+                    observations);
     print_pairs(code, observations);
     printf("\n");
 }

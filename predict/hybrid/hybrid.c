@@ -121,13 +121,14 @@ static enum psnap_status refuse(const struct hybrid_code *code,
     const char *const name = observations->codes.names[code->code];
     const char *const *const machines = observations->machines.names;
     const struct anova *anova = &code->experiment;
+    char size[32];
 
     switch (anova->problem) {
     case ANOVA_ONE_LEVEL_A:
         psnap_error_set(error, PSNAP_ERROR_VALUE,
-                        "code '%.80s' was observed at one size alone, %g: a factor of one level "
+                        "code '%.80s' was observed at one size alone, %.30s: a factor of one level "
                         "has no effect; observe it at two sizes or more",
-                        name, code->sizes[0]);
+                        name, observations_size(observations, code->sizes[0], size));
         break;
     case ANOVA_ONE_LEVEL_B:
         psnap_error_set(error, PSNAP_ERROR_VALUE,
@@ -136,11 +137,12 @@ static enum psnap_status refuse(const struct hybrid_code *code,
                         name, machines[code->machines[0]]);
         break;
     case ANOVA_EMPTY_CELL:
-        psnap_error_set(error, PSNAP_ERROR_VALUE,
-                        "code '%.80s' has no observation of size %g on machine '%.80s': an empty "
-                        "cell; observe it, or leave that size out on all machines",
-                        name, code->sizes[anova->problem_a],
-                        machines[code->machines[anova->problem_b]]);
+        psnap_error_set(
+            error, PSNAP_ERROR_VALUE,
+            "code '%.80s' has no observation of size %.30s on machine '%.80s': an empty "
+            "cell; observe it, or leave that size out on all machines",
+            name, observations_size(observations, code->sizes[anova->problem_a], size),
+            machines[code->machines[anova->problem_b]]);
         break;
     case ANOVA_NO_REPLICATES:
         psnap_error_set(error, PSNAP_ERROR_VALUE,

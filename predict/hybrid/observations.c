@@ -10,6 +10,7 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/room.h"
+#include "formats/base/text.h"
 
 enum psnap_status observations_init(struct observations *observations, struct psnap_error *error)
 {
@@ -24,6 +25,7 @@ void observations_release(struct observations *observations)
     free(observations->rows);
     free(observations->codes.names);
     free(observations->machines.names);
+    free(observations->sizes.names);
     psnap_arena_free(observations->arena);
 }
 
@@ -46,6 +48,13 @@ uint32_t observations_name(struct observations *observations, struct names *name
         return UINT32_MAX;
     grown[names->count] = copy;
     return (uint32_t)names->count++;
+}
+
+const char *observations_size(const struct observations *observations, double size, char buffer[32])
+{
+    if (observations->sizes.count)
+        return observations->sizes.names[(size_t)size - 1];
+    return psnap_text_from_real(size, buffer);
 }
 
 enum psnap_status observations_add(struct observations *observations, const struct observation *row,
@@ -101,14 +110,16 @@ enum psnap_status observations_check(const struct observations *observations,
         qsort(sorted, observations->count, sizeof *sorted, by_what_it_is_of);
     for (size_t i = 1; i < observations->count && !status; i++) {
         const struct observation *row = sorted[i], *before = sorted[i - 1];
+        char size[32];
         if (!is_same(row, before))
             continue;
-        status = psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                 "replicate '%.60s' of code '%.60s', machine '%.60s', size %g is "
-                                 "on line %" PRIu32 " already: number replicates, or leave one out",
-                                 row->replicate, observations->codes.names[row->code],
-                                 observations->machines.names[row->machine], row->size,
-                                 before->src_line);
+        status =
+            psnap_error_set(error, PSNAP_ERROR_VALUE,
+                            "replicate '%.60s' of code '%.60s', machine '%.60s', size %.30s is "
+                            "on line %" PRIu32 " already: number replicates, or leave one out",
+                            row->replicate, observations->codes.names[row->code],
+                            observations->machines.names[row->machine],
+                            observations_size(observations, row->size, size), before->src_line);
         psnap_error_at(error, row->path, row->src_line, 0);
     }
     free(sorted);

@@ -18,7 +18,7 @@
 /* Cycles per instruction, and per instruction the accesses that levels satisfy. NAN: not known. */
 struct observation {
     uint32_t code, machine; /* indices of names */
-    double size;            /* above 0 */
+    double size;            /* above 0; where sizes have names, the number of it, from 1 */
     double cpi, cpi_pipeline, cpi_memory;
     double hits[OBSERVED_LEVELS_MAX];      /* h_i; [0] is level 2 */
     double latencies[OBSERVED_LEVELS_MAX]; /* T_i, the maximal one, in cycles */
@@ -37,6 +37,7 @@ struct observations {
     struct observation *rows;
     size_t count, room;
     struct names codes, machines;
+    struct names sizes;                                 /* where they are no numbers */
     struct psnap_arena *arena;                          /* of texts */
     struct psnap_error warnings[OBSERVED_WARNINGS_MAX]; /* columns that nobody knows */
     size_t warning_count;
@@ -49,6 +50,10 @@ void observations_release(struct observations *observations);
 uint32_t observations_name(struct observations *observations, struct names *names,
                            const char *name);
 
+/* A size as it is written, in `buffer` or the names. */
+const char *observations_size(const struct observations *observations, double size,
+                              char buffer[32]);
+
 /* Adds one, which has to be as the struct says it. */
 enum psnap_status observations_add(struct observations *observations, const struct observation *row,
                                    struct psnap_error *error);
@@ -57,7 +62,7 @@ enum psnap_status observations_add(struct observations *observations, const stru
  * Adds those of an open CSV file. Columns, in any order, by the names of its first record:
  *
  *     code, machine       texts
- *     size                a number above 0, "32K" as well
+ *     size                a number above 0, "32K" as well, or a name, all in the order of the file
  *     replicate           any text, another one for each observation of the same (may be absent)
  *     cpi                 cycles per instruction, above 0
  *     cpi_pipeline, cpi_memory       parts of it; of cpi and these two one may be absent

@@ -10,13 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/text.h"
 #include "predict/hybrid/csv.h"
 #include "predict/hybrid/observations.h"
 
-#define NAMES_MAX 4096  /* of codes, and of machines */
+#define NAMES_MAX 4096  /* of codes, of machines, and of sizes */
 #define LARGEST 1e30    /* of a number whose square is summed */
 #define AGREEMENT 0.005 /* of cpi: by which it may differ from the sum of its parts, as printed */
 
@@ -217,20 +218,35 @@ static enum psnap_status take_number(const struct record *record, int column, bo
     return PSNAP_OK;
 }
 
-static enum psnap_status take_size(const struct record *record, double *size)
+/* A number, or where the first one was none, a name. */
+static enum psnap_status take_size(const struct record *record, struct observations *observations,
+                                   double *size)
 {
     const char *text = text_of(record, COLUMN_SIZE);
+    const size_t field = record->layout->fields[COLUMN_SIZE] - 1;
+    bool is_number = psnap_text_real(text, size);
     uint64_t whole;
+    uint32_t index;
 
-    if (psnap_text_real(text, size) && *size > 0)
-        return PSNAP_OK;
-    if (psnap_text_size(text, &whole) && whole) {
+    if (!is_number && psnap_text_size(text, &whole)) {
         *size = (double)whole;
-        return PSNAP_OK;
+        is_number = true;
     }
-    return csv_error(record->reader, record->layout->fields[COLUMN_SIZE] - 1, record->error,
-                     "size is '%.60s': a number above 0 is needed, of which m0 is a function",
-                     text);
+    if (!*text || !strcasecmp(text, "nan") || !strcasecmp(text, "inf") ||
+        (is_number && !(*size > 0)))
+        return csv_error(record->reader, field, record->error,
+                         "size is '%.60s': a number above 0 is needed, or a name", text);
+    if (observations->count && is_number == (observations->sizes.count > 0))
+        return csv_error(record->reader, field, record->error,
+                         "size is '%.60s', but others are %s: all numbers, or all names", text,
+                         is_number ? "names" : "numbers");
+    if (is_number)
+        return PSNAP_OK;
+    index = observations_name(observations, &observations->sizes, text);
+    if (index == UINT32_MAX)
+        return psnap_error_set(record->error, PSNAP_ERROR_MEMORY, "out of memory for observations");
+    *size = index + 1.0;
+    return PSNAP_OK;
 }
 
 /* The parts of cpi: one that is not there is the difference of the others. */
@@ -344,9 +360,11 @@ static enum psnap_status take_names(const struct record *record, struct observat
         row->replicate = psnap_arena_strndup(observations->arena, replicate, strlen(replicate));
     if (row->code == UINT32_MAX || row->machine == UINT32_MAX || (*replicate && !row->replicate))
         return psnap_error_set(record->error, PSNAP_ERROR_MEMORY, "out of memory for observations");
-    if (observations->codes.count > NAMES_MAX || observations->machines.count > NAMES_MAX)
-        return csv_error(record->reader, 0, record->error,
-                         "more than %d codes or machines: is this the right column?", NAMES_MAX);
+    if (observations->codes.count > NAMES_MAX || observations->machines.count > NAMES_MAX ||
+        observations->sizes.count > NAMES_MAX)
+        return csv_error(
+            record->reader, 0, record->error,
+            "more than %d codes, machines or names of sizes: is this the right column?", NAMES_MAX);
     return PSNAP_OK;
 }
 
@@ -365,7 +383,7 @@ static enum psnap_status read_row(struct observations *observations, const struc
                          record->reader->count, record->layout->count);
     status = take_names(record, observations, &row);
     if (!status)
-        status = take_size(record, &row.size);
+        status = take_size(record, observations, &row.size);
     if (!status)
         status = take_parts(record, &row);
     if (!status)

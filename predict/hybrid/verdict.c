@@ -61,13 +61,14 @@ static void say_unsteady(struct words *words, const struct hybrid_code *code,
 {
     for (uint32_t m = 0; m < code->machine_count; m++) {
         const struct m0_curve *curve = &code->curves[m];
+        char size[32];
         if (curve->is_steady)
             continue;
         say(words,
             "does not scale predictably: m0 on '%.60s' does not settle within %g of a mean, up to "
-            "n = %g",
+            "n = %.30s",
             observations->machines.names[code->machines[m]], tolerance,
-            curve->points[curve->count - 1].size);
+            observations_size(observations, curve->points[curve->count - 1].size, size));
         return;
     }
 }
@@ -95,6 +96,7 @@ void verdict_make(struct hybrid_code *code, const struct observations *observati
                   const struct hybrid_options *options)
 {
     struct words words = {code->verdict, sizeof code->verdict, 0};
+    char size[32];
 
     code->steady_from = NAN;
     code->is_known = !say_unknown(&words, code, observations);
@@ -109,7 +111,8 @@ void verdict_make(struct hybrid_code *code, const struct observations *observati
     if (code->is_predictable) {
         for (uint32_t m = 0; m < code->machine_count; m++)
             code->steady_from = fmax(code->steady_from, code->curves[m].steady_from);
-        say(&words, "scales predictably from n = %g", code->steady_from);
+        say(&words, "scales predictably from n = %.30s",
+            observations_size(observations, code->steady_from, size));
     } else
         say_unsteady(&words, code, observations, options->steady);
     say_differences(&words, code, observations);

@@ -99,6 +99,24 @@ if command -v gnuplot > /dev/null; then
     [ ! -e none.svg ] || fail "it leaves a figure"
 fi
 
+# Sizes that have names: the table, JSON, CSV and the figure have them
+awk -F, -v OFS=, 'BEGIN { split("25 50 75 100 150 200 300", n, " "); split("S W A B C D E", to, " ")
+    for (i in n) name[n[i]] = to[i] } $3 in name { $3 = name[$3] } { print }' "$sample" > named.csv
+expect 0 "$PSNAP" hybrid named.csv -o again.csv
+has out 'cg: scales predictably from n = B;'
+has out 'size W on one'
+expect 0 "$PSNAP" hybrid again.csv --json
+python3 - << 'END'
+import json
+cg = json.load(open("out"))["codes"][0]
+assert cg["sizes"] == list("SWABCDE") and cg["steady_from"] == "B", cg["sizes"]
+assert cg["m0"][1]["points"][6]["size"] == "E"
+END
+if command -v gnuplot > /dev/null; then
+    expect 0 "$PSNAP" hybrid named.csv --plot named.svg
+    grep -q '>W<' named.svg || fail "no name on the axis"
+fi
+
 # Predictions of profiles on machines: the same when they are read again as CSV
 cp "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" larger.yaml # of another size, as --sizes has it
 profiles=("$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" larger.yaml)

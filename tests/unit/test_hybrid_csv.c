@@ -148,6 +148,25 @@ static void reads_observations(void **state)
     observations_release(&observations);
 }
 
+/* In the order of the file, not of letters. */
+static void reads_names_of_sizes(void **state)
+{
+    struct observations observations;
+    struct psnap_error error;
+    char buffer[32];
+
+    (void)state;
+    assert_int_equal(read_text(&observations,
+                               "code,machine,size,replicate,cpi\ncg,A,W,1,2\ncg,A,A,1,2\n"
+                               "cg,A,W,2,3\n",
+                               &error),
+                     PSNAP_OK);
+    assert_true(observations.rows[0].size == 1 && observations.rows[1].size == 2);
+    assert_true(observations.rows[2].size == 1);
+    assert_string_equal(observations_size(&observations, 2, buffer), "A");
+    observations_release(&observations);
+}
+
 /* cpi from its parts; hits from cumulative rates: h_2 = 0.5 (0.95 - 0.9), of memory 0.5 (1 - 0.99).
  */
 static void derives(void **state)
@@ -192,7 +211,10 @@ static void names_mistakes(void **state)
         {COLUMNS "\ncg,A,1,1,2,3\n", "in:2:12: 6 fields, but there are 5 columns"},
         {COLUMNS "\n,A,1,1,2\n", "in:2:1: the code has no name"},
         {COLUMNS "\ncg, ,1,1,2\n", "in:2:5: the machine has no name"},
-        {COLUMNS "\ncg,A,W,1,2\n", "in:2:6: size is 'W': a number above 0 is needed"},
+        {COLUMNS "\ncg,A,W,1,2\ncg,A,8,1,2\n", "in:3:6: size is '8', but others are names"},
+        {COLUMNS "\ncg,A,8,1,2\ncg,A,W,1,2\n", "in:3:6: size is 'W', but others are numbers"},
+        {COLUMNS "\ncg,A,NaN,1,2\n", "in:2:6: size is 'NaN': a number above 0 is needed"},
+        {COLUMNS "\ncg,A,,1,2\n", "in:2:6: size is ''"},
         {COLUMNS "\ncg,A,0,1,2\n", "in:2:6: size is '0'"},
         {COLUMNS "\ncg,A,1,1,nan\n", "in:2:10: cpi is 'nan': a finite number is needed"},
         {COLUMNS "\ncg,A,1,1,inf\n", "in:2:10: cpi is 'inf'"},
@@ -231,8 +253,11 @@ static void names_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_csv),          cmocka_unit_test(refuses_what_is_no_text),
-        cmocka_unit_test(reads_observations), cmocka_unit_test(derives),
+        cmocka_unit_test(reads_csv),
+        cmocka_unit_test(refuses_what_is_no_text),
+        cmocka_unit_test(reads_observations),
+        cmocka_unit_test(derives),
+        cmocka_unit_test(reads_names_of_sizes),
         cmocka_unit_test(names_mistakes),
     };
 
