@@ -45,7 +45,9 @@ static const char *why_not(const struct observation *row)
     if (isnan(row->cpi_memory))
         return "cpi_memory is not known: give it, or cpi_pipeline";
     if (!row->levels)
-        return "hits per level are not known: give hits2, hits3 ...";
+        return "hits per level are not known: give hits2, hits3 ..., or hit_rate1, hit_rate2 ... "
+               "with "
+               "accesses_per_instruction";
     if (isnan(maximal_of(row)))
         return "maximal latencies are not known: give latency2, latency3 ..., or machines (-m)";
     return isnan(m0_of(row)) ? "no access goes beyond level 1" : NULL;

@@ -69,6 +69,7 @@ enum psnap_status observations_add(struct observations *observations, const stru
  *     hits2, hits3 ...               per instruction, by level, memory the last, or
  *     hit_rate1, hit_rate2 ...       cumulative rates of caches, with accesses_per_instruction
  *     latency2, latency3 ...         maximal ones of levels, memory the last, in cycles
+ *                                    ("hits_2", "hits_l2" and the like are the same)
  *     m0, m0_fitted                  results, of psnap hybrid -o, that are not read
  */
 enum psnap_status observations_read(struct observations *observations, FILE *file, const char *path,

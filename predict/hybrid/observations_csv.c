@@ -64,9 +64,13 @@ static int column_of(const char *name)
             return i;
     for (size_t i = 0; i < sizeof level_names / sizeof level_names[0]; i++) {
         const size_t length = strlen(level_names[i]);
+        const char *rest = name + length;
         uint64_t level;
-        if (!strncmp(name, level_names[i], length) && psnap_text_u64(name + length, &level) &&
-            level >= 1 &&
+        if (strncmp(name, level_names[i], length) != 0)
+            continue;
+        rest += *rest == '_';
+        rest += *rest == 'l' || *rest == 'L';
+        if (psnap_text_u64(rest, &level) && level >= 1 &&
             level <= OBSERVED_LEVELS_MAX + (level_columns[i] != COLUMN_HIT_RATES)) /* and memory */
             return level_columns[i] + (int)level - 1;
     }
@@ -131,10 +135,6 @@ static enum psnap_status check_columns(const struct layout *layout, const struct
         return csv_error(reader, fields[COLUMN_HIT_RATES] - 1, error,
                          "there are columns 'hits' and 'hit_rate', which say the same: leave one "
                          "kind out");
-    if (layout->rates && !fields[COLUMN_ACCESSES])
-        return csv_error(reader, fields[COLUMN_HIT_RATES] - 1, error,
-                         "hit rates need a column 'accesses_per_instruction'; or give 'hits2', "
-                         "'hits3' ... per instruction");
     return PSNAP_OK;
 }
 

@@ -68,6 +68,43 @@ head -n "$(wc -l < shown)" report | diff shown - || fail "the document differs"
 has report "lu: does not scale predictably: m0 on 'one' does not settle"
 grep -Eq '^machine +cpi_memory +1 +24 .* not rejected' report || fail "no hypothesis: $(cat report)"
 
+# Unbalanced: the sample without some rows, against R 4.2.2 (contr.sum; Anova(..., type = 3) of car 3.1-1; lm)
+sed '4d;5d;9d;30d;47d;60d;61d;80d' "$sample" > unbalanced.csv
+expect 0 "$PSNAP" hybrid unbalanced.csv --json
+python3 - << 'END'
+import json
+report = json.load(open("out"))
+def near(value, expected):
+    assert abs(value - expected) < 1e-8 * abs(expected), (value, expected)
+def effect(got, df, squares, f, p):
+    assert got["df"] == df
+    near(got["sum_of_squares"], squares), near(got["f"], f), near(got["p"], p)
+cg, lu = report["codes"]
+assert not cg["balanced"] and cg["effects"][3]["df"] == 24
+effect(cg["effects"][0], 6, 0.5104271550901, 1709.6443904108, 2.37049656517e-30)
+effect(cg["effects"][1], 1, 0.0913976666667, 1836.7852088794, 3.43631315602e-24)
+effect(cg["effects"][2], 6, 0.0185606047297, 62.1676049998, 1.93264090557e-13)
+effect(lu["effects"][0], 6, 1.7032016713121, 6091.265795448, 5.79860044623e-37)
+effect(lu["effects"][1], 1, 0.0578483817187, 1241.320537035, 3.52594850882e-22)
+effect(lu["effects"][2], 6, 0.0543989710000, 194.550414634, 3.91749091281e-19)
+near(cg["effects"][3]["sum_of_squares"], 0.0011942300000)
+near(cg["parallel"]["f"], 0.795439608061), near(cg["parallel"]["p"], 0.582712891320)
+for m0, latencies in ((cg["m0"][0], (10.0458571583, 25.0049848786, 159.9358254280)),
+                      (cg["m0"][1], (7.36917558875, 15.96368295220, 96.65025066485)),
+                      (lu["m0"][0], (3.18028527055, 21.57705618790, 363.99254284549)),
+                      (lu["m0"][1], (1.49136575666, 13.49732238491, 256.94395554128))):
+    for level, latency in zip(m0["latencies"], latencies):
+        near(level["average_cycles"], latency)
+overall, code, machine, both = report["hypotheses"]
+assert [h["hypothesis"] for h in report["hypotheses"]] == ["overall", "code", "machine", "interaction"]
+effect(overall, 3, 0.372541865268, 3.53780680433, 0.029788069316)
+effect(code, 1, 0.145140000248016, 8670.4958412953, 3.15840565037e-32)
+effect(machine, 1, 0.1004882414286, 2.8709114789966, 0.103133347499)
+effect(both, 1, 9.63111200397e-04, 0.0274382694329, 0.869823776374)
+assert overall["rejected"] and code["rejected"] and not machine["rejected"] and not both["rejected"]
+assert all(h["residual_df"] == 24 and h["next"] for h in report["hypotheses"])
+END
+
 # The CSV that it writes says the same; latencies from machine files, where the table has none
 expect 0 "$PSNAP" hybrid "$sample" -o written.csv
 expect 1 "$PSNAP" hybrid "$sample" -o written.csv
