@@ -244,8 +244,9 @@ enum psnap_status anova_make(struct anova *anova, const struct experiment *exper
     test_effect(&anova->effects[ANOVA_B], b - 1, anova);
     test_effect(&anova->effects[ANOVA_INTERACTION], (a - 1) * (b - 1), anova);
     test_effect(&anova->effects[ANOVA_OVERALL], a * b - 1, anova);
-    anova_check_residuals(&anova->checks, work.residuals, work.cells, work.counts,
-                          experiment->count, work.cell_count, work.room);
+    if (!anova_check_residuals(&anova->checks, work.residuals, work.cells, work.counts,
+                               experiment->count, work.cell_count, work.room))
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for residuals");
 out:
     work_release(&work);
     return status;

@@ -63,8 +63,9 @@ struct anova {
 enum psnap_status anova_make(struct anova *anova, const struct experiment *experiment,
                              struct psnap_error *error);
 
-/* By anova_make: of the residuals, in order of observations, and the cell of each (< cells). */
-void anova_check_residuals(struct anova_checks *checks, const double *residuals,
+/* By anova_make: of the residuals, in order of observations, and the cell of each; `room` is for as
+ * many numbers. false: out of memory. */
+bool anova_check_residuals(struct anova_checks *checks, const double *residuals,
                            const uint32_t *cells, const uint32_t *counts, size_t count,
                            size_t cell_count, double *room);
 

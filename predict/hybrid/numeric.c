@@ -9,6 +9,8 @@
 #include "predict/hybrid/numeric.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifdef PSNAP_HAVE_GSL
 
@@ -43,34 +45,36 @@ double numeric_normal_above(double z)
     return gsl_cdf_ugaussian_Q(z);
 }
 
-/* A matrix that was factorized, and a vector that its Q was applied to. */
+/* A matrix that was factorized, and a vector that its Q was applied to. Views of an array of ours,
+ * as GSL's own allocations lose memory when one of them fails. */
 struct factorized {
-    gsl_matrix *qr;
-    gsl_vector *tau, *vector;
+    double *numbers;
+    gsl_matrix_view qr;
+    gsl_vector_view tau, vector;
 };
 
 static void factorized_free(struct factorized *factorized)
 {
-    gsl_matrix_free(factorized->qr);
-    gsl_vector_free(factorized->tau);
-    gsl_vector_free(factorized->vector);
+    free(factorized->numbers);
 }
 
 /* Of k columns, n >= k >= 1. The caller frees it, also after an error. */
 static enum psnap_status factorize(struct factorized *factorized, const double *matrix, size_t n,
                                    size_t k, const double *vector, struct psnap_error *error)
 {
-    *factorized =
-        (struct factorized){gsl_matrix_alloc(n, k), gsl_vector_alloc(k), gsl_vector_alloc(n)};
-    if (!factorized->qr || !factorized->tau || !factorized->vector)
+    double *const numbers = calloc(n * k + k + n, sizeof *numbers);
+
+    factorized->numbers = numbers;
+    if (!numbers)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for least squares");
-    for (size_t i = 0; i < n; i++) {
-        gsl_vector_set(factorized->vector, i, vector[i]);
-        for (size_t j = 0; j < k; j++)
-            gsl_matrix_set(factorized->qr, i, j, matrix[i * k + j]);
-    }
-    if (gsl_linalg_QR_decomp(factorized->qr, factorized->tau) ||
-        gsl_linalg_QR_QTvec(factorized->qr, factorized->tau, factorized->vector))
+    memcpy(numbers, matrix, n * k * sizeof *numbers);
+    memcpy(numbers + n * k + k, vector, n * sizeof *numbers);
+    factorized->qr = gsl_matrix_view_array(numbers, n, k);
+    factorized->tau = gsl_vector_view_array(numbers + n * k, k);
+    factorized->vector = gsl_vector_view_array(numbers + n * k + k, n);
+    if (gsl_linalg_QR_decomp(&factorized->qr.matrix, &factorized->tau.vector) ||
+        gsl_linalg_QR_QTvec(&factorized->qr.matrix, &factorized->tau.vector,
+                            &factorized->vector.vector))
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "least squares have no solution");
     return PSNAP_OK;
 }
@@ -92,8 +96,8 @@ enum psnap_status numeric_split(const double *matrix, size_t n, size_t k, const 
     const enum psnap_status status = factorize(&factorized, matrix, n, k, vector, error);
 
     if (!status) {
-        *along = sum_of_squares(factorized.vector, 0, k);
-        *across = sum_of_squares(factorized.vector, k, n);
+        *along = sum_of_squares(&factorized.vector.vector, 0, k);
+        *across = sum_of_squares(&factorized.vector.vector, k, n);
     }
     factorized_free(&factorized);
     gsl_set_error_handler(handler);
@@ -126,14 +130,14 @@ enum psnap_status numeric_least_squares(const double *matrix, size_t n, size_t k
         return PSNAP_OK;
     handler = gsl_set_error_handler_off();
     status = factorize(&factorized, matrix, n, k, vector, error);
-    if (!status && is_independent(factorized.qr, k)) {
+    if (!status && is_independent(&factorized.qr.matrix, k)) {
         *is_unique = true;
-        *left = sum_of_squares(factorized.vector, k, n);
+        *left = sum_of_squares(&factorized.vector.vector, k, n);
         for (size_t j = k; j-- > 0;) { /* R is triangular */
-            double sum = gsl_vector_get(factorized.vector, j);
+            double sum = gsl_vector_get(&factorized.vector.vector, j);
             for (size_t i = j + 1; i < k; i++)
-                sum -= gsl_matrix_get(factorized.qr, j, i) * coefficients[i];
-            coefficients[j] = sum / gsl_matrix_get(factorized.qr, j, j);
+                sum -= gsl_matrix_get(&factorized.qr.matrix, j, i) * coefficients[i];
+            coefficients[j] = sum / gsl_matrix_get(&factorized.qr.matrix, j, j);
         }
     }
     factorized_free(&factorized);

@@ -115,14 +115,15 @@ static void compare_distances(struct anova_checks *checks, const double *distanc
                                               checks->brown_forsythe_df[1]);
 }
 
-static void check_variance(struct anova_checks *checks, const double *residuals,
+/* false: out of memory. */
+static bool check_variance(struct anova_checks *checks, const double *residuals,
                            const uint32_t *cells, const uint32_t *counts, size_t count,
                            size_t cell_count, double *sorted)
 {
     size_t *next = calloc(cell_count + 1, sizeof *next);
 
     if (!next)
-        return;
+        return false;
     for (size_t c = 0; c < cell_count; c++)
         next[c + 1] = next[c] + counts[c];
     for (size_t i = 0; i < count; i++)
@@ -131,6 +132,7 @@ static void check_variance(struct anova_checks *checks, const double *residuals,
         take_distances(sorted + next[c] - counts[c], counts[c]);
     compare_distances(checks, sorted, counts, count, cell_count);
     free(next);
+    return true;
 }
 
 static void find_largest(struct anova_checks *checks, const double *residuals,
@@ -152,7 +154,7 @@ static void find_largest(struct anova_checks *checks, const double *residuals,
     }
 }
 
-void anova_check_residuals(struct anova_checks *checks, const double *residuals,
+bool anova_check_residuals(struct anova_checks *checks, const double *residuals,
                            const uint32_t *cells, const uint32_t *counts, size_t count,
                            size_t cell_count, double *room)
 {
@@ -162,6 +164,6 @@ void anova_check_residuals(struct anova_checks *checks, const double *residuals,
                                     .brown_forsythe_df = {NAN, NAN},
                                     .brown_forsythe_p = NAN};
     check_normal(checks, residuals, count, room);
-    check_variance(checks, residuals, cells, counts, count, cell_count, room);
     find_largest(checks, residuals, cells, counts, count, cell_count);
+    return check_variance(checks, residuals, cells, counts, count, cell_count, room);
 }
