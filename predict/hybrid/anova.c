@@ -10,16 +10,16 @@
  *     interaction   m_ij = mu + alpha_i + beta_j
  *     overall       all m_ij are the same
  *
- * (Searle, "Linear Models for Unbalanced Data", 1987; Yates' weighted squares of means, 1934). With
- * D the diagonal matrix of the numbers of observations, a hypothesis H m = 0 has the sum of squares
+ * (Searle, "Linear Models for Unbalanced Data", 1987). For main effects these are Yates' weighted
+ * squares of means (1934): with n_ij observations of cell ij, of b levels of B,
  *
- *     (H ybar)' (H D^-1 H')^-1 (H ybar),
+ *     SS_A = sum_i W_i (m_i - m)^2,   m_i = sum_j ybar_ij / b,   W_i = b^2 / sum_j (1 / n_ij),
  *
- * which is the squared length of D^1/2 ybar projected on the columns of D^-1/2 H'; for the
- * interaction it is what the weighted least squares of the additive model leave of it. Neither
- * takes a difference of large numbers. The response is shifted by its first value before, so that
- * leading digits that all have in common cost no precision. Every cell has observations: with
- * empty ones the hypotheses would depend on which they are.
+ * m the mean of m_i weighted by W_i; B likewise. The interaction is what the additive model leaves
+ * of cells' means, weighted by n_ij: the factor with more levels is swept out, the other one is
+ * fitted by QR. None of it is a difference of large numbers, and the response is shifted by its
+ * first value before, so that leading digits that all have in common cost no precision. Every cell
+ * has observations: with empty ones the hypotheses would depend on which they are.
  */
 #include "predict/hybrid/anova.h"
 
@@ -35,8 +35,9 @@ struct work {
     uint32_t *counts;         /* of cells */
     uint32_t *cells;          /* of observations */
     double *residuals, *room; /* of observations */
-    double *scaled;           /* of cells: D^1/2 ybar, of deviations from the mean */
-    double *matrix;
+    double *scaled;           /* of cells: sqrt(n_ij) times what is left of their means */
+    double *matrix;           /* the same of indicators, a row for each cell */
+    double *level_means, *level_weights; /* of a factor: m_i and W_i */
     size_t cell_count;
 };
 
@@ -49,7 +50,8 @@ static enum psnap_status work_init(struct work *work, const struct experiment *e
                                    struct psnap_error *error)
 {
     const size_t n = experiment->count + 1;
-    const size_t columns = (size_t)experiment->a_levels + experiment->b_levels;
+    const uint32_t a = experiment->a_levels, b = experiment->b_levels;
+    const size_t more = a > b ? a : b, fewer = a > b ? b : a;
 
     work->cell_count = (size_t)experiment->a_levels * experiment->b_levels;
     if (work->cell_count > ANOVA_CELLS_MAX)
@@ -61,12 +63,14 @@ static enum psnap_status work_init(struct work *work, const struct experiment *e
     work->means = calloc(work->cell_count + 1, sizeof *work->means);
     work->counts = calloc(work->cell_count + 1, sizeof *work->counts);
     work->scaled = calloc(work->cell_count + 1, sizeof *work->scaled);
-    work->matrix = calloc(work->cell_count * columns + 1, sizeof *work->matrix);
+    work->matrix = calloc(work->cell_count * fewer + 1, sizeof *work->matrix);
+    work->level_means = calloc(more + 1, sizeof *work->level_means);
+    work->level_weights = calloc(more + 1, sizeof *work->level_weights);
     work->cells = calloc(n, sizeof *work->cells);
     work->residuals = calloc(n, sizeof *work->residuals);
     work->room = calloc(n, sizeof *work->room);
     if (work->means && work->counts && work->scaled && work->matrix && work->cells &&
-        work->residuals && work->room)
+        work->residuals && work->room && work->level_means && work->level_weights)
         return PSNAP_OK;
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the experiment");
 }
@@ -77,6 +81,8 @@ static void work_release(struct work *work)
     free(work->counts);
     free(work->scaled);
     free(work->matrix);
+    free(work->level_means);
+    free(work->level_weights);
     free(work->cells);
     free(work->residuals);
     free(work->room);
@@ -144,40 +150,68 @@ static enum anova_problem problem_of_values(const struct work *work,
 
 /* ------------------------------------------------------------ sums of squares */
 
-/* Of a main effect: contrasts of each level but the last with that, over the cells' numbers. */
-static enum psnap_status main_effect(struct work *work, const struct experiment *experiment,
-                                     bool of_b, double *sum_of_squares, struct psnap_error *error)
+/* Of A, or of B. */
+static double main_effect(const struct work *work, const struct experiment *experiment, bool of_b)
 {
     const uint32_t levels = of_b ? experiment->b_levels : experiment->a_levels;
-    const size_t columns = levels - 1;
-    double across;
+    const uint32_t others = of_b ? experiment->a_levels : experiment->b_levels;
+    double *const means = work->level_means, *const weights = work->level_weights;
+    double mean = 0, weight = 0, sum = 0;
 
-    for (size_t c = 0; c < work->cell_count; c++) {
-        const size_t level = of_b ? c % experiment->b_levels : c / experiment->b_levels;
-        for (size_t k = 0; k < columns; k++)
-            work->matrix[c * columns + k] = (level == k         ? 1
-                                             : level == columns ? -1
-                                                                : 0) /
-                                            sqrt(work->counts[c]);
+    for (uint32_t i = 0; i < levels; i++) {
+        double inverse = 0;
+        means[i] = 0;
+        for (uint32_t j = 0; j < others; j++) {
+            const size_t cell = of_b ? (size_t)j * levels + i : (size_t)i * others + j;
+            means[i] += work->means[cell] / others;
+            inverse += 1.0 / work->counts[cell];
+        }
+        weights[i] = (double)others * others / inverse;
+        mean += weights[i] * means[i];
+        weight += weights[i];
     }
-    return numeric_split(work->matrix, work->cell_count, columns, work->scaled, sum_of_squares,
-                         &across, error);
+    mean /= weight;
+    for (uint32_t i = 0; i < levels; i++)
+        sum += weights[i] * (means[i] - mean) * (means[i] - mean);
+    return sum;
 }
 
-/* What the additive model leaves: a column for each level of A, and for each but one of B. */
+/* What level `row` of the factor that has more levels does not explain: of each of its cells the
+ * deviation from their mean, and the same of indicators of the other factor's levels but one. */
+static void sweep_row(struct work *work, size_t row, size_t row_step, size_t columns,
+                      size_t column_step)
+{
+    double count = 0, mean = 0;
+
+    for (size_t c = 0; c < columns; c++) {
+        const size_t cell = row * row_step + c * column_step;
+        count += work->counts[cell];
+        mean += work->counts[cell] * work->means[cell];
+    }
+    mean /= count;
+    for (size_t c = 0; c < columns; c++) {
+        const size_t cell = row * row_step + c * column_step;
+        const double root = sqrt(work->counts[cell]);
+        work->scaled[cell] = root * (work->means[cell] - mean);
+        for (size_t k = 0; k + 1 < columns; k++) {
+            const double share = work->counts[row * row_step + k * column_step] / count;
+            work->matrix[cell * (columns - 1) + k] = root * ((c == k) - share);
+        }
+    }
+}
+
+/* What the additive model leaves. */
 static enum psnap_status interaction(struct work *work, const struct experiment *experiment,
                                      double *sum_of_squares, struct psnap_error *error)
 {
-    const uint32_t a_levels = experiment->a_levels, b_levels = experiment->b_levels;
-    const size_t columns = (size_t)a_levels + b_levels - 1;
+    const bool a_has_more = experiment->a_levels > experiment->b_levels;
+    const size_t rows = a_has_more ? experiment->a_levels : experiment->b_levels;
+    const size_t columns = work->cell_count / rows;
     double along;
 
-    for (size_t c = 0; c < work->cell_count; c++)
-        for (size_t k = 0; k < columns; k++) {
-            const bool has = k < a_levels ? c / b_levels == k : c % b_levels == k - a_levels;
-            work->matrix[c * columns + k] = has ? sqrt(work->counts[c]) : 0;
-        }
-    return numeric_split(work->matrix, work->cell_count, columns, work->scaled, &along,
+    for (size_t row = 0; row < rows; row++)
+        sweep_row(work, row, a_has_more ? columns : 1, columns, a_has_more ? 1 : rows);
+    return numeric_split(work->matrix, work->cell_count, columns - 1, work->scaled, &along,
                          sum_of_squares, error);
 }
 
@@ -197,12 +231,10 @@ static enum psnap_status sums_of_squares(struct anova *anova, struct work *work,
                                          struct psnap_error *error)
 {
     struct anova_effect *const effects = anova->effects;
-    enum psnap_status status;
 
     anova->is_balanced = true;
     for (size_t c = 0; c < work->cell_count; c++) {
         const double deviation = work->means[c] - mean;
-        work->scaled[c] = sqrt(work->counts[c]) * deviation;
         effects[ANOVA_OVERALL].sum_of_squares += work->counts[c] * deviation * deviation;
         anova->is_balanced &= work->counts[c] == work->counts[0];
     }
@@ -212,12 +244,9 @@ static enum psnap_status sums_of_squares(struct anova *anova, struct work *work,
         effects[ANOVA_OVERALL].sum_of_squares + anova->residual_sum_of_squares;
     anova->total_df = (double)experiment->count - 1;
     anova->residual_df = (double)(experiment->count - work->cell_count);
-    status = main_effect(work, experiment, false, &effects[ANOVA_A].sum_of_squares, error);
-    if (!status)
-        status = main_effect(work, experiment, true, &effects[ANOVA_B].sum_of_squares, error);
-    if (!status)
-        status = interaction(work, experiment, &effects[ANOVA_INTERACTION].sum_of_squares, error);
-    return status;
+    effects[ANOVA_A].sum_of_squares = main_effect(work, experiment, false);
+    effects[ANOVA_B].sum_of_squares = main_effect(work, experiment, true);
+    return interaction(work, experiment, &effects[ANOVA_INTERACTION].sum_of_squares, error);
 }
 
 enum psnap_status anova_make(struct anova *anova, const struct experiment *experiment,
