@@ -20,6 +20,7 @@
 #include "formats/formats.h"
 #include "predict/amm/cmd_mca.h"
 #include "predict/cmd_gnuplot.h"
+#include "predict/hybrid/cmd_hybrid.h"
 #include "simcore/simcore.h"
 
 #define LEAST_TEMPORARY_BYTES (64u << 20)
@@ -201,6 +202,8 @@ static void check_libraries(struct psnap_findings *findings)
                 "liblzma-dev");
     set_library(psnap_finding_add(findings, "protobuf-c", "traces of gem5"),
                 can_write("gem5", NULL), "libprotobuf-c-dev, protobuf-c-compiler");
+    set_library(psnap_finding_add(findings, "GSL", "psnap hybrid"), hybrid_is_built(),
+                "libgsl-dev");
 }
 
 /* As many rings as limits leave room for: one for each thread that runs at a time. */

@@ -33,6 +33,7 @@ int psnap_cmd_cxx(int argc, char **argv);
 int psnap_cmd_fc(int argc, char **argv);
 int psnap_cmd_record(int argc, char **argv);
 int psnap_cmd_help(int argc, char **argv);
+int psnap_cmd_hybrid(int argc, char **argv);
 int psnap_cmd_convert(int argc, char **argv);
 int psnap_cmd_formats(int argc, char **argv);
 int psnap_cmd_info(int argc, char **argv);

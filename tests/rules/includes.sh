@@ -106,6 +106,7 @@ check_angled()
     zdict.h) library=zstd ;;
     archive.h | archive_entry.h) library=archive ;;
     yaml.h | zstd.h | zstd_errors.h | xxhash.h | sqlite3.h | zlib.h | lzma.h) library=${header%%[_.]*} ;;
+    gsl/*) library=gsl ;;
     protobuf-c/* | *.pb-c.h) library=protobuf ;;
     llvm/* | clang/*) library=llvm ;;
     *) return ;;
@@ -116,7 +117,7 @@ check_angled()
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
     "formats zlib" | "formats lzma" | "formats protobuf") ;;
     "profile zstd" | "profile xxhash" | "profile sqlite3" | "profile archive" | "capture xxhash") ;;
-    "simcore xxhash") ;;
+    "simcore xxhash" | "predict gsl") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
     esac
     case "${users["$from $library"]-} " in
@@ -144,7 +145,7 @@ for key in "${!users[@]}"; do
     case $key in
     "formats zstd") # payloads of .pst, and compressed files
         [ $# -le 2 ] || { echo "$key: included by more than two files: $*"; failures=$((failures + 1)); } ;;
-    *" yaml" | *" zstd" | *" sqlite3" | *" archive" | *" zlib" | *" lzma" | *" protobuf")
+    *" yaml" | *" zstd" | *" sqlite3" | *" archive" | *" zlib" | *" lzma" | *" protobuf" | *" gsl")
         [ $# -eq 1 ] || { echo "$key: included by more than one file: $*"; failures=$((failures + 1)); } ;;
     esac
 done

@@ -23,6 +23,7 @@ class Psnap(CMakePackage):
     variant("valgrind", default=True, description="names for psnap record --engine valgrind")
     variant("gem5", default=True, description="gem5's packet traces")
     variant("archive", default=True, description="psnap repo, the archive of profiles")
+    variant("statistics", default=True, description="psnap hybrid, by GSL (GPL)")
     variant("plots", default=False, description="figures by gnuplot")
 
     depends_on("c", type="build")
@@ -41,6 +42,7 @@ class Psnap(CMakePackage):
     depends_on("protobuf-c", when="+gem5")
     depends_on("sqlite", when="+archive")
     depends_on("libarchive", when="+archive")
+    depends_on("gsl", when="+statistics")
     depends_on("gnuplot", when="+plots", type="run")
 
     generator("ninja")

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A table of observations, and its rows with names for codes and machines.
+ */
+#include "predict/hybrid/observations.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/arena.h"
+#include "formats/base/room.h"
+#include "formats/base/text.h"
+
+enum psnap_status observations_init(struct observations *observations, struct psnap_error *error)
+{
+    *observations = (struct observations){.arena = psnap_arena_new()};
+    return observations->arena
+               ? PSNAP_OK
+               : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for observations");
+}
+
+void observations_release(struct observations *observations)
+{
+    free(observations->rows);
+    free(observations->codes.names);
+    free(observations->machines.names);
+    free(observations->sizes.names);
+    psnap_arena_free(observations->arena);
+}
+
+uint32_t observations_name(struct observations *observations, struct names *names, const char *name)
+{
+    const char **grown;
+    const char *copy;
+
+    for (size_t i = 0; i < names->count; i++)
+        if (!strcmp(names->names[i], name))
+            return (uint32_t)i;
+    grown = names->count < UINT32_MAX - 1
+                ? psnap_with_room(names->names, &names->room, names->count + 1, sizeof *grown)
+                : NULL;
+    if (!grown)
+        return UINT32_MAX;
+    names->names = grown;
+    copy = psnap_arena_strndup(observations->arena, name, strlen(name));
+    if (!copy)
+        return UINT32_MAX;
+    grown[names->count] = copy;
+    return (uint32_t)names->count++;
+}
+
+const char *observations_size(const struct observations *observations, double size, char buffer[32])
+{
+    if (observations->sizes.count)
+        return observations->sizes.names[(size_t)size - 1];
+    return psnap_text_from_real(size, buffer);
+}
+
+enum psnap_status observations_add(struct observations *observations, const struct observation *row,
+                                   struct psnap_error *error)
+{
+    struct observation *rows = psnap_with_room(observations->rows, &observations->room,
+                                               observations->count + 1, sizeof *rows);
+
+    if (!rows)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for observations");
+    observations->rows = rows;
+    rows[observations->count++] = *row;
+    return PSNAP_OK;
+}
+
+/* --------------------------------------------------------------------- doubles */
+
+static int by_what_it_is_of(const void *left, const void *right)
+{
+    const struct observation *a = *(const struct observation *const *)left;
+    const struct observation *b = *(const struct observation *const *)right;
+    int order;
+
+    if (a->code != b->code)
+        return a->code < b->code ? -1 : 1;
+    if (a->machine != b->machine)
+        return a->machine < b->machine ? -1 : 1;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    order = strcmp(a->replicate ? a->replicate : "", b->replicate ? b->replicate : "");
+    if (order)
+        return order;
+    return (a > b) - (a < b);
+}
+
+static bool is_same(const struct observation *a, const struct observation *b)
+{
+    return a->code == b->code && a->machine == b->machine && a->size == b->size && a->replicate &&
+           b->replicate && !strcmp(a->replicate, b->replicate);
+}
+
+enum psnap_status observations_check(const struct observations *observations,
+                                     struct psnap_error *error)
+{
+    const struct observation **sorted = calloc(observations->count + 1, sizeof *sorted);
+    enum psnap_status status = PSNAP_OK;
+
+    if (!sorted)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for observations");
+    for (size_t i = 0; i < observations->count; i++)
+        sorted[i] = &observations->rows[i];
+    if (observations->count)
+        qsort(sorted, observations->count, sizeof *sorted, by_what_it_is_of);
+    for (size_t i = 1; i < observations->count && !status; i++) {
+        const struct observation *row = sorted[i], *before = sorted[i - 1];
+        char size[32];
+        if (!is_same(row, before))
+            continue;
+        status =
+            psnap_error_set(error, PSNAP_ERROR_VALUE,
+                            "replicate '%.60s' of code '%.60s', machine '%.60s', size %.30s is "
+                            "on line %" PRIu32 " already: number replicates, or leave one out",
+                            row->replicate, observations->codes.names[row->code],
+                            observations->machines.names[row->machine],
+                            observations_size(observations, row->size, size), before->src_line);
+        psnap_error_at(error, row->path, row->src_line, 0);
+    }
+    free(sorted);
+    return status;
+}
