@@ -20,6 +20,7 @@
 #include "formats/formats.h"
 #include "predict/amm/cmd_mca.h"
 #include "predict/cmd_gnuplot.h"
+#include "predict/bandwidth/cmd_bandwidth.h"
 #include "predict/hybrid/cmd_hybrid.h"
 #include "simcore/simcore.h"
 
@@ -204,6 +205,8 @@ static void check_libraries(struct psnap_findings *findings)
                 can_write("gem5", NULL), "libprotobuf-c-dev, protobuf-c-compiler");
     set_library(psnap_finding_add(findings, "GSL", "psnap hybrid"), hybrid_is_built(),
                 "libgsl-dev");
+    set_library(psnap_finding_add(findings, "NLopt", "psnap fit --method nlopt"), fit_has_nlopt(),
+                "libnlopt-dev");
 }
 
 /* As many rings as limits leave room for: one for each thread that runs at a time. */

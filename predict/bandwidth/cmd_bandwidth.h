@@ -10,4 +10,7 @@
 enum psnap_status maps_plot(const struct maps *maps, const char *path, FILE *file,
                             struct psnap_error *error);
 
+/* Whether this build has what --method nlopt needs, for psnap doctor. */
+bool fit_has_nlopt(void);
+
 #endif

@@ -23,6 +23,11 @@ struct request {
     bool methods[METHODS];
 };
 
+bool fit_has_nlopt(void)
+{
+    return fit_nlopt_is_built();
+}
+
 static void tell(void *context, enum bandwidth_method method, uint32_t fold, uint32_t generation)
 {
     const struct request *request = context;

@@ -12,6 +12,11 @@
 
 #    include <nlopt.h>
 
+bool fit_nlopt_is_built(void)
+{
+    return true;
+}
+
 enum { SEARCHED = 60000, IMPROVED = 60000, IMPROVEMENTS = 3 }; /* evaluations */
 
 static double objective(unsigned n, const double *values, double *gradient, void *context)
@@ -75,6 +80,11 @@ enum psnap_status fit_nlopt(const struct samples *samples, uint64_t seed, struct
 }
 
 #else
+
+bool fit_nlopt_is_built(void)
+{
+    return false;
+}
 
 enum psnap_status fit_nlopt(const struct samples *samples, uint64_t seed, struct penalised *fitted,
                             struct psnap_error *error)

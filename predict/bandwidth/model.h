@@ -109,6 +109,7 @@ enum psnap_status fit_nlopt(const struct samples *samples, uint64_t seed, struct
                             struct psnap_error *error);
 enum psnap_status fit_overlapped(const struct samples *samples, struct overlapped *fitted,
                                  struct psnap_error *error);
+bool fit_nlopt_is_built(void);
 /* The bandwidth of each source: the median of the samples that have nearly all their accesses of
  * it, or else what least squares of times leave for it. */
 enum psnap_status fit_plain(const struct samples *samples, double bandwidth[SOURCES_MAX],

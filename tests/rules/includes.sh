@@ -107,6 +107,7 @@ check_angled()
     archive.h | archive_entry.h) library=archive ;;
     yaml.h | zstd.h | zstd_errors.h | xxhash.h | sqlite3.h | zlib.h | lzma.h) library=${header%%[_.]*} ;;
     gsl/*) library=gsl ;;
+    nlopt.h) library=nlopt ;;
     protobuf-c/* | *.pb-c.h) library=protobuf ;;
     llvm/* | clang/*) library=llvm ;;
     *) return ;;
@@ -117,7 +118,7 @@ check_angled()
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
     "formats zlib" | "formats lzma" | "formats protobuf") ;;
     "profile zstd" | "profile xxhash" | "profile sqlite3" | "profile archive" | "capture xxhash") ;;
-    "simcore xxhash" | "predict gsl") ;;
+    "simcore xxhash" | "predict gsl" | "predict nlopt") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
     esac
     case "${users["$from $library"]-} " in
@@ -145,7 +146,7 @@ for key in "${!users[@]}"; do
     case $key in
     "formats zstd") # payloads of .pst, and compressed files
         [ $# -le 2 ] || { echo "$key: included by more than two files: $*"; failures=$((failures + 1)); } ;;
-    *" yaml" | *" zstd" | *" sqlite3" | *" archive" | *" zlib" | *" lzma" | *" protobuf" | *" gsl")
+    *" yaml" | *" zstd" | *" sqlite3" | *" archive" | *" zlib" | *" lzma" | *" protobuf" | *" gsl" | *" nlopt")
         [ $# -eq 1 ] || { echo "$key: included by more than one file: $*"; failures=$((failures + 1)); } ;;
     esac
 done

@@ -24,6 +24,7 @@ class Psnap(CMakePackage):
     variant("gem5", default=True, description="gem5's packet traces")
     variant("archive", default=True, description="psnap repo, the archive of profiles")
     variant("statistics", default=True, description="psnap hybrid, by GSL (GPL)")
+    variant("optimisers", default=True, description="psnap fit --method nlopt")
     variant("plots", default=False, description="figures by gnuplot")
 
     depends_on("c", type="build")
@@ -43,6 +44,7 @@ class Psnap(CMakePackage):
     depends_on("sqlite", when="+archive")
     depends_on("libarchive", when="+archive")
     depends_on("gsl", when="+statistics")
+    depends_on("nlopt", when="+optimisers")
     depends_on("gnuplot", when="+plots", type="run")
 
     generator("ninja")
