@@ -40,6 +40,7 @@ struct report_input {
     bool is_profile;
     struct psnap_profile *profile;  /* NULL: it is a trace */
     struct psnap_profile *measured; /* of the published model: regions and strides */
+    struct psnap_sink *touched;     /* lines of distances[0] by loop */
     struct compare_side side;       /* simulated */
     bool has_operations;            /* it says what its loops compute */
     bool has_sections;              /* it has marks of parallel sections */
@@ -108,12 +109,11 @@ void report_input_release(struct report_input *input);
 /* What the regions that were measured tell, of a loop of the source or (NULL) of all. */
 struct report_regions {
     uint64_t accesses, loads, stores, strides[PSNAP_STRIDE_BINS];
-    uint64_t bytes; /* that regions cover together */
     uint32_t count;
 };
-/* False: out of memory. */
-bool report_regions_of(const struct report_input *input, const char *src_id,
-                       struct report_regions *regions);
+struct report_regions report_regions_of(const struct report_input *input, const char *src_id);
+/* The bytes of the lines that it touches, each once. */
+uint64_t report_working_set(const struct report_input *input, const char *src_id);
 
 /* A row of reuse distances by its loop's id (NULL: the total); NULL: it has none. */
 const struct reuse_row *report_reuse_row(const struct report_distances *distances, const char *id);

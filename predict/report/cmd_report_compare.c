@@ -124,12 +124,8 @@ static void write_loop(const struct comparing *comparing, const struct compare_l
     report_row_name(page, loop->id);
     for (size_t i = 0; i < 2; i++)
         report_cell_count(page, loop->accesses[sides[i]]);
-    for (size_t i = 0; i < 2; i++) {
-        struct report_regions regions;
-        if (!report_regions_of(&report->inputs[sides[i]], loop->id, &regions))
-            regions = (struct report_regions){0};
-        report_cell_bytes(page, regions.bytes);
-    }
+    for (size_t i = 0; i < 2; i++)
+        report_cell_bytes(page, report_working_set(&report->inputs[sides[i]], loop->id));
     for (uint32_t l = 0; l < report->machines[0].level_count; l++)
         report_cell_number(page, REPORT_SIGNED, change_of(comparing, loop, 0, l));
     report_cell_number(page, 3, compared->worst_points);

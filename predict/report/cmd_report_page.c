@@ -208,18 +208,15 @@ void report_summary(struct report_page *page)
     const struct report_input *input = &report->inputs[0];
     const struct psnap_machine *machine = &report->machines[0];
     const struct psnap_tally *tally = &input->side.total.rows[0].tallies[0];
-    struct report_regions regions;
+    const struct report_regions regions = report_regions_of(input, NULL);
     char text[64], more[96], share[32], name[PSNAP_LEVEL_NAME_ROOM];
 
     report_section(page, "summary", "Summary");
     write_lead(page);
     fputs("<dl class=\"tiles\">\n", page->file);
-    if (report_regions_of(input, NULL, &regions))
-        snprintf(more, sizeof more, "%.1f %% loads, %.1f %% stores",
-                 100 * (double)regions.loads / (double)(regions.accesses ? regions.accesses : 1),
-                 100 * (double)regions.stores / (double)(regions.accesses ? regions.accesses : 1));
-    else
-        more[0] = '\0';
+    snprintf(more, sizeof more, "%.1f %% loads, %.1f %% stores",
+             100 * (double)regions.loads / (double)(regions.accesses ? regions.accesses : 1),
+             100 * (double)regions.stores / (double)(regions.accesses ? regions.accesses : 1));
     tile(page, "Accesses", human_count(input->side.accesses, text), NULL, more);
     snprintf(more, sizeof more, "in lines of %" PRIu64 " bytes", input->distances[0].line_bytes);
     tile(page, "Footprint",

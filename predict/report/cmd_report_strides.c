@@ -25,11 +25,9 @@ static const char *panel_id(const struct report *report, size_t panel)
 static bool shares_of(const struct report_input *input, const char *id,
                       double shares[PSNAP_STRIDE_BINS])
 {
-    struct report_regions regions;
+    const struct report_regions regions = report_regions_of(input, id);
     uint64_t sum = 0;
 
-    if (!report_regions_of(input, id, &regions))
-        return false;
     for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
         sum += regions.strides[bin];
     for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Working sets on a page of psnap report: the bytes that the regions of a loop cover together, and
- * the largest regions with what lies there.
+ * Working sets on a page of psnap report: the bytes of the lines that a loop touches, and the
+ * regions with most accesses, their extents, and what lies there.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,10 +16,8 @@ enum { REGIONS = 40 };
 
 static uint64_t working_set(const struct report *report, size_t input, size_t line)
 {
-    struct report_regions regions;
-    const char *id = line ? report->rank.loops[line - 1].id : NULL;
-
-    return report_regions_of(&report->inputs[input], id, &regions) ? regions.bytes : 0;
+    return report_working_set(&report->inputs[input],
+                              line ? report->rank.loops[line - 1].id : NULL);
 }
 
 /* Returns the largest working set. */
@@ -77,9 +75,10 @@ static void draw(struct report_page *page)
             report_legend_entry(page, report_series(i), "\xE2\x96\xA0", report->inputs[i].label);
         report_legend_end(page);
     }
-    report_draw(page, script, "Working sets",
-                "Bytes that a loop's regions cover, on a logarithmic axis; dashed lines are the "
-                "caches of the first machine.");
+    report_draw(
+        page, script, "Working sets",
+        "Bytes of the lines that a loop touches, on a logarithmic axis; dashed lines are the "
+        "caches of the first machine.");
 }
 
 static void write_table(struct report_page *page)
@@ -102,11 +101,8 @@ static void write_table(struct report_page *page)
         const char *id = line ? report->rank.loops[line - 1].id : NULL;
         report_row_name(page, id ? id : "whole program");
         for (size_t i = 0; i < report->input_count; i++) {
-            struct report_regions regions;
-            if (!report_regions_of(&report->inputs[i], id, &regions))
-                regions = (struct report_regions){0};
-            report_cell_bytes(page, regions.bytes);
-            report_cell_count(page, regions.count);
+            report_cell_bytes(page, report_working_set(&report->inputs[i], id));
+            report_cell_count(page, report_regions_of(&report->inputs[i], id).count);
         }
         report_row_end(page);
     }
@@ -152,8 +148,8 @@ static void write_region(struct report_page *page, const struct region_line *lin
 
 static void write_regions(struct report_page *page, const struct report_input *input)
 {
-    static const char *const headings[] = {"Loop",  "Region",  "Share of accesses",
-                                           "Bytes", "Loads %", "Strides (bytes)"};
+    static const char *const headings[] = {"Loop",   "Region",  "Share of accesses",
+                                           "Extent", "Loads %", "Strides (bytes)"};
     const struct psnap_profile *profile = input->profile ? input->profile : input->measured;
     struct region_line *lines;
     size_t room = 1, count = 0;
