@@ -6,6 +6,7 @@
 #ifndef PSNAP_PREDICT_CMD_REPORT_SITE_H
 #define PSNAP_PREDICT_CMD_REPORT_SITE_H
 
+#include "formats/base/cmd_progress.h"
 #include "formats/base/room.h"
 #include "predict/report/cmd_report.h"
 #include "profile/repo/cmd_site.h"
@@ -35,7 +36,8 @@ struct report_site {
     struct query query;
     struct site_entry *entries; /* by id */
     size_t count, room;
-    bool is_short; /* out of memory */
+    bool is_short;                   /* out of memory */
+    struct psnap_progress *progress; /* of reports; NULL: none is shown */
 };
 
 /* Makes DIRECTORY a site, or finds that it is one; no file of another kind is touched. */
@@ -51,7 +53,7 @@ enum psnap_status site_index(struct report_site *site, struct psnap_error *error
 void site_sweep(const struct report_site *site);
 
 /* Says on stderr that there is no report of an entry, or not this profile, and keeps it. */
-void site_fail(struct site_entry *entry, const char *problem);
+void site_fail(const struct report_site *site, struct site_entry *entry, const char *problem);
 struct site_entry *site_entry_of(const struct report_site *site, const char *id);
 /* Whether the report is there and as it would be made now; then it has figures. */
 bool site_has_report(const struct report_site *site, struct site_entry *entry);

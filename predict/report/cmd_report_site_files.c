@@ -142,8 +142,9 @@ static bool take_entry(void *context, const struct entry *entry)
     return true;
 }
 
-void site_fail(struct site_entry *entry, const char *problem)
+void site_fail(const struct report_site *site, struct site_entry *entry, const char *problem)
 {
+    psnap_progress_erase(site->progress);
     fprintf(stderr, "psnap report: %s: %s\n", entry->id, problem);
     entry->state = SITE_FAILED;
     free(entry->problem);
@@ -181,7 +182,7 @@ static enum psnap_status copy_profile(struct report_site *site, struct site_entr
     if (entry->has_profile)
         return PSNAP_OK;
     if (index_read(site->opened.index, &id, &raw, &why)) {
-        site_fail(entry, why.message);
+        site_fail(site, entry, why.message);
     } else {
         status = write_file(path, raw.data, raw.size, error);
         entry->has_profile = !status;

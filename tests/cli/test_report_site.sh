@@ -20,7 +20,9 @@ made 4
 "$PSNAP" repo init r
 "$PSNAP" repo add r p1.yaml p2.yaml p3.yaml --tag first --tag hpc > ids
 expect 0 "$PSNAP" report r -o s
-[ ! -s err ] || grep -q gnuplot err || fail "it says $(cat err)"
+grep -vE 'making 3 pages, of [0-9,]+ accesses$' err > more && grep -v gnuplot more && fail "it says $(cat err)"
+has err "making 3 pages, of $(grep -oh ', accesses: [0-9]*' p[123].yaml | awk '{n += $3} END {print n}' |
+    sed 's/...$/,&/') accesses" # beforehand, even where there is no terminal
 has out "s/index.html: 3 profiles, 3 reports made, 0 kept, 0 failed"
 site s --reports 3
 for n in 1 2 3; do cmp "s/profiles/$(sed -n ${n}p ids).yaml" p$n.yaml; done
@@ -40,6 +42,7 @@ has s/index.html '<p id="find" hidden>'
 cp -r s before
 expect 0 "$PSNAP" report r -o s
 did 0 3 0
+[ ! -s err ] || grep -q gnuplot err || fail "it says $(cat err)"
 diff -r s before || fail "a second run changed something"
 expect 0 "$PSNAP" report r -o s --force
 did 3 0 0
@@ -173,6 +176,29 @@ expect 0 env PATH="$with_figures" "$PSNAP" report k -o ks
 did 2 0 0
 site ks --reports 2
 [ "$(find ks -type f | wc -l)" = 5 ] || fail "something is left: $(find ks)"
+# nor does one go on whose psnap was ended; gnuplot takes its time once
+cat > bin/gnuplot << 'END'
+#!/bin/sh
+[ "$1" = --version ] && exit
+mkdir "$SLEPT" 2> /dev/null && { echo $PPID > "$SLEPT/new" && mv "$SLEPT/new" "$SLEPT/pid" && sleep 2.2; }
+exit 1
+END
+SLEPT=$PWD/slept PATH="$PWD/bin:$PATH" "$PSNAP" report k -o ended > out 2> err &
+while [ ! -e slept/pid ]; do sleep 0.05; done
+kill -9 $!
+wait $! 2> /dev/null || true
+goes_on() { grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$(cat slept/pid)/status" 2> /dev/null; }
+for _ in $(seq 20); do
+    goes_on || break
+    sleep 0.1
+done
+goes_on && fail "its processes go on"
+# on a terminal there are a rate and the time left
+if command -v script > /dev/null; then
+    SLEPT=$PWD/again PATH="$PWD/bin:$PATH" script -qec "'$PSNAP' report k -o slow > out" /dev/null \
+        > shown < /dev/null || fail "$(cat shown)"
+    grep -Eq 'psnap: [12] pages, [0-9.]+/s, [0-9]+ %, [0-9]+ s left' shown || fail "no rate: $(cat -v shown)"
+fi
 # without gnuplot it is said once, and pages have tables; with it they are others
 expect 0 env PATH="$PWD/nothing" "$PSNAP" report k -o bare
 [ "$(grep -c gnuplot-nox err)" = 1 ] || fail "said $(grep -c gnuplot-nox err) times"
