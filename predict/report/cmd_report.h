@@ -93,9 +93,9 @@ struct report_figures {
 };
 /* In the head of a page: its key and figures. */
 void report_figures_write(struct report_page *page);
-/* False: there is no such page, or one by another key. */
-bool report_figures_read(const char *path, const char *key, const struct report *report,
-                         struct report_figures *figures);
+/* False: there is no such page, or one of another profile, or by another key. */
+bool report_figures_read(const char *path, const struct report_place *place,
+                         const struct report *report, struct report_figures *figures);
 /* Whether it is a page of any key. */
 bool report_figures_are_in(const char *path);
 

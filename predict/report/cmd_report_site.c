@@ -15,7 +15,7 @@
 #include "predict/cmd_gnuplot.h"
 #include "predict/report/cmd_report_site.h"
 
-#define PAGE_FORM 1 /* of reports: another number makes all of them anew */
+#define PAGE_FORM 2 /* of reports: another number makes all of them anew */
 
 /* ------------------------------------------------------------------------- the key */
 

@@ -23,6 +23,7 @@ struct site_entry {
     uint64_t bytes, accesses;
     enum site_state state;
     bool has_report, has_profile;  /* files that are there */
+    bool had_other;                /* the profile's file had another content */
     char *problem;                 /* owned; NULL: none */
     struct report_figures figures; /* if it has a report */
 };
@@ -33,6 +34,7 @@ struct report_site {
     char key[REPORT_KEY];
     bool force; /* make all reports anew */
     struct opened opened;
+    struct index *fresh; /* of what the objects say; NULL: there was no need of it */
     struct query query;
     struct site_entry *entries; /* by id */
     size_t count, room;

@@ -59,10 +59,22 @@ site s --reports 4
 # a page that is of something else is made again; a file that is gone comes back
 sed -i 's/name="psnap-report" content="[0-9a-f]* /name="psnap-report" content="0123456789abcdef /' \
     "s/$(sed -n 2p ids).html"
-sed -i 's/\(name="psnap-report" content="[0-9a-f]* \)[0-9.]*/\1nan/' "s/$(sed -n 3p ids).html"
+sed -i 's/\(name="psnap-report" content="[0-9a-f]* [0-9a-f]* \)[0-9.]*/\1nan/' "s/$(sed -n 3p ids).html"
 rm "s/profiles/$(sed -n 4p ids).yaml"
 expect 0 "$PSNAP" report r -o s
 did 2 2 0
+site s --reports 4
+# a profile's file is known by its content, and a page by the profile that it is of
+python3 - "s/profiles/$(sed -n 4p ids).yaml" << 'END'
+import sys
+data = open(sys.argv[1]).read()
+open(sys.argv[1], "w").write(data.replace("made4", "mode4")) # as long as before
+END
+cp "s/$(sed -n 1p ids).html" "s/$(sed -n 2p ids).html"
+expect 0 "$PSNAP" report r -o s
+did 2 2 0
+cmp "s/profiles/$(sed -n 4p ids).yaml" p4.yaml
+grep -q "content=\"[0-9a-f]* $(sed -n 2p ids) " "s/$(sed -n 2p ids).html" || fail "the page of another profile"
 site s --reports 4
 # from here on without figures, which take most of the time: those pages are others
 with_figures=$PATH
@@ -148,6 +160,27 @@ has d/index.html "<small class=\"bad\">"
 expect 0 "$PSNAP" report r -o before.d
 did 0 5 0
 site before.d --reports 5
+
+# an index that lies of where profiles are: these are looked for in the objects
+"$PSNAP" repo init stale && "$PSNAP" repo add stale p1.yaml p2.yaml --tag old > ids.stale
+lie() {
+    python3 -c 'import sqlite3
+db = sqlite3.connect("stale/cache/index.sqlite")
+db.execute("UPDATE places SET offset = offset + 1000")
+db.commit()'
+}
+lie
+expect 0 "$PSNAP" repo get stale "$(head -1 ids.stale)" -o got.yaml
+expect 0 "$PSNAP" report stale -o stale.d
+did 2 0 0
+site stale.d --reports 2
+lie
+expect 0 "$PSNAP" repo export stale --site stale.e
+for n in 1 2; do cmp "stale.e/profiles/$(sed -n ${n}p ids.stale).yaml" p$n.yaml; done
+[ "$(grep -c '<td>old</td>' stale.e/index.html)" = 2 ] || fail "not all of what is known"
+lie
+expect 0 "$PSNAP" repo export stale tag:old -o stale.tar
+[ "$(tar tf stale.tar | grep -c yaml)" = 2 ] || fail "in the archive: $(tar tf stale.tar)"
 
 # no access that a report could be of
 "$PSNAP" repo init e
