@@ -30,6 +30,8 @@ struct site_entry {
 
 struct report_site {
     const char *repository, *directory;
+    char *const *words; /* of the query */
+    size_t word_count;
     const struct report *like; /* machines and options, which all reports have */
     char key[REPORT_KEY];
     bool force; /* make all reports anew */
@@ -44,8 +46,9 @@ struct report_site {
 
 /* Makes DIRECTORY a site, or finds that it is one; no file of another kind is touched. */
 enum psnap_status site_prepare(const struct report_site *site, struct psnap_error *error);
-/* The entries of the query, with what there is of them already: profiles are copied to the
- * directory as they are found missing. */
+/* The entries of the query. */
+enum psnap_status site_list(struct report_site *site, struct psnap_error *error);
+/* What there is of them already: profiles are copied to the directory as they are found missing. */
 enum psnap_status site_find(struct report_site *site, struct psnap_error *error);
 /* Makes the reports that wait, by a process each, as many at a time as there are processors. */
 enum psnap_status site_run(struct report_site *site, struct psnap_error *error);

@@ -240,7 +240,7 @@ bool site_has_report(const struct report_site *site, struct site_entry *entry)
     return entry->has_report;
 }
 
-enum psnap_status site_find(struct report_site *site, struct psnap_error *error)
+enum psnap_status site_list(struct report_site *site, struct psnap_error *error)
 {
     enum psnap_status status =
         index_list(site->opened.index, &site->query.ask, take_entry, site, error);
@@ -253,6 +253,13 @@ enum psnap_status site_find(struct report_site *site, struct psnap_error *error)
         status = out_of_memory(error);
     if (site->count)
         qsort(site->entries, site->count, sizeof *site->entries, by_id);
+    return status;
+}
+
+enum psnap_status site_find(struct report_site *site, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
     for (size_t i = 0; i < site->count && !status; i++) {
         struct site_entry *entry = &site->entries[i];
         status = copy_profile(site, entry, error);

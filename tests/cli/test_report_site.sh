@@ -111,9 +111,17 @@ did 3 0 0
 [ -e s/notes.txt ] && [ -e s/0123456789abcdef0123456789abcdef.html ] || fail "a file of another's went"
 rm s/notes.txt s/0123456789abcdef0123456789abcdef.html
 site s --reports 3
-expect 0 "$PSNAP" report r tag:none -o none
-has out "none/index.html: 0 profiles, 0 reports made"
-site none --reports 0
+# of nothing there is no site, and one that is there stays
+cp -r s before.none
+expect 1 "$PSNAP" report r tag:none 'accesses>1' -o none
+has err "r: no profile matches tag:none accesses>1"
+[ ! -e none ] || fail "a site of nothing"
+expect 1 "$PSNAP" report r tag:none -o s
+diff -r s before.none || fail "a site is lost to a query that finds nothing"
+"$PSNAP" repo init nothing.r
+expect 1 "$PSNAP" report nothing.r -o none
+has err "nothing.r: there is no profile in it"
+[ ! -e none ] || fail "a site of nothing"
 
 # ------------------------------------------------------------------- hostile names
 python3 - << 'END'
@@ -282,6 +290,10 @@ has err "symbolic link"
 cp -r s leads2 && rm "leads2/profiles/$id.yaml" && ln -s "$dir/victim" "leads2/profiles/$id.yaml"
 expect 1 "$PSNAP" report r -o leads2
 [ "$(cat victim)" = mine ] || fail "a link led out of the site"
-mkdir empty && cd empty # no repository
-expect 1 "$PSNAP" report . -o ../x.html
+mkdir empty # no repository
+expect 1 "$PSNAP" report empty -o x.html
+has err "'empty' is a directory and no repository: a report is of traces and profiles, which are files, or"
+expect 1 "$PSNAP" report p1.yaml r -o x.html
+has err "'r' is a repository, whose site is made without other inputs"
+[ ! -e x.html ] || fail "a page in spite of an error"
 exit 0
