@@ -64,6 +64,24 @@ CONTRASTS = """(() => {
   return [...found.slice(0, 5), count];
 })()"""
 
+# Cards whose text goes over their edge, and words of them that are broken; how many cards there are is
+# the last element. Numbers and their units are one word.
+CARDS = """(() => {
+  const found = [], cards = [...document.querySelectorAll('.tiles div')];
+  for (const card of cards) {
+    if (card.scrollWidth > card.clientWidth) found.push('over its edge: ' + card.textContent);
+    const walker = document.createTreeWalker(card, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walker.nextNode());)
+      for (const word of node.data.matchAll(/[^ ,]+,?/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) found.push(word[0]);
+      }
+  }
+  return [...found, cards.length];
+})()"""
+
 problems = []
 
 
@@ -145,10 +163,18 @@ def look(browser, page):
             must(not shown, page, "what paper cannot use is printed")
     browser.media()
     must(base64.b64decode(browser.pdf()).startswith(b"%PDF"), page, "no PDF")
+    check_cards(browser, page)
     browser.size(420, 800)
+    check_cards(browser, page)
     wide = browser.js("document.documentElement.scrollWidth")
     must(wide <= 420, page, "on a telephone the page is", wide, "wide")
     browser.size(1300, 900)
+
+
+def check_cards(browser, page):
+    found = browser.js(CARDS)
+    must(found.pop() > 5 or page == "index.html", page, "hardly any card")
+    must(not found, page, "cards break", found)
 
 
 def check(browser, page):

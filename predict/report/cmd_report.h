@@ -155,6 +155,10 @@ extern const char *const report_style[]; /* the style sheet, ended by NULL */
 void report_section(struct report_page *page, const char *id, const char *title);
 void report_section_end(struct report_page *page);
 
+/* Text that breaks where a reader would: not before "%" or in an option, and behind the commas of
+ * "32K:64:8,1M:64:16". */
+void report_text(struct report_page *page, const char *text);
+
 /* A table that scrolls by itself where it is too wide, by the keyboard too. Headings from
  * `first_number` on are of numbers, but for the last `texts`. */
 void report_table(struct report_page *page, const char *caption, const char *const *headings,
@@ -170,6 +174,7 @@ void report_cell_bytes(struct report_page *page, uint64_t bytes);
 enum { REPORT_SIGNED = -1 };
 void report_cell_number(struct report_page *page, int digits, double number);
 void report_cell_percent(struct report_page *page, double share);
+void report_cell_strides(struct report_page *page, const uint64_t strides[PSNAP_STRIDE_BINS]);
 /* With a bar, of a series. */
 void report_cell_bar(struct report_page *page, unsigned series, double share);
 void report_row_end(struct report_page *page);

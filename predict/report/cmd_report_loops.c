@@ -55,7 +55,6 @@ static void write_row(struct report_page *page, size_t index)
     struct report_regions regions;
     const struct scope_row *row = NULL;
     size_t input = 0;
-    char text[256];
 
     while (!row)
         row = report_row(report, input++, loop);
@@ -68,7 +67,7 @@ static void write_row(struct report_page *page, size_t index)
     for (uint32_t l = 0; l < machine->level_count; l++)
         report_cell_percent(page, psnap_tally_cumulative(&row->tallies[0], l));
     regions = report_regions_of(&report->inputs[input], loop->id);
-    report_cell(page, "%s", human_strides(regions.strides, text, sizeof text));
+    report_cell_strides(page, regions.strides);
     report_row_end(page);
 }
 

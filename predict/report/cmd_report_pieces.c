@@ -27,6 +27,32 @@ void report_section_end(struct report_page *page)
     fputs("</section>\n", page->file);
 }
 
+static void text_until(FILE *file, const char *text, const char *end)
+{
+    char *piece = strndup(text, (size_t)(end - text));
+
+    if (piece)
+        psnap_html_text(file, piece);
+    free(piece);
+}
+
+void report_text(struct report_page *page, const char *text)
+{
+    FILE *file = page->file;
+    const char *end;
+
+    for (; *text; text = end) {
+        const bool is_option = !strncmp(text, "--", 2);
+        end = text + strcspn(text, is_option ? " " : " ,");
+        end += *end == ',';
+        fputs(is_option ? "<span class=\"whole\">" : "", file);
+        text_until(file, text, end);
+        fputs(is_option ? "</span>" : end[-1] == ',' && *end && *end != ' ' ? "<wbr>" : "", file);
+        if (*end == ' ')
+            fputs(*++end == '%' ? "&#8239;" : " ", file);
+    }
+}
+
 /* --------------------------------------------------------------------- tables */
 
 void report_table(struct report_page *page, const char *caption, const char *const *headings,
@@ -128,6 +154,21 @@ void report_cell_bar(struct report_page *page, unsigned series, double share)
             "<td class=\"n bar\"><span class=\"track\" aria-hidden=\"true\"><span "
             "style=\"width:%.1f%%;background:var(--s%u)\"></span></span>%.1f&#8239;%%</td>",
             100 * share, series, 100 * share);
+}
+
+/* They break between strides alone. */
+void report_cell_strides(struct report_page *page, const uint64_t strides[PSNAP_STRIDE_BINS])
+{
+    char text[256];
+
+    human_strides(strides, text, sizeof text);
+    fputs("<td>", page->file);
+    for (const char *at = text; *at; at++)
+        if (*at == ' ' && at > text && at[-1] != ',')
+            fputs(at[1] == '%' ? "&#8239;" : "&nbsp;", page->file);
+        else
+            putc(*at, page->file);
+    fputs("</td>", page->file);
 }
 
 void report_row_end(struct report_page *page)

@@ -133,7 +133,6 @@ static void write_region(struct report_page *page, const struct region_line *lin
 {
     const struct psnap_profile_region *region = line->region;
     uint64_t strides[PSNAP_STRIDE_BINS] = {0};
-    char text[256];
 
     for (unsigned s = 0; s < region->stride_count; s++)
         strides[region->strides[s].bin] = region->strides[s].count;
@@ -142,7 +141,7 @@ static void write_region(struct report_page *page, const struct region_line *lin
     report_cell_bar(page, 1, all ? (double)region->accesses / (double)all : 0);
     report_cell_bytes(page, region->bytes);
     report_cell_percent(page, (double)region->kinds[PSNAP_LOAD] / (double)region->accesses);
-    report_cell(page, "%s", human_strides(strides, text, sizeof text));
+    report_cell_strides(page, strides);
     report_row_end(page);
 }
 
