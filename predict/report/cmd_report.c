@@ -14,7 +14,7 @@
 #include "formats/base/output.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/report/cmd_report.h"
-#include "profile/repo/cmd_site.h"
+#include "profile/repo/cmd_repo_read.h"
 
 static const char default_machine[] = "i7-5960x";
 

@@ -11,7 +11,7 @@
 #include "predict/report/cmd_report.h"
 #include "formats/base/html.h"
 #include "profile/cmd_words.h"
-#include "profile/repo/cmd_site.h"
+#include "profile/repo/cmd_repo_read.h"
 #include "simcore/cmd_turns.h"
 
 /* "4.36 M" */

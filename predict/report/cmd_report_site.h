@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sites: a report of each profile of a repository, and an index page. Private to
- * cmd_report_site*.c.
+ * Sites of psnap report: a page of each profile of a repository, and the index page, which
+ * profile/repo/site_page.h writes for psnap repo export as well. Private to cmd_report_site*.c.
  */
 #ifndef PSNAP_PREDICT_CMD_REPORT_SITE_H
 #define PSNAP_PREDICT_CMD_REPORT_SITE_H
@@ -9,7 +9,7 @@
 #include "formats/base/cmd_progress.h"
 #include "formats/base/room.h"
 #include "predict/report/cmd_report.h"
-#include "profile/repo/cmd_site.h"
+#include "profile/repo/cmd_repo_read.h"
 
 enum site_state {
     SITE_WAITING, /* for its report to be made */
