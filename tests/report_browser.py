@@ -5,7 +5,8 @@
 Of each page: nothing on the console; the keyboard reaches every link, summary, table and figure, and
 shows where it is; Enter opens tables; every link within the page leads to its section; text has a contrast
 of 4.5 and more to what is behind it, in light, dark and print. Of the index of a site besides: sorting
-by mouse and keyboard, filtering, links to reports and back, and all of the table without JavaScript.
+by mouse and keyboard, filtering, links to reports and back, and all of the table without JavaScript;
+--many DIR has more than 500 rows.
 """
 import argparse
 import base64
@@ -295,12 +296,49 @@ def check_site(browser, site):
     check_bare(browser, index)
 
 
+def check_many(browser, site):
+    """Of more than 500 rows the others are shown when they are asked for, or printed; sorting and
+    filtering are of all."""
+    index = os.path.join(site, "index.html")
+    browser.open(index)
+    rows = browser.js("document.querySelectorAll('tbody tr').length")
+    seen = "[...document.querySelectorAll('tbody tr')].filter(r => r.checkVisibility()).length"
+    must(rows > 500 and browser.js(seen) == 500, "of", rows, "rows", browser.js(seen), "are seen")
+    said = browser.js("document.getElementById('count').textContent")
+    must(said == f"500 of {rows} shown", said)
+    most = browser.js("String(Math.max(...[...document.querySelectorAll('tbody tr')].map(r => r.cells[2].dataset.v)))")
+    browser.js("document.querySelectorAll('thead button')[2].click()")
+    must(browser.js(f"{CELLS}(2)")[0] == most and browser.js(seen) == 500, "the most accesses are not first")
+    last = browser.js("[...document.querySelectorAll('tbody tr')].pop().cells[1].textContent")
+    browser.js("document.getElementById('q').focus()")
+    browser.type(last)
+    found = browser.js(f"{CELLS}(1)")
+    must(last in found and len(found) < 500, last, "is not found, but", found)
+    for _ in last:
+        browser.key("Backspace", 8)
+    browser.js("document.querySelector('#find button').focus()")
+    must(browser.js("document.activeElement.textContent") == f"Show all {rows}", "no button for all")
+    browser.enter()
+    must(browser.js(seen) == rows, "not all are shown")
+    must(browser.js("[document.querySelector('#find button').checkVisibility(), document.activeElement.id]")
+         == [False, "q"], "the button stays")
+    browser.open(index)
+    browser.pdf()
+    must(browser.js(seen) == rows, "not all are printed")
+    browser.scripts(False)
+    browser.open(index)
+    must(browser.js(seen) == rows, "without JavaScript", browser.js(seen), "of", rows, "are seen")
+    browser.scripts(True)
+    print("many:", rows)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("browser")
     parser.add_argument("folder")
     parser.add_argument("pages", nargs="*")
     parser.add_argument("--site")
+    parser.add_argument("--many")
     parser.add_argument("--no-sandbox", action="store_true")
     options = parser.parse_args()
     browser = Browser(options.browser, options.folder,
@@ -310,6 +348,8 @@ def main():
             check(browser, page)
         if options.site:
             check_site(browser, options.site)
+        if options.many:
+            check_many(browser, options.many)
     finally:
         browser.close()
     for problem in problems:

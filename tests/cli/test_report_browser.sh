@@ -5,7 +5,7 @@
 # figures in the page that it makes of the file, and drawn, in the colours of light and dark, wide and
 # narrow; keyboard, mouse, contrasts, print (report_browser.py).
 set -eu
-. "$PSNAP_SOURCE/tests/cli/common.sh"
+. "$PSNAP_SOURCE/tests/cli/repo_common.sh"
 
 command -v gnuplot > /dev/null || exit 77
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || exit 77
@@ -99,8 +99,13 @@ if "$PSNAP" repo list probe > out 2> err; then # there is SQLite
         --tag one --tag two > out
     "$PSNAP" report probe -o site -m i7-5960x -m table1-3 > out
     "$PSNAP" report plain.yaml -m 32K:64:8,1M:64:16,32M:64:16,128M:64:16 -o cards.html
-    drive page.html two.html bare.html cards.html --site site > out 2> err || fail "$(cat out err)"
+    (mkdir profiles && cd profiles && made 520)
+    "$PSNAP" repo init many
+    "$PSNAP" repo add many profiles/*.yaml > out
+    "$PSNAP" repo export many --site many.d
+    drive page.html two.html bare.html cards.html --site site --many many.d > out 2> err || fail "$(cat out err)"
     has out "ways: 3"
+    has out "many: 520"
     # the site of psnap repo export has the same page
     "$PSNAP" repo export probe --site export
     chrome --dump-dom "file://$dir/export/index.html" > dom.html
