@@ -66,20 +66,6 @@ static enum psnap_status start(struct crew *crew, void *item, struct psnap_error
     return PSNAP_OK;
 }
 
-/* A file's content; the caller frees it. NULL: it cannot be read, or memory is out. */
-static char *content_of(FILE *file)
-{
-    char *text = NULL;
-    long size;
-
-    if (fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0 || fseek(file, 0, SEEK_SET) != 0)
-        return NULL;
-    text = malloc((size_t)size + 1);
-    if (text)
-        text[fread(text, 1, (size_t)size, file)] = '\0';
-    return text;
-}
-
 static enum psnap_status take(struct crew *crew, struct job *job, int status,
                               struct psnap_error *error)
 {
@@ -87,7 +73,8 @@ static enum psnap_status take(struct crew *crew, struct job *job, int status,
     const enum process_end end = WIFSIGNALED(status)                      ? PROCESS_KILLED
                                  : WEXITSTATUS(status) == PSNAP_EXIT_DONE ? PROCESS_DONE
                                                                           : PROCESS_FAILED;
-    char *told = content_of(job->told);
+    size_t size;
+    char *told = psnap_cmd_content(job->told, &size);
     enum psnap_status result;
 
     fclose(job->told);

@@ -130,6 +130,8 @@ const struct scope_row *report_row(const struct report *report, size_t input,
  * at least 0.5 % of the accesses of an input. */
 size_t report_line_count(const struct report *report);
 const struct rank_loop *report_line(const struct report *report, size_t line);
+const char *report_line_id(const struct report *report, size_t line); /* NULL: the whole program */
+const char *report_line_name(const struct report *report, size_t line);
 /* Loops in tables; others do not make the page longer, */
 size_t report_row_count(const struct report *report);
 /* "90.12", or "> 99.99" of what is not all: a share in percent. */
@@ -154,6 +156,7 @@ extern const char *const report_style[]; /* the style sheet, ended by NULL */
 
 void report_section(struct report_page *page, const char *id, const char *title);
 void report_section_end(struct report_page *page);
+void report_heading(struct report_page *page, const char *title);
 
 /* Text that breaks where a reader would: not before "%" or in an option, and behind the commas of
  * "32K:64:8,1M:64:16". */
@@ -191,12 +194,15 @@ void report_legend(struct report_page *page);
 void report_legend_entry(struct report_page *page, unsigned series, const char *mark,
                          const char *name);
 void report_legend_end(struct report_page *page);
+void report_legend_inputs(struct report_page *page); /* of bars; if there are several */
 
 /* A script for gnuplot with what all figures have; NULL: there are no figures. */
 FILE *report_script(struct report_page *page, unsigned width, unsigned height);
 /* Draws it into the page; `script` NULL: nothing. */
 void report_draw(struct report_page *page, FILE *script, const char *title,
                  const char *description);
+/* A y axis of lines (report_line), the first one uppermost. */
+void report_line_axis(const struct report *report, FILE *script);
 /* Lines where caches of the first machine end, if the x axis is of bytes. */
 void report_cache_marks(const struct report *report, FILE *script);
 /* Ticks of a logarithmic x axis of bytes. */

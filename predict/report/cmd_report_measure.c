@@ -327,6 +327,16 @@ const struct rank_loop *report_line(const struct report *report, size_t line)
     return line ? &report->rank.loops[line - 1] : NULL;
 }
 
+const char *report_line_id(const struct report *report, size_t line)
+{
+    return line ? report->rank.loops[line - 1].id : NULL;
+}
+
+const char *report_line_name(const struct report *report, size_t line)
+{
+    return line ? report->rank.loops[line - 1].id : "whole program";
+}
+
 size_t report_row_count(const struct report *report)
 {
     return report->rank.count < REPORT_ROWS ? report->rank.count : REPORT_ROWS;

@@ -16,8 +16,7 @@ enum { REGIONS = 40 };
 
 static uint64_t working_set(const struct report *report, size_t input, size_t line)
 {
-    return report_working_set(&report->inputs[input],
-                              line ? report->rank.loops[line - 1].id : NULL);
+    return report_working_set(&report->inputs[input], report_line_id(report, line));
 }
 
 /* Returns the largest working set. */
@@ -37,13 +36,6 @@ static uint64_t write_bars(FILE *script, const struct report *report)
         }
         fputs("EOD\n", script);
     }
-    fputs("set ytics (", script);
-    for (size_t i = 0; i < lines; i++) {
-        fputs(i ? ", " : "", script);
-        report_quoted(script, i ? report->rank.loops[i - 1].id : "whole program", 24);
-        fprintf(script, " %zu", lines - 1 - i);
-    }
-    fputs(")\n", script);
     return largest;
 }
 
@@ -58,23 +50,19 @@ static void draw(struct report_page *page)
     if (!script)
         return;
     largest = write_bars(script, report);
+    report_line_axis(report, script);
     report_cache_marks(report, script);
     report_bytes_axis(script, 8, 2 * largest);
     fprintf(script,
             "set xrange [8:%" PRIu64 "]\n"
-            "set yrange [-0.6:%g]\nset style fill solid 1.0 noborder\nset lmargin at screen 0.22\n"
+            "set style fill solid 1.0 noborder\nset lmargin at screen 0.22\n"
             "set rmargin at screen 0.97\nset tmargin 2\nset grid noytics\nplot ",
-            2 * largest, (double)lines - 0.4);
+            2 * largest);
     for (size_t i = 0; i < inputs; i++)
         fprintf(script, "%s$i%zu using 1:2:(8):1:2:3 with boxxyerror lc rgb '" SVG_SERIES "'",
                 i ? ", " : "", i, 16 * report_series(i));
     putc('\n', script);
-    if (inputs > 1) {
-        report_legend(page);
-        for (size_t i = 0; i < inputs; i++)
-            report_legend_entry(page, report_series(i), "\xE2\x96\xA0", report->inputs[i].label);
-        report_legend_end(page);
-    }
+    report_legend_inputs(page);
     report_draw(
         page, script, "Working sets",
         "Bytes of the lines that a loop touches, on a logarithmic axis; dashed lines are the "
@@ -98,8 +86,8 @@ static void write_table(struct report_page *page)
     report_details(page, "Table of working sets");
     report_table(page, "Working sets", headings, columns, 1, 0);
     for (size_t line = 0; line <= report_row_count(report); line++) {
-        const char *id = line ? report->rank.loops[line - 1].id : NULL;
-        report_row_name(page, id ? id : "whole program");
+        const char *id = report_line_id(report, line);
+        report_row_name(page, report_line_name(report, line));
         for (size_t i = 0; i < report->input_count; i++) {
             report_cell_bytes(page, report_working_set(&report->inputs[i], id));
             report_cell_count(page, report_regions_of(&report->inputs[i], id).count);
