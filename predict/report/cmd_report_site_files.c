@@ -26,11 +26,6 @@
 
 enum { PATH_ROOM = 4200, HEAD_BYTES = 1024 };
 
-static enum psnap_status out_of_memory(struct psnap_error *error)
-{
-    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the site");
-}
-
 /* "DIRECTORY/NAME" into `path`; false: too long, which other calls will say. */
 static bool file_of(const struct report_site *site, const char *name, char path[PATH_ROOM])
 {
@@ -67,7 +62,7 @@ static int is_empty(const struct report_site *site)
     return is_empty;
 }
 
-/* A site from elsewhere must not lead out of its directory. */
+/* A site from elsewhere must not lead out of its directory, or to what is waited for. */
 static enum psnap_status refuse_links(const struct report_site *site, const char *below,
                                       struct psnap_error *error)
 {
@@ -79,9 +74,10 @@ static enum psnap_status refuse_links(const struct report_site *site, const char
 
     while (directory && !status && (entry = readdir(directory))) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (!lstat(path, &about) && S_ISLNK(about.st_mode))
-            status = psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                     "'%s' is a symbolic link, which a site has none of", path);
+        if (!lstat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
+            status =
+                psnap_error_set(error, PSNAP_ERROR_VALUE, "'%s' is %s, which a site has none of",
+                                path, S_ISLNK(about.st_mode) ? "a symbolic link" : "no file");
     }
     if (directory)
         closedir(directory);
@@ -186,6 +182,8 @@ static bool is_profile(const char *path, const struct site_entry *entry, const s
     free(text);
     if (file)
         fclose(file);
+    else if (fd >= 0)
+        close(fd);
     return repo_id_is_same(&found, id);
 }
 
@@ -250,7 +248,7 @@ enum psnap_status site_list(struct report_site *site, struct psnap_error *error)
         status = index_list(site->opened.index, &site->query.ask, take_entry, site, error);
     }
     if (!status && site->is_short)
-        status = out_of_memory(error);
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the site");
     if (site->count)
         qsort(site->entries, site->count, sizeof *site->entries, by_id);
     return status;

@@ -290,6 +290,9 @@ has err "symbolic link"
 cp -r s leads2 && rm "leads2/profiles/$id.yaml" && ln -s "$dir/victim" "leads2/profiles/$id.yaml"
 expect 1 "$PSNAP" report r -o leads2
 [ "$(cat victim)" = mine ] || fail "a link led out of the site"
+cp -r s leads3 && rm "leads3/profiles/$id.yaml" && mkfifo "leads3/profiles/$id.yaml"
+expect 1 "$PSNAP" report r -o leads3 # and does not wait for a writer
+has err "is no file, which a site has none of"
 mkdir empty # no repository
 expect 1 "$PSNAP" report empty -o x.html
 has err "'empty' is a directory and no repository: a report is of traces and profiles, which are files, or"
