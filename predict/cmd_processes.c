@@ -97,7 +97,7 @@ static enum psnap_status wait_for_one(struct crew *crew, struct psnap_error *err
     do
         pid = waitpid(-1, &status, 0);
     while (pid < 0 && errno == EINTR);
-    if (pid < 0) {
+    if (pid <= 0) {
         crew->running = 0; /* there are none that can be waited for */
         return psnap_error_system(error, errno, "cannot wait for processes");
     }

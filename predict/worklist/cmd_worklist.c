@@ -39,10 +39,8 @@ static bool work(void *context, void *item, FILE *file)
 
     if (!worklist_simulate(&sweep->list, item, file, &error))
         return true;
-    rewind(file);
-    fprintf(file, "%s%s%s", error.file, *error.file ? ": " : "", error.message);
-    fflush(file);
-    (void)!ftruncate(fileno(file), ftell(file));
+    if (fseek(file, 0, SEEK_SET) == 0 && ftruncate(fileno(file), 0) == 0)
+        fprintf(file, "%s%s%s", error.file, *error.file ? ": " : "", error.message);
     return false;
 }
 
