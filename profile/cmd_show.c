@@ -89,8 +89,9 @@ int psnap_cmd_show(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap show P.yaml [--loop ID | --schedule] [--top N] [--json]",
         "Shows a profile: program, totals, its hottest loops with their share of the accesses,\n"
-        "working set (of all regions together) and dominating strides, how soon irregular\n"
-        "references come back to their lines, and the schedule. 'load a +8' goes through region a\n"
+        "working set (the extents of all regions together: lowest to highest address of each) and\n"
+        "dominating strides, how soon irregular references come back to their lines, and the\n"
+        "schedule. 'load a +8' goes through region a\n"
         "8 bytes at a time, 'load @3 +8' goes 8 bytes behind the latest address of reference 3,\n"
         "'load ~h' is irregular in the data object h.",
         options};

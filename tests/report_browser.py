@@ -5,7 +5,8 @@
 Of each page: nothing on the console; the keyboard reaches every link, summary, table and figure, and
 shows where it is; Enter opens tables; every link within the page leads to its section; text has a contrast
 of 4.5 and more to what is behind it, in light, dark and print. Of the index of a site besides: sorting
-by mouse and keyboard, filtering, links to reports and back, and all of the table without JavaScript.
+by mouse and keyboard, filtering, links to reports and back, and all of the table without JavaScript;
+--many DIR has more than 500 rows.
 """
 import argparse
 import base64
@@ -62,6 +63,24 @@ CONTRASTS = """(() => {
     if (contrast < 4.5) found.push([node.data.trim().slice(0, 40), e.tagName, contrast, style.color]);
   }
   return [...found.slice(0, 5), count];
+})()"""
+
+# Cards whose text goes over their edge, and words of them that are broken; how many cards there are is
+# the last element. Numbers and their units are one word.
+CARDS = """(() => {
+  const found = [], cards = [...document.querySelectorAll('.tiles div')];
+  for (const card of cards) {
+    if (card.scrollWidth > card.clientWidth) found.push('over its edge: ' + card.textContent);
+    const walker = document.createTreeWalker(card, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walker.nextNode());)
+      for (const word of node.data.matchAll(/[^ ,]+,?/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) found.push(word[0]);
+      }
+  }
+  return [...found, cards.length];
 })()"""
 
 problems = []
@@ -145,10 +164,18 @@ def look(browser, page):
             must(not shown, page, "what paper cannot use is printed")
     browser.media()
     must(base64.b64decode(browser.pdf()).startswith(b"%PDF"), page, "no PDF")
+    check_cards(browser, page)
     browser.size(420, 800)
+    check_cards(browser, page)
     wide = browser.js("document.documentElement.scrollWidth")
     must(wide <= 420, page, "on a telephone the page is", wide, "wide")
     browser.size(1300, 900)
+
+
+def check_cards(browser, page):
+    found = browser.js(CARDS)
+    must(found.pop() > 5 or page == "index.html", page, "hardly any card")
+    must(not found, page, "cards break", found)
 
 
 def check(browser, page):
@@ -269,12 +296,49 @@ def check_site(browser, site):
     check_bare(browser, index)
 
 
+def check_many(browser, site):
+    """Of more than 500 rows the others are shown when they are asked for, or printed; sorting and
+    filtering are of all."""
+    index = os.path.join(site, "index.html")
+    browser.open(index)
+    rows = browser.js("document.querySelectorAll('tbody tr').length")
+    seen = "[...document.querySelectorAll('tbody tr')].filter(r => r.checkVisibility()).length"
+    must(rows > 500 and browser.js(seen) == 500, "of", rows, "rows", browser.js(seen), "are seen")
+    said = browser.js("document.getElementById('count').textContent")
+    must(said == f"500 of {rows} shown", said)
+    most = browser.js("String(Math.max(...[...document.querySelectorAll('tbody tr')].map(r => r.cells[2].dataset.v)))")
+    browser.js("document.querySelectorAll('thead button')[2].click()")
+    must(browser.js(f"{CELLS}(2)")[0] == most and browser.js(seen) == 500, "the most accesses are not first")
+    last = browser.js("[...document.querySelectorAll('tbody tr')].pop().cells[1].textContent")
+    browser.js("document.getElementById('q').focus()")
+    browser.type(last)
+    found = browser.js(f"{CELLS}(1)")
+    must(last in found and len(found) < 500, last, "is not found, but", found)
+    for _ in last:
+        browser.key("Backspace", 8)
+    browser.js("document.querySelector('#find button').focus()")
+    must(browser.js("document.activeElement.textContent") == f"Show all {rows}", "no button for all")
+    browser.enter()
+    must(browser.js(seen) == rows, "not all are shown")
+    must(browser.js("[document.querySelector('#find button').checkVisibility(), document.activeElement.id]")
+         == [False, "q"], "the button stays")
+    browser.open(index)
+    browser.pdf()
+    must(browser.js(seen) == rows, "not all are printed")
+    browser.scripts(False)
+    browser.open(index)
+    must(browser.js(seen) == rows, "without JavaScript", browser.js(seen), "of", rows, "are seen")
+    browser.scripts(True)
+    print("many:", rows)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("browser")
     parser.add_argument("folder")
     parser.add_argument("pages", nargs="*")
     parser.add_argument("--site")
+    parser.add_argument("--many")
     parser.add_argument("--no-sandbox", action="store_true")
     options = parser.parse_args()
     browser = Browser(options.browser, options.folder,
@@ -284,6 +348,8 @@ def main():
             check(browser, page)
         if options.site:
             check_site(browser, options.site)
+        if options.many:
+            check_many(browser, options.many)
     finally:
         browser.close()
     for problem in problems:

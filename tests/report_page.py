@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-VOID = {"meta", "link", "br", "hr", "img", "input"}
+VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 # Elements of figures that end themselves; HTML takes the slash for that within svg alone.
 SELF_CLOSED = {"path", "polygon", "rect", "circle", "use"}
 

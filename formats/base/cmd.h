@@ -147,6 +147,10 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error);
  * is given. */
 void psnap_cmd_fail_in_json(bool in_json);
 
+/* All that was written to an unnamed file, with '\0' behind; the caller frees it. NULL: it cannot
+ * be read, or memory is out. */
+char *psnap_cmd_content(FILE *file, size_t *size);
+
 /* Prints "psnap: warning: message" to stderr with the error's place. */
 void psnap_cmd_warn(const struct psnap_error *error);
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -147,4 +148,18 @@ void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part)
     psnap_json_u64(json, "period", part->period);
     psnap_json_u64(json, "windows", part->windows);
     psnap_json_u64(json, "run_accesses", part->run_accesses);
+}
+
+char *psnap_cmd_content(FILE *file, size_t *size)
+{
+    const long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+    char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
+
+    if (!text || fseek(file, 0, SEEK_SET)) {
+        free(text);
+        return NULL;
+    }
+    *size = fread(text, 1, (size_t)length, file);
+    text[*size] = '\0';
+    return text;
 }

@@ -8,12 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/report/cmd_report.h"
-#include "profile/repo/cmd_site.h"
+#include "profile/repo/cmd_repo_read.h"
 
 static const char default_machine[] = "i7-5960x";
 
@@ -89,6 +90,29 @@ void report_release(struct report *report)
     rank_release(&report->rank);
 }
 
+/* What is no input of a page. */
+static enum psnap_status refuse_directories(char *const *paths, size_t count,
+                                            struct psnap_error *error)
+{
+    struct stat about;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(paths[i], "-") || stat(paths[i], &about) != 0 || !S_ISDIR(about.st_mode))
+            continue;
+        if (repo_is_there(paths[i]))
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "'%.200s' is a repository, whose site is made without other "
+                                   "inputs: psnap report REPO -o DIR",
+                                   paths[i]);
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "'%.200s' is a directory and no repository: a report is of traces "
+                               "and profiles, which are files, or of a repository of profiles "
+                               "('psnap repo init')",
+                               paths[i]);
+    }
+    return PSNAP_OK;
+}
+
 static int run(char *const *paths, size_t count, const struct psnap_text_list *machines,
                const struct psnap_input_options *input, const struct report_settings *settings)
 {
@@ -113,7 +137,8 @@ static int run(char *const *paths, size_t count, const struct psnap_text_list *m
         report->input_count = count;
         for (size_t i = 0; i < count; i++)
             report->inputs[i].path = paths[i];
-        if (!report->machines || report_make(report, settings, &error))
+        if (!report->machines || refuse_directories(paths, count, &error) ||
+            report_make(report, settings, &error))
             status = psnap_cmd_fail("report", &error);
     }
     report_release(report);

@@ -40,6 +40,7 @@ struct report_input {
     bool is_profile;
     struct psnap_profile *profile;  /* NULL: it is a trace */
     struct psnap_profile *measured; /* of the published model: regions and strides */
+    struct psnap_sink *touched;     /* lines of distances[0] by loop */
     struct compare_side side;       /* simulated */
     bool has_operations;            /* it says what its loops compute */
     bool has_sections;              /* it has marks of parallel sections */
@@ -92,9 +93,9 @@ struct report_figures {
 };
 /* In the head of a page: its key and figures. */
 void report_figures_write(struct report_page *page);
-/* False: there is no such page, or one by another key. */
-bool report_figures_read(const char *path, const char *key, const struct report *report,
-                         struct report_figures *figures);
+/* False: there is no such page, or one of another profile, or by another key. */
+bool report_figures_read(const char *path, const struct report_place *place,
+                         const struct report *report, struct report_figures *figures);
 /* Whether it is a page of any key. */
 bool report_figures_are_in(const char *path);
 
@@ -108,12 +109,11 @@ void report_input_release(struct report_input *input);
 /* What the regions that were measured tell, of a loop of the source or (NULL) of all. */
 struct report_regions {
     uint64_t accesses, loads, stores, strides[PSNAP_STRIDE_BINS];
-    uint64_t bytes; /* that regions cover together */
     uint32_t count;
 };
-/* False: out of memory. */
-bool report_regions_of(const struct report_input *input, const char *src_id,
-                       struct report_regions *regions);
+struct report_regions report_regions_of(const struct report_input *input, const char *src_id);
+/* The bytes of the lines that it touches, each once. */
+uint64_t report_working_set(const struct report_input *input, const char *src_id);
 
 /* A row of reuse distances by its loop's id (NULL: the total); NULL: it has none. */
 const struct reuse_row *report_reuse_row(const struct report_distances *distances, const char *id);
@@ -130,6 +130,8 @@ const struct scope_row *report_row(const struct report *report, size_t input,
  * at least 0.5 % of the accesses of an input. */
 size_t report_line_count(const struct report *report);
 const struct rank_loop *report_line(const struct report *report, size_t line);
+const char *report_line_id(const struct report *report, size_t line); /* NULL: the whole program */
+const char *report_line_name(const struct report *report, size_t line);
 /* Loops in tables; others do not make the page longer, */
 size_t report_row_count(const struct report *report);
 /* "90.12", or "> 99.99" of what is not all: a share in percent. */
@@ -154,6 +156,11 @@ extern const char *const report_style[]; /* the style sheet, ended by NULL */
 
 void report_section(struct report_page *page, const char *id, const char *title);
 void report_section_end(struct report_page *page);
+void report_heading(struct report_page *page, const char *title);
+
+/* Text that breaks where a reader would: not before "%" or in an option, and behind the commas of
+ * "32K:64:8,1M:64:16". */
+void report_text(struct report_page *page, const char *text);
 
 /* A table that scrolls by itself where it is too wide, by the keyboard too. Headings from
  * `first_number` on are of numbers, but for the last `texts`. */
@@ -170,6 +177,7 @@ void report_cell_bytes(struct report_page *page, uint64_t bytes);
 enum { REPORT_SIGNED = -1 };
 void report_cell_number(struct report_page *page, int digits, double number);
 void report_cell_percent(struct report_page *page, double share);
+void report_cell_strides(struct report_page *page, const uint64_t strides[PSNAP_STRIDE_BINS]);
 /* With a bar, of a series. */
 void report_cell_bar(struct report_page *page, unsigned series, double share);
 void report_row_end(struct report_page *page);
@@ -186,12 +194,15 @@ void report_legend(struct report_page *page);
 void report_legend_entry(struct report_page *page, unsigned series, const char *mark,
                          const char *name);
 void report_legend_end(struct report_page *page);
+void report_legend_inputs(struct report_page *page); /* of bars; if there are several */
 
 /* A script for gnuplot with what all figures have; NULL: there are no figures. */
 FILE *report_script(struct report_page *page, unsigned width, unsigned height);
 /* Draws it into the page; `script` NULL: nothing. */
 void report_draw(struct report_page *page, FILE *script, const char *title,
                  const char *description);
+/* A y axis of lines (report_line), the first one uppermost. */
+void report_line_axis(const struct report *report, FILE *script);
 /* Lines where caches of the first machine end, if the x axis is of bytes. */
 void report_cache_marks(const struct report *report, FILE *script);
 /* Ticks of a logarithmic x axis of bytes. */

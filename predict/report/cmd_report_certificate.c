@@ -210,9 +210,7 @@ enum psnap_status report_certificate(struct report_page *page, struct psnap_erro
         if (!input->is_profile)
             continue;
         certificate = input->profile->certificate;
-        fputs("<h3>", page->file);
-        psnap_html_text(page->file, input->path);
-        fputs("</h3>\n", page->file);
+        report_heading(page, input->path);
         if (certificate) {
             write_verdict(page, certificate, psnap_certificate_holds(input->profile, NULL) == 1);
             if (psnap_certificate_holds(input->profile, NULL) == 1)

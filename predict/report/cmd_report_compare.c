@@ -124,12 +124,8 @@ static void write_loop(const struct comparing *comparing, const struct compare_l
     report_row_name(page, loop->id);
     for (size_t i = 0; i < 2; i++)
         report_cell_count(page, loop->accesses[sides[i]]);
-    for (size_t i = 0; i < 2; i++) {
-        struct report_regions regions;
-        if (!report_regions_of(&report->inputs[sides[i]], loop->id, &regions))
-            regions = (struct report_regions){0};
-        report_cell_bytes(page, regions.bytes);
-    }
+    for (size_t i = 0; i < 2; i++)
+        report_cell_bytes(page, report_working_set(&report->inputs[sides[i]], loop->id));
     for (uint32_t l = 0; l < report->machines[0].level_count; l++)
         report_cell_number(page, REPORT_SIGNED, change_of(comparing, loop, 0, l));
     report_cell_number(page, 3, compared->worst_points);
@@ -181,8 +177,7 @@ static double write_bars(FILE *script, const struct comparing *comparing, uint32
 
     fprintf(script, "$l%u << EOD\n", level);
     for (size_t i = 0; i < lines; i++) {
-        const struct rank_loop *loop = i ? &report->rank.loops[i - 1] : NULL;
-        const double change = change_of(comparing, loop, 0, level);
+        const double change = change_of(comparing, report_line(report, i), 0, level);
         const double top = (double)(lines - 1 - i) + 0.38 - width * level;
         if (isnan(change))
             continue;
@@ -209,19 +204,14 @@ static void draw(const struct comparing *comparing)
         return;
     for (uint32_t l = 0; l < levels; l++)
         largest = fmax(largest, write_bars(script, comparing, l));
-    fputs("set ytics (", script);
-    for (size_t i = 0; i < lines; i++) {
-        fputs(i ? ", " : "", script);
-        report_quoted(script, i ? report->rank.loops[i - 1].id : "whole program", 24);
-        fprintf(script, " %zu", lines - 1 - i);
-    }
+    report_line_axis(report, script);
     largest = largest > 0.1 ? 1.08 * largest : 0.1;
     fprintf(script,
-            ")\nset xrange [%g:%g]\nset yrange [-0.6:%g]\nset xlabel 'change of the cumulative hit "
+            "set xrange [%g:%g]\nset xlabel 'change of the cumulative hit "
             "rate, points'\nset style fill solid 1.0 noborder\nset lmargin at screen 0.22\nset "
             "rmargin at screen 0.97\nset grid noytics\nset arrow from 0, graph 0 to "
             "0, graph 1 nohead lc rgb 'black' lw 1\nplot ",
-            -largest, largest, (double)lines - 0.4);
+            -largest, largest);
     for (uint32_t l = 0; l < levels; l++)
         fprintf(script, "%s$l%u using 1:2:(0):1:2:3 with boxxyerror lc rgb '" SVG_SERIES "'",
                 l ? ", " : "", l, 16 * (l + 1));

@@ -3,11 +3,11 @@
  * The figures of a page of a site, in its head, so that the index page can be made again without
  * measuring:
  *
- *   <meta name="psnap-report" content="KEY N N N ...">
+ *   <meta name="psnap-report" content="KEY ID N N N ...">
  *
  * The numbers are cumulative hit rates in percent, by machine and level, then shares of misses by
  * size of cache. KEY is of all that the page is made of but the profile: psnap's version, machines,
- * options. The page of a profile whose key is another one is made anew.
+ * options. ID is the hash of the profile's content. A page of another key or id is made anew.
  */
 #include <math.h>
 #include <string.h>
@@ -41,7 +41,7 @@ void report_figures_write(struct report_page *page)
     const struct report *report = page->report;
     const struct report_input *input = &report->inputs[0];
 
-    fprintf(page->file, MARK "%s", page->place->key);
+    fprintf(page->file, MARK "%s %s", page->place->key, page->place->id);
     for (size_t m = 0; m < report->machine_count; m++)
         for (uint32_t l = 0; l < report->machines[m].level_count; l++)
             fprintf(page->file, " %.4f",
@@ -82,23 +82,29 @@ bool report_figures_are_in(const char *path)
 
 static bool take(char **rest, double most, double *value)
 {
-    const char *word = strtok_r(NULL, " ", rest);
+    const char *word = strsep(rest, " ");
 
     return word && psnap_text_real(word, value) && *value >= 0 && *value <= most;
 }
 
-bool report_figures_read(const char *path, const char *key, const struct report *report,
-                         struct report_figures *figures)
+/* Whether the next word is this one. */
+static bool skip(char **rest, const char *wanted)
 {
-    char head[HEAD_BYTES + 1], *rest = NULL;
-    char *mark = find_mark(path, head);
-    const char *found = mark ? strtok_r(mark, " ", &rest) : NULL;
-    bool is_good = found && !strcmp(found, key) && level_count(report);
+    const char *word = strsep(rest, " ");
+
+    return word && !strcmp(word, wanted);
+}
+
+bool report_figures_read(const char *path, const struct report_place *place,
+                         const struct report *report, struct report_figures *figures)
+{
+    char head[HEAD_BYTES + 1], *rest = find_mark(path, head);
+    bool is_good = rest && skip(&rest, place->key) && skip(&rest, place->id) && level_count(report);
 
     for (size_t m = 0; m < report->machine_count; m++)
         for (uint32_t l = 0; l < report->machines[m].level_count && is_good; l++)
             is_good = take(&rest, 100, &figures->rates[m][l]);
     for (size_t size = 0; size < REPORT_SIZES && is_good; size++)
         is_good = take(&rest, 1, &figures->misses[size]);
-    return is_good && !strtok_r(NULL, " ", &rest);
+    return is_good && !rest;
 }

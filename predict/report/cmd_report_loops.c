@@ -47,13 +47,6 @@ static void plan(const struct report *report, struct columns *columns)
     add(columns, "Strides (bytes)", NULL);
 }
 
-static void strides_cell(struct report_page *page, const struct report_regions *regions)
-{
-    char text[256];
-
-    report_cell(page, "%s", human_strides(regions->strides, text, sizeof text));
-}
-
 static void write_row(struct report_page *page, size_t index)
 {
     const struct report *report = page->report;
@@ -70,12 +63,11 @@ static void write_row(struct report_page *page, size_t index)
     report_cell_count(page, loop->accesses[input]);
     for (size_t i = 0; i < report->input_count; i++)
         report_cell_bar(page, report_series(i), loop->shares[i]);
-    if (!report_regions_of(&report->inputs[input], loop->id, &regions))
-        regions = (struct report_regions){0};
-    report_cell_bytes(page, regions.bytes);
+    report_cell_bytes(page, report_working_set(&report->inputs[input], loop->id));
     for (uint32_t l = 0; l < machine->level_count; l++)
         report_cell_percent(page, psnap_tally_cumulative(&row->tallies[0], l));
-    strides_cell(page, &regions);
+    regions = report_regions_of(&report->inputs[input], loop->id);
+    report_cell_strides(page, regions.strides);
     report_row_end(page);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What psnap report has of an input, measured in one pass: the stream goes to a simulator of all
- * machines, to a meter of reuse distances for each size of line, to one of locality, and
- * to a builder of the published model, which tells regions and strides: of traces and of replays in
- * the same way, so that they may be held against each other.
+ * machines, to a meter of reuse distances for each size of line, to one of locality, to one of the
+ * lines that loops touch, and to a builder of the published model, which tells regions and strides:
+ * of traces and of replays in the same way, so that they may be held against each other.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,10 @@
 
 #include "predict/multicore/marks.h"
 #include "predict/report/cmd_report.h"
+#include "predict/report/touched.h"
 #include "simcore/cmd_turns.h"
 
-enum { SINKS_MAX = PSNAP_LEVELS_MAX + 3, JOBS_MAX = 8 /* of reuse distances */ };
+enum { SINKS_MAX = PSNAP_LEVELS_MAX + 4, JOBS_MAX = 8 /* of reuse distances */ };
 
 static enum psnap_status no_memory(struct psnap_error *error)
 {
@@ -38,7 +39,9 @@ static void forget(struct report_input *input)
         free(input->loops[i]);
     free(input->total);
     psnap_profile_free(input->measured);
+    psnap_sink_free(input->touched);
     input->measured = NULL;
+    input->touched = NULL;
     side_release(&input->side);
     input->total = NULL;
     input->loop_count = input->distances_count = 0;
@@ -90,6 +93,10 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
     if (!passing->builder)
         return error->code;
     sinks[(*count)++] = passing->builder;
+    input->touched = touched_new(source->program, input->distances[0].line_bytes);
+    if (!input->touched)
+        return no_memory(error);
+    sinks[(*count)++] = input->touched;
     return PSNAP_OK;
 }
 
@@ -232,34 +239,6 @@ void report_input_release(struct report_input *input)
 
 /* -------------------------------------------------------------------- regions */
 
-struct extent {
-    uint64_t low, end;
-};
-
-static int by_low(const void *left, const void *right)
-{
-    const struct extent *a = left, *b = right;
-
-    return (a->low > b->low) - (a->low < b->low);
-}
-
-/* The bytes of extents, those that several have once. */
-static uint64_t cover(struct extent *extents, size_t count)
-{
-    uint64_t bytes = 0, end = 0;
-
-    if (count)
-        qsort(extents, count, sizeof *extents, by_low);
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t low = extents[i].low > end ? extents[i].low : end;
-        if (extents[i].end > low)
-            bytes += extents[i].end - low;
-        if (extents[i].end > end)
-            end = extents[i].end;
-    }
-    return bytes;
-}
-
 static void add_region(struct report_regions *regions, const struct psnap_profile_region *region)
 {
     regions->accesses += region->accesses;
@@ -269,32 +248,28 @@ static void add_region(struct report_regions *regions, const struct psnap_profil
         regions->strides[region->strides[s].bin] += region->strides[s].count;
 }
 
-bool report_regions_of(const struct report_input *input, const char *src_id,
-                       struct report_regions *regions)
+struct report_regions report_regions_of(const struct report_input *input, const char *src_id)
 {
     const struct psnap_profile *profile = input->measured;
-    struct extent *extents;
-    size_t room = 1;
+    struct report_regions regions = {0};
 
-    *regions = (struct report_regions){0};
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        room += profile->loops[i].region_count;
-    extents = malloc(room * sizeof *extents);
-    if (!extents)
-        return false;
     for (uint32_t i = 0; i < profile->loop_count; i++) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
-        for (uint32_t r = 0; r < loop->region_count; r++) {
-            const struct psnap_profile_region *region = &loop->regions[r];
-            if (src_id && strcmp(loop->src_id, src_id) != 0)
-                continue;
-            add_region(regions, region);
-            extents[regions->count++] = (struct extent){region->low, region->low + region->bytes};
-        }
+        if (src_id && strcmp(loop->src_id, src_id) != 0)
+            continue;
+        for (uint32_t r = 0; r < loop->region_count; r++)
+            add_region(&regions, &loop->regions[r]);
+        regions.count += loop->region_count;
     }
-    regions->bytes = cover(extents, regions->count);
-    free(extents);
-    return true;
+    return regions;
+}
+
+uint64_t report_working_set(const struct report_input *input, const char *src_id)
+{
+    const struct report_distances *distances = &input->distances[0];
+
+    return distances->line_bytes *
+           (src_id ? touched_lines(input->touched, src_id) : distances->lines);
 }
 
 /* -------------------------------------------------------------------- look-ups */
@@ -350,6 +325,16 @@ size_t report_line_count(const struct report *report)
 const struct rank_loop *report_line(const struct report *report, size_t line)
 {
     return line ? &report->rank.loops[line - 1] : NULL;
+}
+
+const char *report_line_id(const struct report *report, size_t line)
+{
+    return line ? report->rank.loops[line - 1].id : NULL;
+}
+
+const char *report_line_name(const struct report *report, size_t line)
+{
+    return line ? report->rank.loops[line - 1].id : "whole program";
 }
 
 size_t report_row_count(const struct report *report)

@@ -11,7 +11,7 @@
 #include "predict/report/cmd_report.h"
 #include "formats/base/html.h"
 #include "profile/cmd_words.h"
-#include "profile/repo/cmd_site.h"
+#include "profile/repo/cmd_repo_read.h"
 #include "simcore/cmd_turns.h"
 
 /* "4.36 M" */
@@ -148,7 +148,7 @@ static void tile(struct report_page *page, const char *term, const char *value, 
     psnap_html_text(page->file, value);
     if (more) {
         fputs("<small>", page->file);
-        psnap_html_text(page->file, more);
+        report_text(page, more);
         fputs("</small>", page->file);
     }
     fputs("</dd></div>\n", page->file);
@@ -172,7 +172,7 @@ static void write_lead(struct report_page *page)
     }
     fprintf(page->file, "In the caches of %s<code>",
             report->machine_count > 1 ? "the first machine, " : "");
-    psnap_html_text(page->file, machine->name);
+    report_text(page, machine->name);
     fputs("</code>, ", page->file);
     psnap_html_text(page->file, report_percent(psnap_tally_cumulative(tally, 0), text));
     fputs("&#8239;% of all accesses are satisfied in level 1", page->file);
@@ -193,7 +193,7 @@ static void certificate_tile(struct report_page *page)
             return;
         }
         if (certificate->level_count && !isnan(certificate->levels[0].mean_points))
-            snprintf(more, sizeof more, "level 1 off by %.2f points, mean of loops",
+            snprintf(more, sizeof more, "level 1 off by %.2f\xC2\xA0points, mean of loops",
                      certificate->levels[0].mean_points);
         tile(page, "Certificate", text, "good", more);
         return;
@@ -208,20 +208,20 @@ void report_summary(struct report_page *page)
     const struct report_input *input = &report->inputs[0];
     const struct psnap_machine *machine = &report->machines[0];
     const struct psnap_tally *tally = &input->side.total.rows[0].tallies[0];
-    struct report_regions regions;
+    const struct report_regions regions = report_regions_of(input, NULL);
     char text[64], more[96], share[32], name[PSNAP_LEVEL_NAME_ROOM];
 
     report_section(page, "summary", "Summary");
     write_lead(page);
     fputs("<dl class=\"tiles\">\n", page->file);
-    if (report_regions_of(input, NULL, &regions))
-        snprintf(more, sizeof more, "%.1f %% loads, %.1f %% stores",
-                 100 * (double)regions.loads / (double)(regions.accesses ? regions.accesses : 1),
-                 100 * (double)regions.stores / (double)(regions.accesses ? regions.accesses : 1));
-    else
-        more[0] = '\0';
+    snprintf(more, sizeof more, "%.1f %% loads, %.1f %% stores",
+             100 * (double)regions.loads / (double)(regions.accesses ? regions.accesses : 1),
+             100 * (double)regions.stores / (double)(regions.accesses ? regions.accesses : 1));
     tile(page, "Accesses", human_count(input->side.accesses, text), NULL, more);
-    snprintf(more, sizeof more, "in lines of %" PRIu64 " bytes", input->distances[0].line_bytes);
+    snprintf(more, sizeof more,
+             "in lines of %" PRIu64 "\xC2\xA0"
+             "bytes",
+             input->distances[0].line_bytes);
     tile(page, "Footprint",
          human_bytes(input->distances[0].lines * input->distances[0].line_bytes, text), NULL, more);
     snprintf(text, sizeof text, "%zu", input->side.loops.count);

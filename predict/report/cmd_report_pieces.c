@@ -22,9 +22,42 @@ void report_section(struct report_page *page, const char *id, const char *title)
     fprintf(page->file, "<a href=\"#%s\">%s</a></h2>\n", id, title);
 }
 
+void report_heading(struct report_page *page, const char *title)
+{
+    fputs("<h3>", page->file);
+    psnap_html_text(page->file, title);
+    fputs("</h3>\n", page->file);
+}
+
 void report_section_end(struct report_page *page)
 {
     fputs("</section>\n", page->file);
+}
+
+static void text_until(FILE *file, const char *text, const char *end)
+{
+    char *piece = strndup(text, (size_t)(end - text));
+
+    if (piece)
+        psnap_html_text(file, piece);
+    free(piece);
+}
+
+void report_text(struct report_page *page, const char *text)
+{
+    FILE *file = page->file;
+    const char *end;
+
+    for (; *text; text = end) {
+        const bool is_option = !strncmp(text, "--", 2);
+        end = text + strcspn(text, is_option ? " " : " ,");
+        end += *end == ',';
+        fputs(is_option ? "<span class=\"whole\">" : "", file);
+        text_until(file, text, end);
+        fputs(is_option ? "</span>" : end[-1] == ',' && *end && *end != ' ' ? "<wbr>" : "", file);
+        if (*end == ' ')
+            fputs(*++end == '%' ? "&#8239;" : " ", file);
+    }
 }
 
 /* --------------------------------------------------------------------- tables */
@@ -130,6 +163,21 @@ void report_cell_bar(struct report_page *page, unsigned series, double share)
             100 * share, series, 100 * share);
 }
 
+/* They break between strides alone. */
+void report_cell_strides(struct report_page *page, const uint64_t strides[PSNAP_STRIDE_BINS])
+{
+    char text[256];
+
+    human_strides(strides, text, sizeof text);
+    fputs("<td>", page->file);
+    for (const char *at = text; *at; at++)
+        if (*at == ' ' && at > text && at[-1] != ',')
+            fputs(at[1] == '%' ? "&#8239;" : "&nbsp;", page->file);
+        else
+            putc(*at, page->file);
+    fputs("</td>", page->file);
+}
+
 void report_row_end(struct report_page *page)
 {
     fputs("</tr>\n", page->file);
@@ -198,6 +246,18 @@ void report_legend_end(struct report_page *page)
     fputs("</ul>\n", page->file);
 }
 
+void report_legend_inputs(struct report_page *page)
+{
+    const struct report *report = page->report;
+
+    if (report->input_count < 2)
+        return;
+    report_legend(page);
+    for (size_t i = 0; i < report->input_count; i++)
+        report_legend_entry(page, report_series(i), "\xE2\x96\xA0", report->inputs[i].label);
+    report_legend_end(page);
+}
+
 /* -------------------------------------------------------------------- figures */
 
 FILE *report_script(struct report_page *page, unsigned width, unsigned height)
@@ -220,6 +280,19 @@ void report_quoted(FILE *script, const char *name, size_t most)
     char room[PSNAP_HTML_SHORT];
 
     gnuplot_quoted(script, psnap_html_shorten(name, most, room));
+}
+
+void report_line_axis(const struct report *report, FILE *script)
+{
+    const size_t lines = report_line_count(report);
+
+    fputs("set ytics (", script);
+    for (size_t i = 0; i < lines; i++) {
+        fputs(i ? ", " : "", script);
+        report_quoted(script, report_line_name(report, i), 24);
+        fprintf(script, " %zu", lines - 1 - i);
+    }
+    fprintf(script, ")\nset yrange [-0.6:%g]\n", (double)lines - 0.4);
 }
 
 void report_cache_marks(const struct report *report, FILE *script)
@@ -257,21 +330,6 @@ void report_bytes_axis(FILE *script, uint64_t low, uint64_t high)
     fputs("'' 1)\n", script);
 }
 
-/* All of a file; NULL: out of memory. */
-static char *read_all(FILE *file, size_t *size)
-{
-    const long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
-    char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
-
-    if (!text || fseek(file, 0, SEEK_SET)) {
-        free(text);
-        return NULL;
-    }
-    *size = fread(text, 1, (size_t)length, file);
-    text[*size] = '\0';
-    return text;
-}
-
 /* The drawn figure, or what went wrong. */
 static enum psnap_status draw(struct report_page *page, FILE *script, const char *title,
                               const char *description, struct psnap_error *error)
@@ -287,7 +345,7 @@ static enum psnap_status draw(struct report_page *page, FILE *script, const char
         return error->code;
     }
     status = gnuplot_draw(script, "figure", drawn, error);
-    text = status ? NULL : read_all(drawn, &size);
+    text = status ? NULL : psnap_cmd_content(drawn, &size);
     memory = text ? open_memstream(&inlined, &inlined_size) : NULL;
     if (memory) {
         if (!svg_inline(text, size, page->figures, title, description, memory))

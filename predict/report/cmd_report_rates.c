@@ -61,20 +61,6 @@ static void write_points(FILE *script, const struct report *report, size_t machi
     fputs("EOD\n", script);
 }
 
-static void write_names(FILE *script, const struct report *report)
-{
-    const size_t lines = report_line_count(report);
-
-    fputs("set ytics (", script);
-    for (size_t i = 0; i < lines; i++) {
-        const struct rank_loop *loop = report_line(report, i);
-        fputs(i ? ", " : "", script);
-        report_quoted(script, loop ? loop->id : "whole program", 24);
-        fprintf(script, " %zu", lines - 1 - i);
-    }
-    fputs(")\n", script);
-}
-
 static void write_panel(FILE *script, const struct report *report, size_t machine, uint32_t level)
 {
     char name[PSNAP_LEVEL_NAME_ROOM];
@@ -104,12 +90,12 @@ static void draw(struct report_page *page, size_t machine)
         return;
     for (uint32_t l = 0; l < levels; l++)
         write_points(script, report, machine, l);
-    write_names(script, report);
+    report_line_axis(report, script);
     fprintf(script,
-            "set xrange [%g:101]\nset yrange [-0.6:%g]\nset format x '%%g'\nset xlabel "
+            "set xrange [%g:101]\nset format x '%%g'\nset xlabel "
             "'cumulative hit rate (%%)' offset 0,0.3\nset xtics autofreq\n"
             "set multiplot layout 1,%u margins 0.22,0.985,%g,%g spacing 0.035\n",
-            low < 100 ? low : 90.0, lines - 0.4, levels, 56.0 / height, 1 - 44.0 / height);
+            low < 100 ? low : 90.0, levels, 56.0 / height, 1 - 44.0 / height);
     for (uint32_t l = 0; l < levels; l++)
         write_panel(script, report, machine, l);
     fputs("unset multiplot\n", script);
@@ -178,9 +164,7 @@ void report_rates(struct report_page *page)
     report_section(page, "rates", "Hit rates");
     for (size_t m = 0; m < page->report->machine_count; m++) {
         if (page->report->machine_count > 1) {
-            fputs("<h3>", page->file);
-            psnap_html_text(page->file, page->report->machines[m].name);
-            fputs("</h3>\n", page->file);
+            report_heading(page, page->report->machines[m].name);
         }
         draw(page, m);
         write_table(page, m);

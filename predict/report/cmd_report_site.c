@@ -15,7 +15,7 @@
 #include "predict/cmd_gnuplot.h"
 #include "predict/report/cmd_report_site.h"
 
-#define PAGE_FORM 1 /* of reports: another number makes all of them anew */
+#define PAGE_FORM 2 /* of reports: another number makes all of them anew */
 
 /* ------------------------------------------------------------------------- the key */
 
@@ -155,18 +155,37 @@ enum psnap_status site_index(struct report_site *site, struct psnap_error *error
 
 /* -------------------------------------------------------------------- the command */
 
+/* Nothing is written then. */
+static enum psnap_status nothing_found(const struct report_site *site, struct psnap_error *error)
+{
+    char text[256] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < site->word_count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %s", site->words[i]);
+    psnap_error_set(error, PSNAP_ERROR_VALUE,
+                    site->word_count ? "no profile matches%s" : "there is no profile in it%s",
+                    text);
+    psnap_error_at(error, site->repository, 0, 0);
+    return error->code;
+}
+
 static enum psnap_status make_site(struct report_site *site, struct psnap_error *error)
 {
     struct repo *repo = site->opened.repo;
     enum psnap_status status = query_settle(&site->query, site->opened.index, error);
 
-    if (!status)
-        status = make_key(site, error);
-    if (!status)
-        status = site_prepare(site, error);
     if (!status) {
         repo_lock(repo, false, NULL); /* no gc meanwhile, where there are locks */
-        status = site_find(site, error);
+        status = site_list(site, error);
+        if (!status && !site->count)
+            status = nothing_found(site, error);
+        if (!status)
+            status = make_key(site, error);
+        if (!status)
+            status = site_prepare(site, error);
+        if (!status)
+            status = site_find(site, error);
         if (!status)
             status = site_index(site, error);
         repo_unlock(repo);
@@ -196,6 +215,8 @@ int report_site(const char *repository, char *const *words, size_t word_count,
                 const struct report *like, const struct report_settings *settings)
 {
     struct report_site site = {.repository = repository,
+                               .words = words,
+                               .word_count = word_count,
                                .directory = settings->output,
                                .like = like,
                                .force = settings->force};

@@ -8,10 +8,12 @@
  *
  * A directory becomes a site when it is new or empty; psnap knows one by its index page, and leaves
  * a directory with other files alone. Each file appears whole. An entry's id is the hash of its
- * profile, so the file of that name is the one that is wanted, and stays.
+ * profile: a file of that content stays, and so does a page that says in its head that it is of
+ * this id.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,7 +62,7 @@ static int is_empty(const struct report_site *site)
     return is_empty;
 }
 
-/* A site from elsewhere must not lead out of its directory. */
+/* A site from elsewhere must not lead out of its directory, or to what is waited for. */
 static enum psnap_status refuse_links(const struct report_site *site, const char *below,
                                       struct psnap_error *error)
 {
@@ -72,9 +74,10 @@ static enum psnap_status refuse_links(const struct report_site *site, const char
 
     while (directory && !status && (entry = readdir(directory))) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (!lstat(path, &about) && S_ISLNK(about.st_mode))
-            status = psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                     "'%s' is a symbolic link, which a site has none of", path);
+        if (!lstat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
+            status =
+                psnap_error_set(error, PSNAP_ERROR_VALUE, "'%s' is %s, which a site has none of",
+                                path, S_ISLNK(about.st_mode) ? "a symbolic link" : "no file");
     }
     if (directory)
         closedir(directory);
@@ -142,8 +145,9 @@ static bool take_entry(void *context, const struct entry *entry)
     return true;
 }
 
-void site_fail(struct site_entry *entry, const char *problem)
+void site_fail(const struct report_site *site, struct site_entry *entry, const char *problem)
 {
+    psnap_progress_erase(site->progress);
     fprintf(stderr, "psnap report: %s: %s\n", entry->id, problem);
     entry->state = SITE_FAILED;
     free(entry->problem);
@@ -161,27 +165,60 @@ static enum psnap_status write_file(const char *path, const void *bytes, size_t 
     return psnap_output_finish(output, status, error);
 }
 
-/* The profile of an entry, to its file. An error is one of writing; what cannot be read is the
- * entry's. */
+/* Whether a file is the profile of an entry: of its size, and the content that its id is of. */
+static bool is_profile(const char *path, const struct site_entry *entry, const struct repo_id *id)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    char *text = NULL;
+    struct repo_id found = {{0}};
+    struct stat about;
+
+    if (file && !fstat(fd, &about) && S_ISREG(about.st_mode) &&
+        (uint64_t)about.st_size == entry->bytes)
+        text = malloc(entry->bytes + 1);
+    if (text && fread(text, 1, entry->bytes + 1, file) == entry->bytes)
+        repo_id_of(text, entry->bytes, &found);
+    free(text);
+    if (file)
+        fclose(file);
+    else if (fd >= 0)
+        close(fd);
+    return repo_id_is_same(&found, id);
+}
+
+/* Where the index is wrong, as the objects say, in an index of its own: rows of the site's stay as
+ * they are, those of what is damaged too. */
+static enum psnap_status read_profile(struct report_site *site, const struct repo_id *id,
+                                      struct repo_bytes *raw, struct psnap_error *error)
+{
+    enum psnap_status status = index_read(site->opened.index, id, raw, error);
+
+    if (status && !site->fresh)
+        site->fresh = index_open_fresh(site->opened.repo, NULL);
+    return status && site->fresh && !index_read(site->fresh, id, raw, NULL) ? PSNAP_OK : status;
+}
+
+/* The profile of an entry, to its file. A page beside another profile may be of that one. An error
+ * is one of writing; what cannot be read is the entry's. */
 static enum psnap_status copy_profile(struct report_site *site, struct site_entry *entry,
                                       struct psnap_error *error)
 {
     char name[64], path[PATH_ROOM];
     struct repo_bytes raw = {0};
     struct psnap_error why;
-    struct stat about;
     struct repo_id id;
     enum psnap_status status = PSNAP_OK;
 
     snprintf(name, sizeof name, SITE_PROFILE, entry->id);
     if (!file_of(site, name, path) || !repo_id_parse(entry->id, &id))
         return PSNAP_OK;
-    entry->has_profile =
-        !lstat(path, &about) && S_ISREG(about.st_mode) && (uint64_t)about.st_size == entry->bytes;
+    entry->has_profile = is_profile(path, entry, &id);
     if (entry->has_profile)
         return PSNAP_OK;
-    if (index_read(site->opened.index, &id, &raw, &why)) {
-        site_fail(entry, why.message);
+    entry->had_other = !access(path, F_OK);
+    if (read_profile(site, &id, &raw, &why)) {
+        site_fail(site, entry, why.message);
     } else {
         status = write_file(path, raw.data, raw.size, error);
         entry->has_profile = !status;
@@ -196,25 +233,40 @@ bool site_has_report(const struct report_site *site, struct site_entry *entry)
 
     snprintf(name, sizeof name, SITE_REPORT, entry->id);
     entry->has_report = file_of(site, name, path) &&
-                        report_figures_read(path, site->key, site->like, &entry->figures);
+                        report_figures_read(path, &(struct report_place){entry->id, site->key},
+                                            site->like, &entry->figures);
     return entry->has_report;
 }
 
-enum psnap_status site_find(struct report_site *site, struct psnap_error *error)
+enum psnap_status site_list(struct report_site *site, struct psnap_error *error)
 {
     enum psnap_status status =
         index_list(site->opened.index, &site->query.ask, take_entry, site, error);
 
+    if (status && index_doubt(site->opened.index)) {
+        site->count = 0;
+        status = index_list(site->opened.index, &site->query.ask, take_entry, site, error);
+    }
     if (!status && site->is_short)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the site");
     if (site->count)
         qsort(site->entries, site->count, sizeof *site->entries, by_id);
+    return status;
+}
+
+enum psnap_status site_find(struct report_site *site, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
     for (size_t i = 0; i < site->count && !status; i++) {
         struct site_entry *entry = &site->entries[i];
         status = copy_profile(site, entry, error);
-        if (site_has_report(site, entry) && entry->state == SITE_WAITING && !site->force)
+        if (site_has_report(site, entry) && entry->state == SITE_WAITING && !site->force &&
+            !entry->had_other)
             entry->state = SITE_KEPT;
     }
+    index_close(site->fresh);
+    site->fresh = NULL;
     return status;
 }
 

@@ -17,19 +17,12 @@ static size_t panel_count(const struct report *report)
     return loops < 2 ? 1 : 1 + (loops < REPORT_PANELS - 1 ? loops : REPORT_PANELS - 1);
 }
 
-static const char *panel_id(const struct report *report, size_t panel)
-{
-    return panel ? report->rank.loops[panel - 1].id : NULL;
-}
-
 static bool shares_of(const struct report_input *input, const char *id,
                       double shares[PSNAP_STRIDE_BINS])
 {
-    struct report_regions regions;
+    const struct report_regions regions = report_regions_of(input, id);
     uint64_t sum = 0;
 
-    if (!report_regions_of(input, id, &regions))
-        return false;
     for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
         sum += regions.strides[bin];
     for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
@@ -43,7 +36,7 @@ static void write_bars(FILE *script, const struct report *report, size_t panel)
 
     for (size_t i = 0; i < report->input_count; i++) {
         double shares[PSNAP_STRIDE_BINS];
-        const bool known = shares_of(&report->inputs[i], panel_id(report, panel), shares);
+        const bool known = shares_of(&report->inputs[i], report_line_id(report, panel), shares);
         fprintf(script, "$p%zui%zu << EOD\n", panel, i);
         for (unsigned bin = 0; known && bin < PSNAP_STRIDE_BINS; bin++)
             if (shares[bin] > 0) {
@@ -56,10 +49,8 @@ static void write_bars(FILE *script, const struct report *report, size_t panel)
 
 static void write_panel(FILE *script, const struct report *report, size_t panel)
 {
-    const char *id = panel_id(report, panel);
-
     fputs("set title ", script);
-    report_quoted(script, id ? id : "whole program", 44);
+    report_quoted(script, report_line_name(report, panel), 44);
     fputs("\nplot ", script);
     for (size_t i = 0; i < report->input_count; i++)
         fprintf(script,
@@ -94,12 +85,7 @@ static void draw(struct report_page *page)
     for (size_t panel = 0; panel < panels; panel++)
         write_panel(script, report, panel);
     fputs("unset multiplot\n", script);
-    if (report->input_count > 1) {
-        report_legend(page);
-        for (size_t i = 0; i < report->input_count; i++)
-            report_legend_entry(page, report_series(i), "\xE2\x96\xA0", report->inputs[i].label);
-        report_legend_end(page);
-    }
+    report_legend_inputs(page);
     report_draw(page, script, "Stride histograms",
                 "Bytes from one access of a region to the next one of it; a bin has the strides up "
                 "to its own from the one before it, \"random\" all above 256 bytes.");
@@ -117,11 +103,10 @@ static void write_table(struct report_page *page, size_t input)
              report->inputs[input].label);
     report_table(page, caption, headings, 1 + PSNAP_STRIDE_BINS, 1, 0);
     for (size_t line = 0; line <= report_row_count(report); line++) {
-        const char *id = line ? report->rank.loops[line - 1].id : NULL;
         double shares[PSNAP_STRIDE_BINS];
-        if (!shares_of(&report->inputs[input], id, shares))
+        if (!shares_of(&report->inputs[input], report_line_id(report, line), shares))
             continue;
-        report_row_name(page, id ? id : "whole program");
+        report_row_name(page, report_line_name(report, line));
         for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
             report_cell_number(page, 1, shares[bin] > 0 ? 100 * shares[bin] : (double)NAN);
         report_row_end(page);

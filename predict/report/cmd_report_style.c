@@ -61,6 +61,7 @@ const char *const report_style[] = {
     ".tiles dt{color:var(--soft);font-size:.82rem}\n",
     ".tiles dd{margin:.1rem 0 0;font-size:1.2rem;font-weight:650;line-height:1.25;"
     "font-variant-numeric:tabular-nums;overflow-wrap:anywhere}\n",
+    ".whole{white-space:nowrap}\n",
     ".tiles small{display:block;font-size:.78rem;font-weight:400;color:var(--soft)}\n",
     ".good{color:var(--good)}.bad{color:var(--bad)}\n",
     ".reasons{max-width:46rem}\n",

@@ -140,9 +140,8 @@ static void write_surface(struct report_page *page, const struct psnap_locality 
     fputs("<div>\n", page->file);
     report_draw(page, script, title, description);
     if (!script) {
-        fputs("<h3>", page->file);
-        psnap_html_text(page->file, title);
-        fputs("</h3>\n<p>", page->file);
+        report_heading(page, title);
+        fputs("<p>", page->file);
         psnap_html_text(page->file, description);
         fputs("</p>\n", page->file);
     }

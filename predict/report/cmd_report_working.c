@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Working sets on a page of psnap report: the bytes that the regions of a loop cover together, and
- * the largest regions with what lies there.
+ * Working sets on a page of psnap report: the bytes of the lines that a loop touches, and the
+ * regions with most accesses, their extents, and what lies there.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,10 +16,7 @@ enum { REGIONS = 40 };
 
 static uint64_t working_set(const struct report *report, size_t input, size_t line)
 {
-    struct report_regions regions;
-    const char *id = line ? report->rank.loops[line - 1].id : NULL;
-
-    return report_regions_of(&report->inputs[input], id, &regions) ? regions.bytes : 0;
+    return report_working_set(&report->inputs[input], report_line_id(report, line));
 }
 
 /* Returns the largest working set. */
@@ -39,13 +36,6 @@ static uint64_t write_bars(FILE *script, const struct report *report)
         }
         fputs("EOD\n", script);
     }
-    fputs("set ytics (", script);
-    for (size_t i = 0; i < lines; i++) {
-        fputs(i ? ", " : "", script);
-        report_quoted(script, i ? report->rank.loops[i - 1].id : "whole program", 24);
-        fprintf(script, " %zu", lines - 1 - i);
-    }
-    fputs(")\n", script);
     return largest;
 }
 
@@ -60,26 +50,23 @@ static void draw(struct report_page *page)
     if (!script)
         return;
     largest = write_bars(script, report);
+    report_line_axis(report, script);
     report_cache_marks(report, script);
     report_bytes_axis(script, 8, 2 * largest);
     fprintf(script,
             "set xrange [8:%" PRIu64 "]\n"
-            "set yrange [-0.6:%g]\nset style fill solid 1.0 noborder\nset lmargin at screen 0.22\n"
+            "set style fill solid 1.0 noborder\nset lmargin at screen 0.22\n"
             "set rmargin at screen 0.97\nset tmargin 2\nset grid noytics\nplot ",
-            2 * largest, (double)lines - 0.4);
+            2 * largest);
     for (size_t i = 0; i < inputs; i++)
         fprintf(script, "%s$i%zu using 1:2:(8):1:2:3 with boxxyerror lc rgb '" SVG_SERIES "'",
                 i ? ", " : "", i, 16 * report_series(i));
     putc('\n', script);
-    if (inputs > 1) {
-        report_legend(page);
-        for (size_t i = 0; i < inputs; i++)
-            report_legend_entry(page, report_series(i), "\xE2\x96\xA0", report->inputs[i].label);
-        report_legend_end(page);
-    }
-    report_draw(page, script, "Working sets",
-                "Bytes that a loop's regions cover, on a logarithmic axis; dashed lines are the "
-                "caches of the first machine.");
+    report_legend_inputs(page);
+    report_draw(
+        page, script, "Working sets",
+        "Bytes of the lines that a loop touches, on a logarithmic axis; dashed lines are the "
+        "caches of the first machine.");
 }
 
 static void write_table(struct report_page *page)
@@ -99,14 +86,11 @@ static void write_table(struct report_page *page)
     report_details(page, "Table of working sets");
     report_table(page, "Working sets", headings, columns, 1, 0);
     for (size_t line = 0; line <= report_row_count(report); line++) {
-        const char *id = line ? report->rank.loops[line - 1].id : NULL;
-        report_row_name(page, id ? id : "whole program");
+        const char *id = report_line_id(report, line);
+        report_row_name(page, report_line_name(report, line));
         for (size_t i = 0; i < report->input_count; i++) {
-            struct report_regions regions;
-            if (!report_regions_of(&report->inputs[i], id, &regions))
-                regions = (struct report_regions){0};
-            report_cell_bytes(page, regions.bytes);
-            report_cell_count(page, regions.count);
+            report_cell_bytes(page, report_working_set(&report->inputs[i], id));
+            report_cell_count(page, report_regions_of(&report->inputs[i], id).count);
         }
         report_row_end(page);
     }
@@ -137,7 +121,6 @@ static void write_region(struct report_page *page, const struct region_line *lin
 {
     const struct psnap_profile_region *region = line->region;
     uint64_t strides[PSNAP_STRIDE_BINS] = {0};
-    char text[256];
 
     for (unsigned s = 0; s < region->stride_count; s++)
         strides[region->strides[s].bin] = region->strides[s].count;
@@ -146,14 +129,14 @@ static void write_region(struct report_page *page, const struct region_line *lin
     report_cell_bar(page, 1, all ? (double)region->accesses / (double)all : 0);
     report_cell_bytes(page, region->bytes);
     report_cell_percent(page, (double)region->kinds[PSNAP_LOAD] / (double)region->accesses);
-    report_cell(page, "%s", human_strides(strides, text, sizeof text));
+    report_cell_strides(page, strides);
     report_row_end(page);
 }
 
 static void write_regions(struct report_page *page, const struct report_input *input)
 {
-    static const char *const headings[] = {"Loop",  "Region",  "Share of accesses",
-                                           "Bytes", "Loads %", "Strides (bytes)"};
+    static const char *const headings[] = {"Loop",   "Region",  "Share of accesses",
+                                           "Extent", "Loads %", "Strides (bytes)"};
     const struct psnap_profile *profile = input->profile ? input->profile : input->measured;
     struct region_line *lines;
     size_t room = 1, count = 0;

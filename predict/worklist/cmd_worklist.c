@@ -6,173 +6,79 @@
  * there, so that what a crash left is gone on with; whoever finds all results writes them, in the
  * list's order, the same ones whoever simulated what.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
 #include "formats/base/text.h"
+#include "predict/cmd_processes.h"
 #include "predict/worklist/cmd_worklist.h"
 #include "profile/repo/cmd_repo.h"
 
-enum { JOBS_MAX = 256, PARTS_MAX = 65536 };
-
-/* An item that is simulated by a process of its own. */
-struct job {
-    pid_t pid; /* 0: none */
-    struct item *item;
-    FILE *file; /* its rows, or what went wrong */
-};
+enum { PARTS_MAX = 65536 };
 
 struct sweep {
     struct worklist list;
     const char *output;
     struct journal *journal;
-    struct job jobs[JOBS_MAX];
-    uint32_t job_count, running;
+    struct psnap_progress *progress;
+    uint32_t job_count;
     size_t done, failed;
-    double begin, said;
 };
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* --------------------------------------------------------------- processes */
 
-/* What a process does for an item; it never returns. */
-static _Noreturn void work(const struct sweep *sweep, const struct job *job)
+/* Its rows to the file, or what went wrong. */
+static bool work(void *context, void *item, FILE *file)
 {
+    const struct sweep *sweep = context;
     struct psnap_error error;
-    bool fits;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would take the result */
-    fits = !worklist_simulate(&sweep->list, job->item, job->file, &error);
-
-    if (!fits && fseek(job->file, 0, SEEK_SET) == 0)
-        fprintf(job->file, "%s%s%s", error.file, *error.file ? ": " : "", error.message);
-    fflush(job->file);
-    if (!ftruncate(fileno(job->file), ftell(job->file)))
-        _exit(fits ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED);
-    _exit(PSNAP_EXIT_FAILED);
+    if (!worklist_simulate(&sweep->list, item, file, &error))
+        return true;
+    if (fseek(file, 0, SEEK_SET) == 0 && ftruncate(fileno(file), 0) == 0)
+        fprintf(file, "%s%s%s", error.file, *error.file ? ": " : "", error.message);
+    return false;
 }
 
-static enum psnap_status start(struct sweep *sweep, struct item *item, struct psnap_error *error)
+static void fail(struct sweep *sweep, const struct item *item, const char *problem)
 {
-    struct job *job = sweep->jobs;
-
-    while (job->pid)
-        job++;
-    job->item = item;
-    job->file = tmpfile();
-    if (!job->file)
-        return psnap_error_system(error, errno, "cannot keep a result");
-    fflush(stdout);
-    fflush(stderr);
-    job->pid = fork();
-    if (job->pid == 0)
-        work(sweep, job);
-    if (job->pid < 0) {
-        job->pid = 0;
-        fclose(job->file);
-        return psnap_error_system(error, errno, "cannot start a process");
-    }
-    sweep->running++;
-    return PSNAP_OK;
-}
-
-/* A file's content; the caller frees it. NULL: out of memory. */
-static char *content_of(FILE *file)
-{
-    char *text = NULL;
-    long size;
-
-    if (fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0 || fseek(file, 0, SEEK_SET) != 0)
-        return NULL;
-    text = malloc((size_t)size + 1);
-    if (text)
-        text[fread(text, 1, (size_t)size, file)] = '\0';
-    return text;
-}
-
-static enum psnap_status take_result(struct sweep *sweep, struct job *job, int status,
-                                     struct psnap_error *error)
-{
-    char *text = content_of(job->file);
-
-    fclose(job->file);
-    job->pid = 0;
-    sweep->running--;
-    if (!text)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a result");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == PSNAP_EXIT_DONE &&
-        !worklist_is_unchanged(&sweep->list, job->item)) {
-        fprintf(stderr, "psnap sweep: %s: it was changed while it was simulated\n",
-                job->item->input);
-        sweep->failed++;
-        free(text);
-        return PSNAP_OK;
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == PSNAP_EXIT_DONE) {
-        job->item->rows = text;
-        sweep->done++;
-        return journal_add(sweep->journal, &sweep->list, job->item, error);
-    }
-    fprintf(stderr, "psnap sweep: %s%s%s: %s\n", job->item->input, *job->item->edit ? ", " : "",
-            job->item->edit, WIFEXITED(status) ? text : "its process was ended by a signal");
+    psnap_progress_erase(sweep->progress);
+    fprintf(stderr, "psnap sweep: %s%s%s: %s\n", item->input, *item->edit ? ", " : "", item->edit,
+            problem);
     sweep->failed++;
-    free(text);
-    return PSNAP_OK;
 }
 
-/* Waits for one of the processes to end. */
-static enum psnap_status wait_for_one(struct sweep *sweep, struct psnap_error *error)
+static enum psnap_status take_result(void *context, void *which, enum process_end end,
+                                     const char *told, struct psnap_error *error)
 {
-    int status;
-    pid_t pid;
+    struct sweep *sweep = context;
+    struct item *item = which;
 
-    do
-        pid = waitpid(-1, &status, 0);
-    while (pid < 0 && errno == EINTR);
-    if (pid < 0) {
-        sweep->running = 0; /* there are none that can be waited for */
-        return psnap_error_system(error, errno, "cannot wait for processes");
+    if (end == PROCESS_KILLED)
+        fail(sweep, item, "its process was ended by a signal");
+    else if (end == PROCESS_FAILED)
+        fail(sweep, item, told);
+    else if (!worklist_is_unchanged(&sweep->list, item))
+        fail(sweep, item, "it was changed while it was simulated");
+    else if (!(item->rows = strdup(told)))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a result");
+    else {
+        sweep->done++;
+        return journal_add(sweep->journal, &sweep->list, item, error);
     }
-    for (uint32_t i = 0; i < sweep->job_count; i++)
-        if (sweep->jobs[i].pid == pid)
-            return take_result(sweep, &sweep->jobs[i], status, error);
     return PSNAP_OK;
 }
 
 /* ------------------------------------------------------------------- the list */
 
-static void say_progress(struct sweep *sweep, size_t all)
-{
-    const double time = now(), took = time - sweep->begin;
-    const size_t ended = sweep->done + sweep->failed;
-
-    if (!isatty(STDERR_FILENO) || time - sweep->said < 0.5 || took < 2 || !ended)
-        return;
-    sweep->said = time;
-    fprintf(stderr, "\r%zu of %zu items, %.1f/s, %.0f s left \033[K", ended, all,
-            (double)ended / took, took / (double)ended * (double)(all - ended));
-}
-
 /* Items of this rank that are not done, the largest first. */
 static int compare_sizes(const void *a, const void *b)
 {
-    const struct item *one = *(struct item *const *)a, *other = *(struct item *const *)b;
+    const struct item *one = *(void *const *)a, *other = *(void *const *)b;
 
     return (one->bytes < other->bytes) - (one->bytes > other->bytes);
 }
@@ -180,9 +86,11 @@ static int compare_sizes(const void *a, const void *b)
 static enum psnap_status run_items(struct sweep *sweep, struct psnap_error *error)
 {
     struct worklist *list = &sweep->list;
-    struct item **items = malloc((list->count + 1) * sizeof *items);
-    enum psnap_status status = PSNAP_OK;
-    size_t count = 0, next = 0;
+    struct processes processes = {
+        .context = sweep, .at_a_time = sweep->job_count, .work = work, .take = take_result};
+    void **items = malloc((list->count + 1) * sizeof *items);
+    enum psnap_status status;
+    size_t count = 0;
 
     if (!items)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -190,21 +98,9 @@ static enum psnap_status run_items(struct sweep *sweep, struct psnap_error *erro
         if (!list->items[i].rows)
             items[count++] = &list->items[i];
     qsort(items, count, sizeof *items, compare_sizes);
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would leave nobody to wait for */
-    sweep->begin = now();
-    while (!status && (next < count || sweep->running)) {
-        if (next < count && sweep->running < sweep->job_count)
-            status = start(sweep, items[next++], error);
-        else
-            status = wait_for_one(sweep, error);
-        say_progress(sweep, count);
-    }
-    while (sweep->running) { /* after an error */
-        struct psnap_error other;
-        wait_for_one(sweep, &other);
-    }
-    if (sweep->said > 0)
-        fputs("\r\033[K", stderr);
+    processes.progress = sweep->progress = psnap_progress_of(count, "items");
+    status = processes_run(&processes, items, count, error);
+    psnap_progress_free(sweep->progress);
     free(items);
     return status;
 }
@@ -318,14 +214,12 @@ static int check(struct sweep *sweep, const char *rank, const struct psnap_text_
         return psnap_cmd_usage("sweep", "-o R.csv is missing, or no file");
     if (!find_rank(rank, list))
         return psnap_cmd_usage("sweep", "--rank wants a rank and their number, as 0/4");
-    if (jobs > JOBS_MAX)
-        return psnap_cmd_usage("sweep", "-j wants at most %d", JOBS_MAX);
+    if (jobs > PROCESSES_MAX)
+        return psnap_cmd_usage("sweep", "-j wants at most %d", PROCESSES_MAX);
     if (parts > PARTS_MAX)
         return psnap_cmd_usage("sweep", "--split wants at most %d", PARTS_MAX);
     list->split.parts = (uint32_t)parts;
-    sweep->job_count = jobs ? (uint32_t)jobs : psnap_processors();
-    if (sweep->job_count > JOBS_MAX)
-        sweep->job_count = JOBS_MAX;
+    sweep->job_count = (uint32_t)jobs;
     if (seeds->count)
         list->seeds = calloc(seeds->count, sizeof *list->seeds);
     for (size_t i = 0; i < seeds->count; i++)

@@ -10,7 +10,7 @@
 #include "formats/base/room.h"
 #include "formats/base/yaml.h"
 #include "predict/worklist/cmd_worklist.h"
-#include "profile/repo/cmd_site.h"
+#include "profile/repo/cmd_repo_read.h"
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
 {

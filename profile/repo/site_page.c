@@ -14,7 +14,7 @@
 
 enum { NAME_CHARACTERS = 40, COMMAND_CHARACTERS = 48, DATE_CHARACTERS = 10, TAG_BYTES = 256 };
 
-#define SCRIPT_HASH "sha256-Ge/wqegDu2iQ5qvtbfMfEH+ve4SlO46aO+6n49QuExc="
+#define SCRIPT_HASH "sha256-kmf3FLAHgFnS6zJTahKVVxrr/oSDvSc04xgLsS41hEs="
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -45,9 +45,12 @@ static const char *const style[] = {
     ".skip{position:absolute;left:-999em}.skip:focus{left:1rem;top:1rem;"
     "background:var(--paper);padding:.5rem;z-index:2}\n",
     "#find{display:flex;flex-wrap:wrap;align-items:center;gap:.4rem .8rem;margin:1rem 0 .4rem}\n"
-    "#find[hidden],tr[hidden]{display:none}\n"
+    "#find[hidden],tr[hidden],#find button[hidden]{display:none}\n"
+    "@media (scripting:enabled){tbody.long tr:nth-child(n+501){display:none}}\n"
     "#find input{font:inherit;min-width:16rem;padding:.3rem .6rem;color:var(--ink);"
     "background:var(--paper);border:1px solid var(--soft);border-radius:.4rem}\n"
+    "#find button{font:inherit;color:var(--link);background:none;border:1px solid var(--line);"
+    "border-radius:.4rem;padding:.3rem .6rem;cursor:pointer}\n"
     "#count,.soft{color:var(--soft)}.soft{font-size:.88rem}\n"
     ".scroll{overflow-x:auto}\n"
     "table{border-collapse:collapse;font-size:.87rem;width:100%}\n"
@@ -71,9 +74,9 @@ static const char *const style[] = {
     "overflow-wrap:anywhere}td.m:not(:last-child){min-width:8rem}\n"
     ".bad{color:var(--bad)}small{display:block;font-weight:400;font-size:."
     "8rem}\n"
-    ".curve{display:block;width:5rem;height:1.3rem;overflow:visible}"
-    ".curve path{fill:none;stroke:var(--link);stroke-width:1.6;vector-effect:non-scaling-stroke}"
-    ".curve .base{stroke:var(--line);stroke-width:1}\n"
+    ".curve{display:block;width:5rem;height:1.3rem;overflow:visible;"
+    "border-bottom:1px solid var(--line)}"
+    ".curve path{fill:none;stroke:var(--link);stroke-width:1.6;vector-effect:non-scaling-stroke}\n"
     "footer{margin-top:2rem;padding-top:1rem;border-top:1px solid var(--line);"
     "font-size:.85rem;color:var(--soft)}\n",
     "@media print{:root{" LIGHT "}body{font-size:9pt;padding:0;max-width:none}#find,.skip{display:"
@@ -83,34 +86,47 @@ static const char *const style[] = {
     "-webkit-print-color-adjust:exact}}\n",
 };
 
+/* Beyond the first rows the others are shown when they are asked for: a table of ten thousand takes
+ * seconds to be laid out. */
 static const char script[] =
     "const body = document.querySelector('tbody'), rows = [...body.rows];\n"
     "const find = document.getElementById('find'), q = find.querySelector('input');\n"
-    "const count = document.getElementById('count');\n"
+    "const count = document.getElementById('count'), all = document.createElement('button');\n"
+    "const collator = new Intl.Collator('en', {numeric: true}), texts = new Map();\n"
     "const value = (row, i) => row.cells[i].dataset.v ?? row.cells[i].textContent;\n"
+    "const text = row => texts.get(row) ?? texts.set(row, "
+    "row.textContent.toLowerCase()).get(row);\n"
+    "let limit = 500;\n"
     "const show = () => {\n"
     "  const words = q.value.toLowerCase().split(/\\s+/);\n"
-    "  let shown = 0;\n"
+    "  let found = 0;\n"
     "  for (const row of rows) {\n"
-    "    const text = row.textContent.toLowerCase();\n"
-    "    row.hidden = !words.every(word => text.includes(word));\n"
-    "    shown += !row.hidden;\n"
+    "    const matches = words.every(word => !word || text(row).includes(word));\n"
+    "    row.hidden = !matches || found >= limit;\n"
+    "    found += matches;\n"
     "  }\n"
-    "  count.textContent = shown + ' of ' + rows.length + ' shown';\n"
+    "  all.hidden = found <= limit;\n"
+    "  all.textContent = 'Show all ' + found;\n"
+    "  count.textContent = Math.min(found, limit) + ' of ' + rows.length + ' shown';\n"
+    "};\n"
+    "const showAll = () => {\n"
+    "  limit = rows.length;\n"
+    "  show();\n"
     "};\n"
     "const order = (th, i) => {\n"
     "  const up = th.ariaSort === 'none' ? !th.classList.contains('n') : th.ariaSort !== "
     "'ascending';\n"
     "  for (const other of th.parentNode.cells) if (other.ariaSort) other.ariaSort = 'none';\n"
     "  th.ariaSort = up ? 'ascending' : 'descending';\n"
+    "  const sign = up ? 1 : -1, numbers = th.classList.contains('n');\n"
+    "  const values = new Map(rows.map(row => [row, value(row, i)]));\n"
     "  rows.sort((a, b) => {\n"
-    "    const x = value(a, i), y = value(b, i);\n"
+    "    const x = values.get(a), y = values.get(b);\n"
     "    if (!x || !y) return !x - !y;\n"
-    "    const sign = up ? 1 : -1;\n"
-    "    if (th.classList.contains('n')) return sign * (x - y);\n"
-    "    return sign * x.localeCompare(y, 'en', {numeric: true});\n"
+    "    return sign * (numbers ? x - y : collator.compare(x, y));\n"
     "  });\n"
-    "  body.append(...rows);\n"
+    "  for (let at = 0; at < rows.length; at += 9999) body.append(...rows.slice(at, at + 9999));\n"
+    "  show();\n"
     "};\n"
     "document.querySelectorAll('thead th:not(.u)').forEach(th => {\n"
     "  const button = document.createElement('button');\n"
@@ -119,9 +135,16 @@ static const char script[] =
     "  th.append(button);\n"
     "  th.ariaSort = 'none';\n"
     "});\n"
+    "all.onclick = () => {\n"
+    "  showAll();\n"
+    "  q.focus();\n"
+    "};\n"
+    "find.append(all);\n"
     "find.hidden = false;\n"
     "q.oninput = show;\n"
-    "show();\n";
+    "onbeforeprint = showAll;\n"
+    "show();\n"
+    "body.className = '';\n";
 
 /* ---------------------------------------------------------------------- the head */
 
@@ -171,7 +194,7 @@ void site_page_begin(const struct site_page *page)
     heading(page, NULL, "Tags");
     heading(page, NULL, "Licence");
     heading(page, "u", "Profile");
-    fputs("</tr></thead>\n<tbody>\n", file);
+    fputs("</tr></thead>\n<tbody class=\"long\">\n", file);
 }
 
 /* ------------------------------------------------------------------------- rows */
@@ -243,12 +266,10 @@ static void curve_cell(FILE *file, const struct site_curve *curve)
     fputs("<td>", file);
     if (curve->count > 1) {
         fputs("<svg class=\"curve\" viewBox=\"0 0 100 20\" preserveAspectRatio=\"none\" "
-              "role=\"img\" aria-label=\"",
+              "role=\"img\"><title>",
               file);
         psnap_html_text(file, curve->words);
-        fputs("\"><title>", file);
-        psnap_html_text(file, curve->words);
-        fputs("</title><path class=\"base\" d=\"M0 20H100\"/><path d=\"", file);
+        fputs("</title><path d=\"", file);
         for (size_t i = 0; i < curve->count; i++)
             fprintf(file, "%s%.1f %.1f", i ? "L" : "M",
                     100.0 * (double)i / (double)(curve->count - 1), height_of(curve->shares[i]));

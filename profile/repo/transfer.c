@@ -11,39 +11,75 @@
 enum { NOTE_BYTES_MAX = 64 << 10 };
 
 struct each {
-    struct index *index;
     const struct transfer *transfer;
-    struct repo_bytes raw;
+    const struct repo_bytes *raw; /* NULL: it cannot be read, and `error` says why */
     enum psnap_status status;
     struct psnap_error *error;
+    bool is_taken, is_short; /* is_short: of memory */
+    struct repo_ids ids;
 };
 
 static bool take_entry(void *context, const struct entry *entry)
 {
     struct each *each = context;
-    struct psnap_error why;
-    struct repo_id id;
-    enum psnap_status status;
 
-    if (!repo_id_parse(entry->id, &id))
-        return true;
-    each->raw.size = 0;
-    status = index_read(each->index, &id, &each->raw, &why);
-    if (status)
-        psnap_error_set(each->error, why.code, "%s: %s", entry->id, why.message);
-    each->status = each->transfer->take(each->transfer->context, entry, status ? NULL : &each->raw,
-                                        each->error);
-    return !each->status;
+    each->is_taken = true;
+    each->status = each->transfer->take(each->transfer->context, entry, each->raw, each->error);
+    return false;
 }
 
+static bool collect(void *context, const struct entry *entry)
+{
+    struct each *each = context;
+    struct repo_id id;
+
+    each->is_short = repo_id_parse(entry->id, &id) && !repo_ids_add(&each->ids, &id);
+    return !each->is_short;
+}
+
+/* One that the index has, and the objects may have elsewhere than it says, or not at all. */
+static enum psnap_status transfer_one(struct index *index, const struct repo_id *id,
+                                      struct repo_bytes *raw, struct each *each)
+{
+    char text[REPO_ID_DIGITS + 1];
+    struct index_query query = {.where = {.data = (uint8_t[]){"id = ?"}, .size = 6}, .count = 1};
+    struct entry unknown = {.id = repo_id_text(id, text)};
+    struct psnap_error why;
+    enum psnap_status status;
+
+    query.values[0] = (struct db_value){.type = 't', .text = text};
+    raw->size = 0;
+    each->raw = index_fetch(index, id, raw, &why) ? NULL : raw;
+    if (!each->raw)
+        psnap_error_set(each->error, why.code, "%s: %s", text, why.message);
+    each->is_taken = false;
+    status = index_list(index, &query, take_entry, each, each->error);
+    for (int i = 0; i < INDEX_TEXTS; i++)
+        unknown.texts[i] = "";
+    if (!status && !each->is_taken)
+        take_entry(each, &unknown);
+    return status ? status : each->status;
+}
+
+/* Ids first: an index that turns out to be wrong is made anew, while nobody reads rows of it. */
 enum psnap_status transfer_each(struct index *index, const struct index_query *query,
                                 const struct transfer *transfer, struct psnap_error *error)
 {
-    struct each each = {.index = index, .transfer = transfer, .error = error};
-    enum psnap_status status = index_list(index, query, take_entry, &each, error);
+    struct each each = {.transfer = transfer, .error = error};
+    struct repo_bytes raw = {0};
+    enum psnap_status status = index_list(index, query, collect, &each, error);
 
-    repo_bytes_release(&each.raw);
-    return status ? status : each.status;
+    if (status && index_doubt(index)) {
+        each.ids.count = 0;
+        status = index_list(index, query, collect, &each, error);
+    }
+    if (!status && each.is_short)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < each.ids.count && !status; i++)
+        status = transfer_one(index, &each.ids.items[i], &raw, &each);
+    repo_ids_release(&each.ids);
+    repo_bytes_release(&raw);
+    return status;
 }
 
 struct tar_export {

@@ -58,6 +58,26 @@ page profile.html --has 'synthetic' --has 'profile, replayed' --has 'The profile
 "$PSNAP" report - -o - < walk.csv > piped.html 2> err
 page piped.html --figures $((5 * drawn))
 
+# working sets are lines that are touched, not what lies between them: 300 lines, far apart
+{
+    echo address,size,kind,thread,ref
+    for i in $(seq 1 300); do
+        printf '0x%x,8,load,0,0\n' $(((i % 2 << 40) + i * 1048576))
+    done
+} > far.csv
+"$PSNAP" profile far.csv -o far.yaml 2> err
+expect 0 "$PSNAP" report far.csv far.yaml -o far.html
+python3 - << 'END'
+import re
+page = open("far.html").read()
+assert "TiB" not in re.sub(r"<table><caption>The regions.*?</table>", "", page, flags=re.S), "an extent"
+section = page[page.index('<section id="working-sets"'):]
+rows = re.findall(r"<tr><th scope=.row.>(?:csv|whole program)</th>(.*?)</tr>", section)[:2]
+assert len(rows) == 2, rows
+for row in rows:
+    assert [c.replace("\u00a0", " ") for c in re.findall(r'<td class="n">([^<]*B)</td>', row)] == ["18.8 KiB"] * 2, row
+END
+
 # ----------------------------------------------------------------- two and more
 # in any order: the trace is what the profile is held against
 expect 0 "$PSNAP" report walk.yaml walk.csv -o both.html
@@ -87,7 +107,7 @@ section = section[:section.index("</section>")]
 row = re.search(r'<tr><th scope="row">multiply:39</th>(.*?)</tr>', section).group(1)
 cells = re.findall(r'<td class="n">(.*?)</td>', row)
 # as many accesses, and fewer hits
-assert cells[:3] == ["1,024", "1,024", "1.0 KiB"] and cells[4].startswith("\u2212"), cells
+assert cells[:3] == ["1,024", "1,024", "1.1 KiB"] and cells[4].startswith("\u2212"), cells
 # what the profiles say of it
 row = re.search(r'<tr><th scope="row">multiply:39</th><td>is there</td>(.*?)</tr>', section).group(1)
 assert "working set" in row and row.endswith("<td>b</td>"), row

@@ -5,7 +5,7 @@
 # figures in the page that it makes of the file, and drawn, in the colours of light and dark, wide and
 # narrow; keyboard, mouse, contrasts, print (report_browser.py).
 set -eu
-. "$PSNAP_SOURCE/tests/cli/common.sh"
+. "$PSNAP_SOURCE/tests/cli/repo_common.sh"
 
 command -v gnuplot > /dev/null || exit 77
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || exit 77
@@ -83,10 +83,11 @@ sed 's/:focus-visible{outline:3px/:focus-visible{outline:0px/; s/--soft:#4d5b6b/
      s/href="#rates">Hit/href="#nowhere">Hit/; 0,/<summary>/s//<summary tabindex="-1">/
      s|</main>|<img src="http://127.0.0.1:9/x.png" alt=""></main>|
      s/nav,.skip,.place{display:none}/p{color:inherit}/
+     s/.tiles small{/&width:60rem;/
      s/<header>/<header><p style="width:60rem">wide<\/p>/' page.html > bad.html
 drive bad.html > out 2> err && fail "a bad page passed"
 for problem in "the focus is not shown" "light texts of low contrast" "the link #nowhere leads" \
-    "the keyboard does not reach ['SUMMARY" "on the console" "what paper cannot use" "on a telephone"; do
+    "the keyboard does not reach ['SUMMARY" "on the console" "what paper cannot use" "on a telephone" "cards break"; do
     has err "$problem"
 done
 "$PSNAP" repo init probe
@@ -97,8 +98,14 @@ if "$PSNAP" repo list probe > out 2> err; then # there is SQLite
     "$PSNAP" repo add probe "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" third.yaml plain.yaml \
         --tag one --tag two > out
     "$PSNAP" report probe -o site -m i7-5960x -m table1-3 > out
-    drive page.html two.html bare.html --site site > out 2> err || fail "$(cat out err)"
+    "$PSNAP" report plain.yaml -m 32K:64:8,1M:64:16,32M:64:16,128M:64:16 -o cards.html
+    (mkdir profiles && cd profiles && made 520)
+    "$PSNAP" repo init many
+    "$PSNAP" repo add many profiles/*.yaml > out
+    "$PSNAP" repo export many --site many.d
+    drive page.html two.html bare.html cards.html --site site --many many.d > out 2> err || fail "$(cat out err)"
     has out "ways: 3"
+    has out "many: 520"
     # the site of psnap repo export has the same page
     "$PSNAP" repo export probe --site export
     chrome --dump-dom "file://$dir/export/index.html" > dom.html

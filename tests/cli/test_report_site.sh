@@ -20,7 +20,9 @@ made 4
 "$PSNAP" repo init r
 "$PSNAP" repo add r p1.yaml p2.yaml p3.yaml --tag first --tag hpc > ids
 expect 0 "$PSNAP" report r -o s
-[ ! -s err ] || grep -q gnuplot err || fail "it says $(cat err)"
+grep -vE 'making 3 pages, of [0-9,]+ accesses$' err > more && grep -v gnuplot more && fail "it says $(cat err)"
+has err "making 3 pages, of $(grep -oh ', accesses: [0-9]*' p[123].yaml | awk '{n += $3} END {print n}' |
+    sed 's/...$/,&/') accesses" # beforehand, even where there is no terminal
 has out "s/index.html: 3 profiles, 3 reports made, 0 kept, 0 failed"
 site s --reports 3
 for n in 1 2 3; do cmp "s/profiles/$(sed -n ${n}p ids).yaml" p$n.yaml; done
@@ -40,6 +42,7 @@ has s/index.html '<p id="find" hidden>'
 cp -r s before
 expect 0 "$PSNAP" report r -o s
 did 0 3 0
+[ ! -s err ] || grep -q gnuplot err || fail "it says $(cat err)"
 diff -r s before || fail "a second run changed something"
 expect 0 "$PSNAP" report r -o s --force
 did 3 0 0
@@ -56,10 +59,22 @@ site s --reports 4
 # a page that is of something else is made again; a file that is gone comes back
 sed -i 's/name="psnap-report" content="[0-9a-f]* /name="psnap-report" content="0123456789abcdef /' \
     "s/$(sed -n 2p ids).html"
-sed -i 's/\(name="psnap-report" content="[0-9a-f]* \)[0-9.]*/\1nan/' "s/$(sed -n 3p ids).html"
+sed -i 's/\(name="psnap-report" content="[0-9a-f]* [0-9a-f]* \)[0-9.]*/\1nan/' "s/$(sed -n 3p ids).html"
 rm "s/profiles/$(sed -n 4p ids).yaml"
 expect 0 "$PSNAP" report r -o s
 did 2 2 0
+site s --reports 4
+# a profile's file is known by its content, and a page by the profile that it is of
+python3 - "s/profiles/$(sed -n 4p ids).yaml" << 'END'
+import sys
+data = open(sys.argv[1]).read()
+open(sys.argv[1], "w").write(data.replace("made4", "mode4")) # as long as before
+END
+cp "s/$(sed -n 1p ids).html" "s/$(sed -n 2p ids).html"
+expect 0 "$PSNAP" report r -o s
+did 2 2 0
+cmp "s/profiles/$(sed -n 4p ids).yaml" p4.yaml
+grep -q "content=\"[0-9a-f]* $(sed -n 2p ids) " "s/$(sed -n 2p ids).html" || fail "the page of another profile"
 site s --reports 4
 # from here on without figures, which take most of the time: those pages are others
 with_figures=$PATH
@@ -96,9 +111,17 @@ did 3 0 0
 [ -e s/notes.txt ] && [ -e s/0123456789abcdef0123456789abcdef.html ] || fail "a file of another's went"
 rm s/notes.txt s/0123456789abcdef0123456789abcdef.html
 site s --reports 3
-expect 0 "$PSNAP" report r tag:none -o none
-has out "none/index.html: 0 profiles, 0 reports made"
-site none --reports 0
+# of nothing there is no site, and one that is there stays
+cp -r s before.none
+expect 1 "$PSNAP" report r tag:none 'accesses>1' -o none
+has err "r: no profile matches tag:none accesses>1"
+[ ! -e none ] || fail "a site of nothing"
+expect 1 "$PSNAP" report r tag:none -o s
+diff -r s before.none || fail "a site is lost to a query that finds nothing"
+"$PSNAP" repo init nothing.r
+expect 1 "$PSNAP" report nothing.r -o none
+has err "nothing.r: there is no profile in it"
+[ ! -e none ] || fail "a site of nothing"
 
 # ------------------------------------------------------------------- hostile names
 python3 - << 'END'
@@ -146,6 +169,27 @@ expect 0 "$PSNAP" report r -o before.d
 did 0 5 0
 site before.d --reports 5
 
+# an index that lies of where profiles are: these are looked for in the objects
+"$PSNAP" repo init stale && "$PSNAP" repo add stale p1.yaml p2.yaml --tag old > ids.stale
+lie() {
+    python3 -c 'import sqlite3
+db = sqlite3.connect("stale/cache/index.sqlite")
+db.execute("UPDATE places SET offset = offset + 1000")
+db.commit()'
+}
+lie
+expect 0 "$PSNAP" repo get stale "$(head -1 ids.stale)" -o got.yaml
+expect 0 "$PSNAP" report stale -o stale.d
+did 2 0 0
+site stale.d --reports 2
+lie
+expect 0 "$PSNAP" repo export stale --site stale.e
+for n in 1 2; do cmp "stale.e/profiles/$(sed -n ${n}p ids.stale).yaml" p$n.yaml; done
+[ "$(grep -c '<td>old</td>' stale.e/index.html)" = 2 ] || fail "not all of what is known"
+lie
+expect 0 "$PSNAP" repo export stale tag:old -o stale.tar
+[ "$(tar tf stale.tar | grep -c yaml)" = 2 ] || fail "in the archive: $(tar tf stale.tar)"
+
 # no access that a report could be of
 "$PSNAP" repo init e
 sed 's/^schedule:.*/schedule: []/; /^loops:/,$d' p1.yaml > empty.yaml
@@ -173,6 +217,29 @@ expect 0 env PATH="$with_figures" "$PSNAP" report k -o ks
 did 2 0 0
 site ks --reports 2
 [ "$(find ks -type f | wc -l)" = 5 ] || fail "something is left: $(find ks)"
+# nor does one go on whose psnap was ended; gnuplot takes its time once
+cat > bin/gnuplot << 'END'
+#!/bin/sh
+[ "$1" = --version ] && exit
+mkdir "$SLEPT" 2> /dev/null && { echo $PPID > "$SLEPT/new" && mv "$SLEPT/new" "$SLEPT/pid" && sleep 2.2; }
+exit 1
+END
+SLEPT=$PWD/slept PATH="$PWD/bin:$PATH" "$PSNAP" report k -o ended > out 2> err &
+while [ ! -e slept/pid ]; do sleep 0.05; done
+kill -9 $!
+wait $! 2> /dev/null || true
+goes_on() { grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$(cat slept/pid)/status" 2> /dev/null; }
+for _ in $(seq 20); do
+    goes_on || break
+    sleep 0.1
+done
+goes_on && fail "its processes go on"
+# on a terminal there are a rate and the time left
+if command -v script > /dev/null; then
+    SLEPT=$PWD/again PATH="$PWD/bin:$PATH" script -qec "'$PSNAP' report k -o slow > out" /dev/null \
+        > shown < /dev/null || fail "$(cat shown)"
+    grep -Eq 'psnap: [12] pages, [0-9.]+/s, [0-9]+ %, [0-9]+ s left' shown || fail "no rate: $(cat -v shown)"
+fi
 # without gnuplot it is said once, and pages have tables; with it they are others
 expect 0 env PATH="$PWD/nothing" "$PSNAP" report k -o bare
 [ "$(grep -c gnuplot-nox err)" = 1 ] || fail "said $(grep -c gnuplot-nox err) times"
@@ -223,6 +290,13 @@ has err "symbolic link"
 cp -r s leads2 && rm "leads2/profiles/$id.yaml" && ln -s "$dir/victim" "leads2/profiles/$id.yaml"
 expect 1 "$PSNAP" report r -o leads2
 [ "$(cat victim)" = mine ] || fail "a link led out of the site"
-mkdir empty && cd empty # no repository
-expect 1 "$PSNAP" report . -o ../x.html
+cp -r s leads3 && rm "leads3/profiles/$id.yaml" && mkfifo "leads3/profiles/$id.yaml"
+expect 1 "$PSNAP" report r -o leads3 # and does not wait for a writer
+has err "is no file, which a site has none of"
+mkdir empty # no repository
+expect 1 "$PSNAP" report empty -o x.html
+has err "'empty' is a directory and no repository: a report is of traces and profiles, which are files, or"
+expect 1 "$PSNAP" report p1.yaml r -o x.html
+has err "'r' is a repository, whose site is made without other inputs"
+[ ! -e x.html ] || fail "a page in spite of an error"
 exit 0

@@ -16,6 +16,7 @@
 #include "formats/base/html.h"
 #include "predict/report/rank.h"
 #include "predict/report/svg.h"
+#include "predict/report/touched.h"
 
 static void assert_text(const char *text, const char *expected)
 {
@@ -181,11 +182,54 @@ static void ranking(void **state)
     rank_release(&rank);
 }
 
+/* Two parts of a loop, and another one, in lines of 64 bytes. */
+static void working_sets(void **state)
+{
+    struct psnap_program *program = psnap_program_new();
+    const struct psnap_loop loops[] = {{.id = "f:1.1", .src_id = "f:1"},
+                                       {.id = "g:2", .src_id = "g:2"},
+                                       {.id = "f:1.2", .src_id = "f:1"}};
+    struct psnap_access accesses[2000];
+    struct psnap_error error;
+    struct psnap_sink *sink;
+
+    (void)state;
+    assert_non_null(program);
+    sink = touched_new(program, 64);
+    assert_non_null(sink);
+    for (uint32_t i = 0; i < 3; i++) { /* the program grows while the stream runs */
+        const uint32_t loop = psnap_program_add_loop(program, &loops[i]);
+        const uint32_t block =
+            psnap_program_add_block(program, &(struct psnap_block){.loop = loop});
+        assert_int_equal(psnap_program_add_ref(
+                             program, &(struct psnap_ref){.block = block, .loop = loop, .size = 8}),
+                         i);
+        for (uint32_t k = 0; k < 2000; k++) /* by 8 bytes, then the same again; or far apart */
+            accesses[k] = (struct psnap_access){
+                .address = i == 1 ? k * (UINT64_C(1) << 40) : 4096 + 8 * (k % 1000) + 4096 * i,
+                .ref = i,
+                .size = 8};
+        assert_int_equal(sink->ops->put(sink, accesses, 2000, &error), PSNAP_OK);
+    }
+    /* one that ends in the next line, and the last bytes that there are */
+    accesses[0] = (struct psnap_access){.address = 8 * 1000 + 4096 * 3 - 4, .ref = 2, .size = 8};
+    accesses[1] = (struct psnap_access){.address = UINT64_MAX - 3, .ref = 1, .size = 8};
+    assert_int_equal(sink->ops->put(sink, accesses, 2, &error), PSNAP_OK);
+    assert_int_equal(sink->ops->finish(sink, &error), PSNAP_OK);
+    assert_int_equal(touched_lines(sink, "f:1"), 2 * 8000 / 64 + 1);
+    assert_int_equal(touched_lines(sink, "g:2"), 2001);
+    assert_int_equal(touched_lines(sink, "f:1.1"), 0);
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),   cmocka_unit_test(replaced),        cmocka_unit_test(shortened),
-        cmocka_unit_test(figures), cmocka_unit_test(hostile_figures), cmocka_unit_test(ranking),
+        cmocka_unit_test(names),           cmocka_unit_test(replaced),
+        cmocka_unit_test(shortened),       cmocka_unit_test(figures),
+        cmocka_unit_test(hostile_figures), cmocka_unit_test(ranking),
+        cmocka_unit_test(working_sets),
     };
 
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
