@@ -441,6 +441,24 @@ static bool init_ref(const struct walk *walk, struct walk_ref *to, const struct 
     return from->rule != MODEL_REUSE || draw_init(&to->draw, from, walk->numbers);
 }
 
+/*
+ * Where a reference begins, for what depends on it and is accessed before it is: at its first
+ * address, the front of its first object, or where the reference that it depends on begins.
+ */
+static uint64_t first_address(struct walk *walk, uint32_t index, int depth)
+{
+    const struct model_ref *from = &walk->model->refs[index];
+    struct reader *reader = &walk->refs[walk->refs[index].nest].reader;
+
+    if (from->rule == MODEL_REUSE)
+        return from->reuse_count ? walk->model->objects[from->reuses[0].object].low : 0;
+    if (from->rule == MODEL_DEPENDENT)
+        return depth < ORDER_DEPTH ? first_address(walk, from->bases[0], depth + 1) +
+                                         (uint64_t)from->offsets[0].bytes
+                                   : 0;
+    return reader->left || reader_fill(reader) ? reader->next : 0;
+}
+
 /* Finds how the references of a body, all of them nests, take turns in these; false: out of memory.
  */
 static bool init_columns(const struct walk *walk, struct walk_body *to,
@@ -501,6 +519,11 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
         walk->is_tracked |= ref->rule == MODEL_REUSE;
         walk->ref_numbers[i] = ref->number + (first_ref ? first_ref[ref->loop] : 0);
     }
+    for (uint32_t i = 0; is_done && i < model->ref_count; i++)
+        if (model->refs[i].rule == MODEL_DEPENDENT)
+            for (uint32_t k = 0; k < model->refs[i].base_count; k++)
+                walk->refs[model->refs[i].bases[k]].latest =
+                    first_address(walk, model->refs[i].bases[k], 0);
     for (uint32_t i = 0; is_done && i < model->body_count; i++) {
         is_done = init_body(walk, &walk->bodies[i], &model->bodies[i]);
         width = model->bodies[i].width > width ? model->bodies[i].width : width;
