@@ -168,6 +168,11 @@ static int parse_long(struct parser *parser, const char *name)
 /* "-jk", "-nvalue", "-n value": flags may stand together, a value ends them. */
 static int parse_letters(struct parser *parser, const char *letters)
 {
+    const size_t name = strcspn(letters, "=");
+
+    if (name > 1 && find_name(parser->usage, letters, name))
+        return psnap_cmd_usage(parser->command, "no option '-%.*s'; did you mean '--%.*s'?",
+                               (int)name, letters, (int)name, letters);
     for (; *letters; letters++) {
         const struct psnap_option *option = find_letter(parser->usage, *letters);
         const char *value = NULL;
