@@ -351,7 +351,7 @@ int psnap_cmd_sweep(int argc, char **argv)
         {PSNAP_OPTION_LIST, 'p', "parameter", &sweep.list.parameters, "FIELD=V,V...",
          "each machine with each of these values, as levels[L2].size_bytes=1M,2M; may be repeated"},
         {PSNAP_OPTION_LIST, 'e', "edit", &sweep.list.edits, "EDIT",
-         "of profiles, as of 'psnap whatif'; '' is the profile as it is; may be repeated"},
+         "of profiles, as of 'psnap whatif', beside the profile as it is; may be repeated"},
         {PSNAP_OPTION_LIST, 0, "seed", &seeds, "N", "of profiles' replay; may be repeated (0)"},
         {PSNAP_OPTION_FLAG, 0, "loops", &sweep.list.by_loop, NULL, "rows of loops, too"},
         {PSNAP_OPTION_U64, 0, "split", &parts, "N",
@@ -378,7 +378,9 @@ int psnap_cmd_sweep(int argc, char **argv)
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    if (operands >= 0) {
+    if (operands == 0 && !file)
+        status = psnap_cmd_usage("sweep", "which inputs? (files, a repository, or --list FILE)");
+    else if (operands >= 0) {
         status = check(&sweep, rank, &seeds, jobs, parts);
         if (!status && file && worklist_read(&sweep.list, file, &error))
             status = psnap_cmd_fail("sweep", &error);

@@ -112,7 +112,7 @@ enum psnap_status edit_set(struct psnap_yaml_doc *doc, const char *assignment,
     bool is_done;
 
     if (!equals || equals == assignment || equals - assignment >= (ptrdiff_t)sizeof path)
-        return psnap_error_set(error, PSNAP_ERROR_USAGE, "--set wants PATH=VALUE, not '%.100s'",
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "PATH=VALUE is wanted, not '%.100s'",
                                assignment);
     snprintf(path, sizeof path, "%.*s", (int)(equals - assignment), assignment);
     node = edit_find_node(doc, path, equals[1] != '\0', error);
