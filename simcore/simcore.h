@@ -36,6 +36,13 @@
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
 
+/*
+ * The form of results: what is counted, of the same stream on the same machine. Results that are
+ * kept (psnap sweep --into) name it, and are made again when it is another one. Raise it whenever a
+ * count becomes another one: a model is mended, a default or the order of what is drawn changes.
+ */
+#define PSNAP_SIMCORE_RESULTS_VERSION 1
+
 /* ------------------------------------------------------------------ machines */
 
 #define PSNAP_LEVELS_MAX 8

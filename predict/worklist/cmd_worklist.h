@@ -107,8 +107,8 @@ enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_
 
 /*
  * Results so far, beside the file that all go to in the end: NAME.part-RANK, a record after the
- * other, each with its item's key and length, and its input's time and hash: it holds for an input
- * of the same time, or else of the same content. One that was cut off by a crash is not read.
+ * other, each with its item's key, length and sums, and its input's time and hash: it holds for an
+ * input of the same time, or else of the same content. A damaged one is named and not taken.
  */
 struct journal;
 /* Opens this rank's journal, and takes the results of all ranks' that are of items of the list. */

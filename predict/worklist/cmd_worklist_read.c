@@ -174,7 +174,7 @@ static char *key_of(const struct worklist *list, const struct item *item)
     if (!file)
         return NULL;
     fprintf(file, "%s|%" PRIu64 "|%s|%" PRIu64 "|%d|%s|%" PRIu32 "/%" PRIu32, item->input,
-            item->bytes, item->edit, item->seed, list->by_loop, PSNAP_VERSION, item->part,
+            item->bytes, item->edit, item->seed, list->by_loop, SIDE_MAKER, item->part,
             item->group == GROUP_SPLIT ? list->split.parts : 1);
     for (size_t i = 0; i < group->count; i++)
         fprintf(file, "|%zu %s", group->numbers[i], group->hashes[i].text);

@@ -66,6 +66,21 @@ END
     grep -q '5 of 8 items simulated, 3 were there' err || fail "a cut record: $(cat err)"
     cmp one.csv crash.csv || fail "other results after a crash"
 
+    # A flipped byte in a record: it is named, and the record before and those after it are taken.
+    rm -f crash.csv
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 0/2 -o crash.csv
+    python3 - << 'END'
+data = bytearray(open("crash.csv.part-0", "rb").read())
+second = data.index(b"\nend\n") + 5
+data[data.index(b"machine", second) + 12] ^= 1
+open("crash.csv.part-0", "wb").write(data)
+END
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o crash.csv
+    [ "$(grep -c 'crash.csv.part-0: the result at byte [0-9]* is damaged, and made again' err)" = 1 ] ||
+        fail "$(cat err)"
+    grep -q '5 of 8 items simulated, 3 were there' err || fail "a flipped byte: $(cat err)"
+    cmp one.csv crash.csv || fail "other results after damage"
+
     # An input whose content has changed since is simulated again; a new time alone is none.
     cp m.yaml other.yaml
     expect 0 "$PSNAP" sweep other.yaml s.yaml $machines --rank 0/2 -o changed.csv
@@ -180,6 +195,10 @@ expect 0 "$PSNAP" repo init r
     grep -q '1 of 2 items simulated, 1 were there' err || fail "$(cat err)"
     cmp plain.csv mended.csv
     expect 0 "$PSNAP" repo verify r
+    expect 0 "$PSNAP" repo gc r # s.yaml is not in it, m.pst is a trace
+    grep -Eq '^results of sweeps removed +3$' out || fail "$(cat out)"
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --into r -o gone.csv
+    grep -q '1 of 2 items simulated, 1 were there' err || fail "$(cat err)"
 }
 
 # Several edits in one, as psnap whatif has them
