@@ -232,6 +232,29 @@ static enum psnap_status write_all(struct sweep *sweep, struct psnap_error *erro
     return psnap_output_commit(output, error);
 }
 
+/* What this rank did, and where it is if it is not in R.csv. */
+static void say_end(const struct sweep *sweep, size_t found, size_t left)
+{
+    const struct worklist *list = &sweep->list;
+
+    fputs("psnap sweep: ", stderr);
+    if (list->ranks > 1)
+        fprintf(stderr, "rank %" PRIu32 " of %" PRIu32 ": ", list->rank, list->ranks);
+    fprintf(stderr, "%zu of %zu items simulated", sweep->done, list->count);
+    if (found)
+        fprintf(stderr, ", %zu were there", found);
+    if (sweep->failed)
+        fprintf(stderr, ", %zu failed", sweep->failed);
+    if (left > sweep->failed)
+        fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
+    if (left)
+        fprintf(stderr, "; results so far are in %s.part-%" PRIu32 ", whoever finds all writes %s",
+                sweep->output, list->rank, sweep->output);
+    else if (list->ranks > 1)
+        fprintf(stderr, "; all are in %s", sweep->output);
+    fputc('\n', stderr);
+}
+
 static int run(struct sweep *sweep, const char *into, bool force)
 {
     struct psnap_error error;
@@ -264,14 +287,7 @@ static int run(struct sweep *sweep, const char *into, bool force)
     journal_close(sweep->journal, !status && !left);
     if (status)
         return psnap_cmd_fail("sweep", &error);
-    fprintf(stderr, "psnap sweep: %zu of %zu items simulated", sweep->done, sweep->list.count);
-    if (found)
-        fprintf(stderr, ", %zu were there", found);
-    if (sweep->failed)
-        fprintf(stderr, ", %zu failed", sweep->failed);
-    if (left > sweep->failed)
-        fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
-    fputc('\n', stderr);
+    say_end(sweep, found, left);
     return sweep->failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "predict/worklist/cmd_worklist.h"
@@ -178,6 +179,21 @@ enum psnap_status journal_update(struct journal *journal, struct worklist *list,
     return take_all(journal, list, false, error);
 }
 
+/* Of a sweep that was killed its processes hold the lock a moment longer. */
+static bool lock(int fd)
+{
+    const struct timespec moment = {0, 50000000};
+
+    for (int tries = 20; flock(fd, LOCK_EX | LOCK_NB) != 0; tries--) {
+        if (errno != EWOULDBLOCK)
+            return true; /* there are no locks here */
+        if (!tries)
+            return false;
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
 struct journal *journal_open(const char *target, struct worklist *list, struct psnap_error *error)
 {
     struct journal *journal = calloc(1, sizeof *journal);
@@ -197,7 +213,7 @@ struct journal *journal_open(const char *target, struct worklist *list, struct p
         journal_close(journal, false);
         return NULL;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!lock(fd)) {
         psnap_error_set(error, PSNAP_ERROR_IO,
                         "another 'psnap sweep' of this rank is at work on it");
         psnap_error_at(error, journal->name, 0, 0);

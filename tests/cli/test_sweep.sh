@@ -53,7 +53,8 @@ END
     cmp one.csv ranks.csv || fail "three ranks have other results: $(cat err.?)"
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 1/2 -o later.csv
     [ ! -e later.csv ] || fail "results of half of the items"
-    grep -q "4 are others' to do" err || fail "$(cat err)"
+    grep -q "rank 1 of 2: 4 of 8 items simulated, 4 are others' to do; results so far are in \
+later.csv.part-1, whoever finds all writes later.csv" err || fail "$(cat err)"
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o later.csv
     grep -q '4 of 8 items simulated, 4 were there' err || fail "it did not go on: $(cat err)"
     cmp one.csv later.csv || fail "other results after a part was there"
@@ -96,6 +97,11 @@ END
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
             mpirun --oversubscribe -n 3 "$PSNAP" sweep --list list.yaml $machines --loops \
             -o mpi.csv 2> err || fail "mpirun: $(cat err)"
+        for rank in 0 1 2; do
+            [ "$(grep -Ec "rank $rank of 3: [0-9]+ of 8 items simulated.*(all are in mpi|are others' to do)" err)" = 1 ] ||
+                fail "mpirun: $(cat err)"
+        done
+        [ -z "$(find . -name 'mpi.csv.part-*')" ] || fail "journals are left"
         cmp one.csv mpi.csv || fail "ranks of mpirun have other results"
     fi
 }
