@@ -9,15 +9,15 @@
 
 #include "simcore/cmd_side.h"
 
-/* Machines that an item is simulated on: those that are split or those that are not. */
-enum { WORKLIST_TIME = 32 };
+enum { WORKLIST_TIME = 32 }; /* bytes of a time */
 
+/* The machines of the list that can be split, or those that cannot. */
 struct group {
     struct psnap_machine *machines; /* without TLBs, of which nothing is counted */
-    size_t *numbers;                /* theirs in the list */
+    size_t *numbers;                /* of these machines in the list */
     struct {
         char text[33];
-    } *hashes; /* of all that machines are */
+    } *hashes; /* XXH3 of each machine's file, 128 bits */
     size_t count;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Putting a repository in order.
+ * Putting a repository in order: small files are merged, damage is undone, what is of no use goes
+ * (REPO.md has what).
  */
 #ifndef PSNAP_PROFILE_REPO_GC_H
 #define PSNAP_PROFILE_REPO_GC_H
