@@ -32,7 +32,7 @@ struct group {
     double apart;     /* from the largest group, 0 to 1 */
     char *furthest;   /* the loop that is; NULL: none */
     unsigned changes; /* what is different, bits */
-    bool has_other_order, is_largest, is_folded;
+    bool has_other_order, has_other_model, is_largest, is_folded;
 };
 
 struct merge {
@@ -148,6 +148,7 @@ static enum psnap_status compare(const struct psnap_profile *largest, double ali
     group->apart = apart.share;
     group->changes = apart.changes;
     group->has_other_order = apart.has_other_order;
+    group->has_other_model = apart.has_other_model;
     group->is_folded = apart.share <= alike;
     profile_diff_release(&diff);
 out:
@@ -221,6 +222,8 @@ static const char *change_name(const struct group *group, unsigned number)
     const unsigned first = DIFF_ACCESSES | DIFF_WORKING_SET | DIFF_STRIDES | DIFF_REUSE;
     const unsigned later = ~first & ~(unsigned)DIFF_REGIONS;
 
+    if (group->has_other_model && !number--)
+        return "model or threads";
     for (unsigned bit = 0; bit < DIFF_CHANGES; bit++)
         if (group->changes & first & 1U << bit && !number--)
             return diff_change_name(bit);
@@ -270,9 +273,9 @@ static void print_table(const struct merge *merge)
         psnap_table_cell(table, group->apart > 0 && group->apart < 5e-6 ? "<0.001" : "%.3f",
                          100 * group->apart);
         psnap_table_cell(table, "%s",
-                         group->furthest    ? group->furthest
-                         : group->apart > 0 ? "(order)"
-                                            : "");
+                         group->furthest                               ? group->furthest
+                         : group->apart > 0 && !group->has_other_model ? "(order)"
+                                                                       : "");
         print_changes(table, group);
         psnap_table_cell(table, "%s",
                          i == 0             ? "written"

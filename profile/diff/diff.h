@@ -161,10 +161,12 @@ double diff_of_counts(uint64_t a, uint64_t b);
 
 /* How far the two are apart: diff_apart.c. */
 struct diff_apart {
-    double share;         /* of the accesses, 0 to 1 */
-    const char *furthest; /* id of the loop that has most of it; NULL: none, or it is the order */
-    unsigned changes;     /* that there are, bits */
+    double share; /* of the accesses, 0 to 1 */
+    const char
+        *furthest;    /* id of the loop that has most of it; NULL: none, or it is another thing */
+    unsigned changes; /* that there are, bits */
     bool has_other_order; /* of loops, of regions or of strides */
+    bool has_other_model; /* or one alone has parts for threads */
 };
 
 /* False: out of memory. */

@@ -14,6 +14,8 @@
  * times the larger number of accesses; a loop that only one profile has is other wholly. The order
  * of loops is measured on its own (diff_order.c), and the larger of the two is the distance.
  *
+ * Profiles of different models, or of which one alone has parts for threads, are apart wholly.
+ *
  * Where memory lies is no part of it: what lies where depends on what was allocated before, by
  * libraries as well, and of a whole thing that is moved strides and working set stay.
  */
@@ -64,9 +66,9 @@ static double refs_apart(const struct profile_diff *diff, const struct diff_pair
     for (uint32_t i = 0; i < pair->ref_count; i++) {
         const struct model_ref *a = &diff->a.profile->stream->refs[pair->refs[i].a];
         const struct model_ref *b = &diff->b.profile->stream->refs[pair->refs[i].b];
-        sum += diff_ref_apart(a, b) * (double)a->executions;
+        sum += diff_ref_apart(a, b) * fmax((double)a->executions, (double)b->executions);
     }
-    return sum / fmax(1, (double)pair->a->all.accesses);
+    return sum / fmax(1, larger(&pair->a->all, &pair->b->all));
 }
 
 static double trips_apart(const struct profile_diff *diff, const struct diff_pair *pair)
@@ -115,12 +117,13 @@ static double parts_apart(const struct profile_diff *diff, const struct diff_pai
 
     for (uint32_t k = 0; k < pair->a->all_parts && k < pair->b->all_parts; k++) {
         const struct psnap_profile_loop *a = &diff->a.profile->loops[pair->a->parts[k]];
-        const double part = part_apart(a, &diff->b.profile->loops[pair->b->parts[k]]);
+        const struct psnap_profile_loop *b = &diff->b.profile->loops[pair->b->parts[k]];
+        const double part = part_apart(a, b);
         if (part < 0)
             return part;
-        sum += part * (double)a->accesses;
+        sum += part * fmax((double)a->accesses, (double)b->accesses);
     }
-    return sum / fmax(1, (double)pair->a->all.accesses);
+    return sum / fmax(1, larger(&pair->a->all, &pair->b->all));
 }
 
 /* ---- all of it ---- */
@@ -148,14 +151,20 @@ bool diff_measure(const struct profile_diff *diff, struct diff_apart *apart)
         fmax(1, fmax((double)diff->a.totals.accesses, (double)diff->b.totals.accesses));
     double sum = 0, most = 0, order;
 
-    *apart = (struct diff_apart){0};
+    *apart = (struct diff_apart){.has_other_model =
+                                     strcmp(diff->a.profile->model, diff->b.profile->model) != 0 ||
+                                     diff->a.profile->is_apart != diff->b.profile->is_apart};
+    if (apart->has_other_model) { /* nothing in them is the same */
+        apart->share = 1;
+        return true;
+    }
     for (uint32_t i = 0; i < diff->pair_count; i++) {
         const struct diff_pair *pair = &diff->pairs[i];
         const double part = pair_apart(diff, pair, &apart->has_other_order);
         if (part < 0)
             return false;
         sum += part;
-        apart->changes |= pair->changes;
+        apart->changes |= part > 0 && (!pair->a || !pair->b) ? DIFF_ACCESSES : pair->changes;
         for (uint32_t r = 0; r < pair->region_count; r++)
             apart->changes |= pair->regions[r].changes;
         if (part > most) {

@@ -168,7 +168,7 @@ static struct ends sequence(struct counter *counter, const struct psnap_sequence
     for (uint32_t i = 0; i < n; i += 1 + items[i].span) {
         const double repeats = (double)items[i].repeat;
         struct ends inner = {items[i].what, items[i].what};
-        if (items[i].span) {
+        if (items[i].what == PSNAP_NONE) {
             inner = sequence(counter, items + i + 1, items[i].span, times * repeats);
             if (inner.first != PSNAP_NONE)
                 count(counter, inner.last, inner.first, times * (repeats - 1));
@@ -220,9 +220,9 @@ double diff_pattern_apart(const struct psnap_sequence *a, const struct psnap_seq
     double *weights, apart = -1;
 
     for (uint32_t i = 0; i < a->count; i++)
-        most = !a->items[i].span && a->items[i].what > most ? a->items[i].what : most;
+        most = a->items[i].what != PSNAP_NONE && a->items[i].what > most ? a->items[i].what : most;
     for (uint32_t i = 0; i < b->count; i++)
-        most = !b->items[i].span && b->items[i].what > most ? b->items[i].what : most;
+        most = b->items[i].what != PSNAP_NONE && b->items[i].what > most ? b->items[i].what : most;
     keys = malloc((most + (size_t)1) * sizeof *keys);
     weights = malloc((most + (size_t)1) * sizeof *weights);
     if (keys && weights) {
@@ -244,25 +244,39 @@ double diff_pattern_apart(const struct psnap_sequence *a, const struct psnap_seq
     return apart;
 }
 
-/* Loops, or bodies, of a side: their keys and weights; *count of them. False: out of memory. */
-static bool fill(const struct profile_diff *diff, bool is_a, uint32_t **keys, double **weights)
+/* Accesses of a visit, by loop. False: out of memory. */
+static bool weigh_loops(const struct psnap_profile *profile, double *weights)
 {
-    const struct psnap_profile *profile = is_a ? diff->a.profile : diff->b.profile;
+    const struct psnap_sequence *schedule = &profile->schedule;
+    uint64_t *visits = calloc(schedule->count + (size_t)1, sizeof *visits);
+
+    if (!visits)
+        return false;
+    psnap_sequence_visits(schedule, visits);
+    for (uint32_t i = 0; i < schedule->count; i++)
+        if (schedule->items[i].what != PSNAP_NONE)
+            weights[schedule->items[i].what] += (double)visits[i];
+    for (uint32_t l = 0; l < profile->loop_count; l++)
+        weights[l] = (double)profile->loops[l].accesses / fmax(1, weights[l]);
+    free(visits);
+    return true;
+}
+
+/* Bodies, or loops, of a side: their keys, none yet, and weights. False: out of memory. */
+static bool fill(const struct psnap_profile *profile, uint32_t **keys, double **weights)
+{
     const struct psnap_stream_model *model = profile->stream;
     const size_t n = model ? model->body_count : profile->loop_count;
-    uint64_t *visits = calloc(n + 1, sizeof *visits);
 
     *keys = malloc((n + 1) * sizeof **keys);
     *weights = calloc(n + 1, sizeof **weights);
-    if (visits && *keys && *weights && !model)
-        psnap_sequence_visits(&profile->schedule, visits);
-    for (uint32_t i = 0; i < n && visits && *keys && *weights; i++) {
+    if (!*keys || !*weights)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
         (*keys)[i] = PSNAP_NONE;
-        (*weights)[i] = model ? body_weight(model, &model->bodies[i])
-                              : (double)profile->loops[i].accesses / fmax(1, (double)visits[i]);
+        (*weights)[i] = model ? body_weight(model, &model->bodies[i]) : 0;
     }
-    free(visits);
-    return visits && *keys && *weights;
+    return model || weigh_loops(profile, *weights);
 }
 
 /* Keys of bodies are their indices in b, of loops the pair that they are of and their part. */
@@ -289,9 +303,7 @@ double diff_order_apart(const struct profile_diff *diff)
     uint32_t *keys[2] = {NULL, NULL};
     double *weights[2] = {NULL, NULL}, apart = -1;
 
-    if (!a->stream != !b->stream)
-        return 1;
-    if (fill(diff, true, &keys[0], &weights[0]) && fill(diff, false, &keys[1], &weights[1])) {
+    if (fill(a, &keys[0], &weights[0]) && fill(b, &keys[1], &weights[1])) {
         struct counter counter = {.sign = 1};
         match(diff, keys[0], keys[1]);
         for (unsigned side = 0; side < 2; side++) {

@@ -46,5 +46,7 @@ foreach(list ${lists})
     remove_empty("${folder}")
   endforeach()
   file(REMOVE "${list}")
-  message(STATUS "removed ${count} files from ${prefix}")
+  if(count OR IS_DIRECTORY "${prefix}") # else somebody has removed all of it
+    message(STATUS "removed ${count} files from ${prefix}")
+  endif()
 endforeach()
