@@ -77,9 +77,7 @@ static void sums_of(const char *key, const char *rows, uint64_t bytes, char sums
 /* Goes on behind the next "end"; false: there is none. */
 static bool skip_record(FILE *file, char **line, size_t *room)
 {
-    ssize_t length;
-
-    while ((length = getline(line, room, file)) > 0)
+    while (getline(line, room, file) > 0)
         if (!strcmp(*line, "end\n"))
             return true;
     return false;

@@ -167,7 +167,7 @@ static struct ends sequence(struct counter *counter, const struct psnap_sequence
 
     for (uint32_t i = 0; i < n; i += 1 + items[i].span) {
         const double repeats = (double)items[i].repeat;
-        struct ends inner = {items[i].what, items[i].what};
+        struct ends inner;
         if (items[i].what == PSNAP_NONE) {
             inner = sequence(counter, items + i + 1, items[i].span, times * repeats);
             if (inner.first != PSNAP_NONE)
