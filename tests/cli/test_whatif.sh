@@ -91,6 +91,7 @@ wrong 1 'loops[nowhere:1].entries *= 2' "there is no loop 'nowhere:1'"
 wrong 1 'program.nonsense = 3' 'nonsense'
 wrong 1 'regions[b].working_sett *= 2' "an array has no field 'working_sett'; did you mean 'working_set'?"
 wrong 1 'loops[checksum:50].entriess *= 2' "a loop has no field 'entriess'; did you mean 'entries'?"
+wrong 1 'loops[checksum:50].accesess = 4' "'checksum:50' is in parts, which have the fields: 'checksum:50.1' is one"
 wrong 1 'regions[b].base = 64' "'base' is changed by *= or +=, not set"
 wrong 1 'loops[multiply:39].accesses = 4' 'p.yaml (edited):'
 wrong 1 'regions[q].pad += 64' 'told by their loop and id'
