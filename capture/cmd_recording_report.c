@@ -60,12 +60,12 @@ void psnap_recording_say_not_instrumented(const struct psnap_recording *recordin
         return;
     }
     fprintf(stderr,
-            "psnap %s: the program is not instrumented, nothing was recorded; compile and "
-            "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make), or record it as "
-            "it is, more slowly, with 'psnap record --engine valgrind'; if it was compiled so, its "
-            "environment may have been cleared before it started (" PSNAP_ENV_SESSION
-            " has to be in it), or it runs where it cannot see psnap (a user namespace, a "
-            "container with a /proc of its own)\n",
+            "psnap %s: the program is not instrumented, nothing was recorded\n"
+            "  compile and link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make),\n"
+            "  or record it as it is, more slowly, with 'psnap record --engine valgrind';\n"
+            "  if it was compiled so its environment may have been cleared before it started\n"
+            "  (" PSNAP_ENV_SESSION " has to be in it), or it runs where it cannot see psnap\n"
+            "  (a user namespace, a container with a /proc of its own)\n",
             command);
 }
 

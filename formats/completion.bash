@@ -85,8 +85,9 @@ _psnap()
     elif [ "${cur:0:1}" = - ]; then
         _psnap_words "$options"
     else
-        case $operand in
-        COMMAND | FORMAT | MACHINE | host) _psnap_offer "$operand" ;;
+        case $operand,$previous in
+        COMMAND,* | FORMAT,* | MACHINE,* | host,*) _psnap_offer "$operand" ;;
+        DIR,"${COMP_WORDS[at + 1]}") _psnap_offer DIR ;; # the first one, of repo
         *) _psnap_offer FILE ;;
         esac
     fi

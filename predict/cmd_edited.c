@@ -19,11 +19,12 @@ static enum psnap_status put(struct edited *edited, char *text, size_t size)
 }
 
 enum psnap_status edited_begin(struct edited *edited, const struct psnap_profile *profile,
-                               struct psnap_error *error)
+                               const char *name, struct psnap_error *error)
 {
     size_t size = 0;
     char *text = edit_write_checked(profile, &size, error);
 
+    snprintf(edited->name, sizeof edited->name, "%.240s (edited)", name);
     return text ? put(edited, text, size) : error->code;
 }
 
@@ -32,24 +33,23 @@ enum psnap_status edited_copy(struct edited *edited, const struct edited *from,
 {
     char *text = strndup(from->text, from->size);
 
+    memcpy(edited->name, from->name, sizeof edited->name);
     return text ? put(edited, text, from->size)
                 : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
-static enum psnap_status change(struct edited *edited, const char *line, const char *command,
+static enum psnap_status change(struct edited *edited, const char *line, const char *prefix,
                                 struct psnap_error *error)
 {
     size_t size = 0;
-    char *text = edit_line(edited->text, edited->size, line, &size, error);
+    char *text = edit_line(edited->text, edited->size, edited->name, line, &size, error);
 
-    if (!text && command && !error->file[0])
-        psnap_error_at(error, line, 0, 0);
-    if (text && command && *error->message)
-        fprintf(stderr, "psnap %s: %s: %s\n", command, line, error->message);
+    if (text && prefix && *error->message)
+        fprintf(stderr, "%s: %s: %s\n", prefix, line + strspn(line, " \t"), error->message);
     return text ? put(edited, text, size) : error->code;
 }
 
-enum psnap_status edited_change(struct edited *edited, const char *lines, const char *command,
+enum psnap_status edited_change(struct edited *edited, const char *lines, const char *prefix,
                                 struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
@@ -60,7 +60,7 @@ enum psnap_status edited_change(struct edited *edited, const char *lines, const 
         if (length <= strspn(lines, " \t"))
             continue;
         line = strndup(lines, length);
-        status = line ? change(edited, line, command, error)
+        status = line ? change(edited, line, prefix, error)
                       : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         free(line);
     }
@@ -73,13 +73,14 @@ void edited_release(struct edited *edited)
     *edited = (struct edited){0};
 }
 
-enum psnap_status edited_replay(const struct edited *edited, const char *name, uint64_t seed,
+enum psnap_status edited_replay(const struct edited *edited, uint64_t seed,
                                 enum psnap_status (*pass)(void *context,
                                                           struct psnap_source *source,
                                                           struct psnap_error *error),
                                 void *context, struct psnap_error *error)
 {
-    struct psnap_yaml_doc *doc = psnap_yaml_read_text(edited->text, edited->size, name, error);
+    struct psnap_yaml_doc *doc =
+        psnap_yaml_read_text(edited->text, edited->size, edited->name, error);
     struct psnap_profile *profile = doc ? psnap_profile_read_document(doc, error) : NULL;
     const enum psnap_status status =
         profile ? psnap_turns_replay(profile, seed, pass, context, error) : error->code;

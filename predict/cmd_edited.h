@@ -12,22 +12,24 @@
 struct edited {
     char *text; /* owned; NULL: none */
     size_t size;
+    char name[256]; /* of the profile, for messages */
 };
 
-/* The text of a profile, in place of what was there. */
+/* The text of a profile, in place of what was there; `name` is the profile's in messages, whose
+ * lines are those of the text, not of a file. */
 enum psnap_status edited_begin(struct edited *edited, const struct psnap_profile *profile,
-                               struct psnap_error *error);
+                               const char *name, struct psnap_error *error);
 /* The text of another one. */
 enum psnap_status edited_copy(struct edited *edited, const struct edited *from,
                               struct psnap_error *error);
 /* Edits it by a line (profile/edit/cmd_edit.h), or several with ; between them. What could not be
- * changed is said in the name of a command, and errors have the line; NULL: the caller names it. */
-enum psnap_status edited_change(struct edited *edited, const char *lines, const char *command,
+ * changed is said behind a prefix, "psnap whatif"; NULL: not at all. */
+enum psnap_status edited_change(struct edited *edited, const char *lines, const char *prefix,
                                 struct psnap_error *error);
 void edited_release(struct edited *edited);
 
-/* As psnap_turns_replay(); `name` is what messages call the profile. */
-enum psnap_status edited_replay(const struct edited *edited, const char *name, uint64_t seed,
+/* As psnap_turns_replay(). */
+enum psnap_status edited_replay(const struct edited *edited, uint64_t seed,
                                 enum psnap_status (*pass)(void *context,
                                                           struct psnap_source *source,
                                                           struct psnap_error *error),

@@ -88,8 +88,8 @@ bool psnap_input_is_profile(FILE *file)
     return !psnap_format_recognise(start.bytes, start.count, start.is_whole) && begins_map(&start);
 }
 
-/* Reads what should be a profile from an open file. */
-static struct psnap_profile *read_profile(FILE *file, const char *name, struct psnap_error *error)
+/* Whether a file may be a profile; false with `error` filled: it is a trace, or no text. */
+static bool may_be_profile(FILE *file, const char *name, struct psnap_error *error)
 {
     const struct psnap_format *format;
     struct start start;
@@ -97,7 +97,7 @@ static struct psnap_profile *read_profile(FILE *file, const char *name, struct p
     look(file, &start);
     format = psnap_format_recognise(start.bytes, start.count, start.is_whole);
     if (!format && (begins_map(&start) || !is_binary(&start)))
-        return psnap_profile_read(file, name, error);
+        return true;
     if (format)
         psnap_error_set(error, PSNAP_ERROR_VALUE,
                         "no profile but a trace (%s); 'psnap profile' makes a profile of one",
@@ -105,7 +105,12 @@ static struct psnap_profile *read_profile(FILE *file, const char *name, struct p
     else
         psnap_error_set(error, PSNAP_ERROR_VALUE, "no profile: it has bytes that are no text");
     psnap_error_at(error, name, 0, 0);
-    return NULL;
+    return false;
+}
+
+static struct psnap_profile *read_profile(FILE *file, const char *name, struct psnap_error *error)
+{
+    return may_be_profile(file, name, error) ? psnap_profile_read(file, name, error) : NULL;
 }
 
 FILE *psnap_input_file(const char *path, struct psnap_error *error)
@@ -123,6 +128,17 @@ FILE *psnap_input_file(const char *path, struct psnap_error *error)
     if (!file)
         psnap_error_file(error, reason, "open", path);
     return file;
+}
+
+bool psnap_input_may_be_profile(const char *path, struct psnap_error *error)
+{
+    struct stat about;
+    FILE *file = !stat(path, &about) && S_ISREG(about.st_mode) ? fopen(path, "rbe") : NULL;
+    const bool may_be = !file || may_be_profile(file, path, error);
+
+    if (file)
+        fclose(file);
+    return may_be;
 }
 
 struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_error *error)

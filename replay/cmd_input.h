@@ -43,6 +43,10 @@ FILE *psnap_input_file(const char *path, struct psnap_error *error);
 /* Whether an open input begins as a profile does, and no trace; what was read is put back. */
 bool psnap_input_is_profile(FILE *file);
 
+/* Whether what is at `path` may be a profile; false with `error` filled: it is a trace, or no text.
+ * Only regular files are looked at. */
+bool psnap_input_may_be_profile(const char *path, struct psnap_error *error);
+
 /* The profile at `path` ("-" is standard input); a trace there is an error that says what to do.
  * NULL on failure, with `error` filled. The caller frees it. */
 struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_error *error);

@@ -79,31 +79,34 @@ static int compare_sides(struct compare_side *observed, struct compare_side *syn
                          const struct settings *settings, const struct psnap_machine *machines,
                          size_t n)
 {
-    struct psnap_input_options options = settings->synthetic;
-    struct psnap_profile *profile = NULL;
+    struct psnap_input_options options[2] = {settings->observed, settings->synthetic};
+    struct psnap_profile *first = NULL, *profile = NULL;
     struct psnap_error error;
     struct compare compare = {0};
     struct compare_claim claim = {.certificate = NULL};
     int status = PSNAP_EXIT_DONE;
 
-    options.kept = &profile;
-    if (side_run_input(observed, &settings->observed, machines, n, &error) ||
-        side_run_input(synthetic, &options, machines, n, &error) ||
+    options[0].kept = &first;
+    options[1].kept = &profile;
+    if (side_run_input(observed, &options[0], machines, n, &error) ||
+        side_run_input(synthetic, &options[1], machines, n, &error) ||
         compare_init(&compare, machines, n, observed, synthetic, &error) ||
-        check_claim(profile, &compare, options.seed, &claim, &error)) {
+        check_claim(profile, &compare, options[1].seed, &claim, &error)) {
         status = psnap_cmd_fail("compare", &error);
         goto out;
     }
     if (settings->json)
         compare_print_json(&compare, observed, synthetic, &claim, settings->all);
     else
-        compare_print_tables(&compare, observed, synthetic, &claim, settings->all);
+        compare_print_tables(&compare, observed, synthetic, &claim, first && profile,
+                             settings->all);
     fflush(stdout);
     if (!within_limits(&compare, settings))
         status = PSNAP_EXIT_FAILED;
     status = psnap_cmd_close_stdout("compare", status);
 out:
     compare_release(&compare);
+    psnap_profile_free(first);
     psnap_profile_free(profile);
     return status;
 }
@@ -157,7 +160,8 @@ int psnap_cmd_compare(int argc, char **argv)
         "input) through the caches of each MACHINE and prints how far their\n"
         "cumulative hit rates are apart, per loop and in total, in points (percent).\n"
         "Loops are matched by their place in the source; a loop with at least 0.5 %\n"
-        "of the accesses that only one side has counts as 100 points.",
+        "of the accesses that only one side has counts as 100 points. Of two profiles\n"
+        "neither is the truth: they are a and b, and what is between them a difference.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

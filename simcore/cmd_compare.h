@@ -17,10 +17,11 @@ struct compare_claim {
     struct certificate_check check;
 };
 
-/* Both print to stdout; all: also the loops that are not relevant. */
+/* Both print to stdout; all: also the loops that are not relevant. are_profiles: neither side is a
+ * trace. */
 void compare_print_tables(const struct compare *compare, const struct compare_side *observed,
                           const struct compare_side *synthetic, const struct compare_claim *claim,
-                          bool all);
+                          bool are_profiles, bool all);
 void compare_print_json(const struct compare *compare, const struct compare_side *observed,
                         const struct compare_side *synthetic, const struct compare_claim *claim,
                         bool all);

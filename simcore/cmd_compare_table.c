@@ -2,8 +2,9 @@
 /*
  * A comparison as a person reads it: what the two sides are, a table of loops (one machine: hit
  * rates, several: errors summed up over them), one of the whole stream, one of the errors, and
- * what became of the synthetic side's certificate. Loops that are not relevant, and more than
- * ROWS_SHOWN, are counted and not shown unless all is asked for.
+ * what became of the synthetic side's certificate. Two profiles are called a and b, as psnap diff
+ * does, for neither is the truth, and what is between them is no error. Loops that are not
+ * relevant, and more than ROWS_SHOWN, are counted and not shown unless all is asked for.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,21 @@
 #include "simcore/cmd_turns.h"
 
 #define ROWS_SHOWN 20
+
+/* What sides, and what is between them, are called. */
+struct words {
+    const char *sides[2];     /* in front of their paths */
+    const char *per_level[4]; /* columns */
+    const char *streams[2];   /* "loop x is only in" */
+    const char *error;
+};
+
+static const struct words truth = {{"observed ", "synthetic"},
+                                   {"obs. %", "syn. %", "points", NULL},
+                                   {"the observed stream", "the synthetic stream"},
+                                   "error"};
+static const struct words profiles = {
+    {"a", "b"}, {"a %", "b %", "points", NULL}, {"a", "b"}, "difference"};
 
 static void percent_cell(struct psnap_table *table, double fraction)
 {
@@ -54,13 +70,13 @@ static struct psnap_table *levels_table(const struct compare *compare, const cha
 }
 
 /* Of the loops or the totals: what a row is, then three columns for each level. */
-static struct psnap_table *rows_table(const struct compare *compare, enum psnap_scope scope)
+static struct psnap_table *rows_table(const struct compare *compare, const struct words *words,
+                                      enum psnap_scope scope)
 {
     static const char *const total[] = {"machine", NULL};
     static const char *const loop[] = {"machine", "loop", "name", "share %", NULL};
-    static const char *const per_level[] = {"obs. %", "syn. %", "points", NULL};
     struct psnap_table *table =
-        levels_table(compare, scope == PSNAP_SCOPE_TOTAL ? total : loop, per_level, NULL);
+        levels_table(compare, scope == PSNAP_SCOPE_TOTAL ? total : loop, words->per_level, NULL);
 
     for (size_t i = 1; scope != PSNAP_SCOPE_TOTAL && i < 3; i++)
         psnap_table_shorten(table, i);
@@ -94,9 +110,10 @@ static void table_row(struct psnap_table *table, const struct compare *compare,
     }
 }
 
-static void print_rows(const struct compare *compare, enum psnap_scope scope, bool all)
+static void print_rows(const struct compare *compare, const struct words *words,
+                       enum psnap_scope scope, bool all)
 {
-    struct psnap_table *table = rows_table(compare, scope);
+    struct psnap_table *table = rows_table(compare, words, scope);
     size_t shown = 0, hidden = 0;
 
     for (size_t i = 0; i < compare->count; i++) {
@@ -116,7 +133,7 @@ static void print_rows(const struct compare *compare, enum psnap_scope scope, bo
 }
 
 /* Several machines: a loop once, its errors summed up over them. */
-static void print_loops(const struct compare *compare, bool all)
+static void print_loops(const struct compare *compare, const struct words *words, bool all)
 {
     static const char *const fixed[] = {"loop", "name", "share %", NULL};
     static const char *const per_level[] = {"mean", "largest", NULL};
@@ -143,8 +160,8 @@ static void print_loops(const struct compare *compare, bool all)
                          loop->worst_points > 0 ? compare->machines[loop->worst_machine].name : "");
         shown++;
     }
-    printf("points of error over %zu machine%s; -m with one of them shows the hit rates\n\n",
-           compare->machine_count, psnap_plural(compare->machine_count));
+    printf("points of %s over %zu machine%s; -m with one of them shows the hit rates\n\n",
+           words->error, compare->machine_count, psnap_plural(compare->machine_count));
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (shown < compare->loop_count)
@@ -184,7 +201,7 @@ static void print_misses(const struct compare *compare, struct psnap_table *tabl
     }
 }
 
-static void print_summary(const struct compare *compare)
+static void print_summary(const struct compare *compare, const struct words *words)
 {
     static const char *const names[] = {"mean", "largest", "total (mean)"};
     const double *const points[] = {compare->mean_points, compare->max_points,
@@ -207,7 +224,7 @@ static void print_summary(const struct compare *compare)
                 percent_cell(table, points[row][i] / 100);
     }
     print_misses(compare, table);
-    printf("\nerror of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n",
+    printf("\n%s of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n", words->error,
            compare->relevant_loops, psnap_plural(compare->relevant_loops), compare->machine_count,
            psnap_plural(compare->machine_count));
     psnap_table_print(table, stdout);
@@ -215,13 +232,13 @@ static void print_summary(const struct compare *compare)
 }
 
 /* A loop that one side has lost deserves more than a dash in a table. */
-static void print_missing(const struct compare *compare)
+static void print_missing(const struct compare *compare, const struct words *words)
 {
     for (size_t i = 0; i < compare->count; i++) {
         const struct compare_row *row = &compare->rows[i];
         if (row->machine == 0 && row->relevant && !(row->in_observed && row->in_synthetic))
-            printf("loop %s (%s) is only in the %s stream: counted as %g points\n", row->id,
-                   row->name, row->in_observed ? "observed" : "synthetic", COMPARE_WHOLLY);
+            printf("loop %s (%s) is only in %s: counted as %g points\n", row->id, row->name,
+                   words->streams[!row->in_observed], COMPARE_WHOLLY);
     }
 }
 
@@ -297,20 +314,22 @@ static void print_claim(const struct compare_claim *claim, const char *path)
 
 void compare_print_tables(const struct compare *compare, const struct compare_side *observed,
                           const struct compare_side *synthetic, const struct compare_claim *claim,
-                          bool all)
+                          bool are_profiles, bool all)
 {
-    print_side("observed ", observed);
-    print_side("synthetic", synthetic);
+    const struct words *words = are_profiles ? &profiles : &truth;
+
+    print_side(words->sides[0], observed);
+    print_side(words->sides[1], synthetic);
     putchar('\n');
     if (compare->machine_count > 1)
-        print_loops(compare, all);
+        print_loops(compare, words, all);
     else
-        print_rows(compare, PSNAP_SCOPE_LOOP, all);
-    print_missing(compare);
+        print_rows(compare, words, PSNAP_SCOPE_LOOP, all);
+    print_missing(compare, words);
     print_hint(compare, observed, synthetic);
     puts("\nthe whole stream\n");
-    print_rows(compare, PSNAP_SCOPE_TOTAL, true);
-    print_summary(compare);
+    print_rows(compare, words, PSNAP_SCOPE_TOTAL, true);
+    print_summary(compare, words);
     if (claim->certificate)
         print_claim(claim, synthetic->path);
 }

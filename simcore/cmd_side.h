@@ -9,6 +9,11 @@
 #include "replay/cmd_input.h"
 #include "simcore/compare.h"
 
+#define SIDE_TEXT(text) #text
+#define SIDE_TEXT_OF(macro) SIDE_TEXT(macro)
+/* What makes results, for keys of those that are kept: psnap, and the form of its simulator's. */
+#define SIDE_MAKER PSNAP_VERSION "." SIDE_TEXT_OF(PSNAP_SIMCORE_RESULTS_VERSION)
+
 /* The machines that a comparison is made with: those that were named, or the ten structures of
  * PSnAP's evaluation. The caller frees them. NULL on failure, with `error` filled. */
 struct psnap_machine *side_machines(const struct psnap_text_list *named, size_t *n,

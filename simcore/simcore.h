@@ -36,6 +36,13 @@
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
 
+/*
+ * The form of results: what is counted, of the same stream on the same machine. Results that are
+ * kept (psnap sweep --into) name it, and are made again when it is another one. Raise it whenever a
+ * count becomes another one: a model is mended, a default or the order of what is drawn changes.
+ */
+#define PSNAP_SIMCORE_RESULTS_VERSION 1
+
 /* ------------------------------------------------------------------ machines */
 
 #define PSNAP_LEVELS_MAX 8
@@ -395,14 +402,19 @@ PSNAP_API struct psnap_sink *psnap_memory_side_new(const struct psnap_machine *m
  * period) meet in all levels or in none. The period is cut into as many ranges as there are parts,
  * at multiples of the longest line; a part is what lies in its range.
  *
- * An access counts once, however many lines it has, and so may belong to two parts. Therefore a
- * part is two windows on addresses modulo the period: the range and behind it as much as an access
- * may reach into the next ones; and that which is behind alone, whose counts are subtracted. An
- * access within a range is counted by its own part; as often as another has it behind, that one
- * adds and subtracts it. One that goes on into the next range is whole in the part where it begins;
- * its rest is subtracted there, and added by the next part, which sees no more of it. So the sum is
- * exact for accesses, hits and write-backs, of all references; a part's alone may be negative, and
- * counts are sums modulo 2^64.
+ * An access counts once, however many lines it has, and may lie in two ranges. Therefore part p has
+ * two windows on addresses modulo the period: `counted`, its range and behind it as much as an
+ * access may reach into the next ones, and `subtracted`, what is behind alone. With A of window w,
+ * A n w, the bytes of access A that lie in it, and f what a simulator of these counts,
+ *
+ *     f(A) = sum over p of f(A n counted_p) - f(A n subtracted_p)
+ *
+ * An access within one range is counted by that range's part; any part that has it behind adds and
+ * subtracts it. One that goes on into the next range is whole in the part where it begins; its rest
+ * is subtracted there, and added by the next part, which sees no more of it. So the sum is exact
+ * for accesses, hits and write-backs, of all references; a part's alone may be negative, and counts
+ * are sums modulo 2^64. The largest `counted` window has to fit in the period, or it would have an
+ * access at its begin and behind its end at once: that limits the number of parts.
  */
 
 struct psnap_split {
@@ -424,7 +436,7 @@ struct psnap_split_window {
     uint64_t begin, bytes;
 };
 
-/* What counts for a part, from 0, and what of it is to be subtracted. */
+/* The windows of a part, from 0: its counts are those of the first less those of the second. */
 PSNAP_API void psnap_split_windows(const struct psnap_split *split, uint32_t part,
                                    struct psnap_split_window *counted,
                                    struct psnap_split_window *subtracted);

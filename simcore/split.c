@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The window is where the parts of simcore.h come from: it sees the whole stream, and drops what is
- * not its own. Of an access that is partly in the window the bytes in it are handed on, as one
- * access for each stretch of them.
+ * The plan of a split (simcore.h says why its sums are exact) and the sink of a window: it takes
+ * the whole stream, and hands on the bytes of accesses that lie in its window, one access for each
+ * stretch of them.
  *
- * A run is handed on as runs: from one repetition on the same of its accesses are in the window
- * until one of them enters it or leaves it.
+ * A run of accesses is handed on as runs: the same accesses of each repetition lie in the window
+ * until one of them enters or leaves it.
  */
 
 #include "simcore/simcore.h"
@@ -82,7 +82,7 @@ enum psnap_status psnap_split_plan(struct psnap_split *split, const struct psnap
             status = add_level(split, &machines[i], l, error);
         if (status)
             return status;
-        /* all units but the window of the largest part are to be spare */
+        /* the window of the largest part has to fit in the period */
         const uint64_t units = split->period_bytes / split->unit_bytes;
         const uint64_t largest = (units + parts - 1) / parts * split->unit_bytes;
         if (parts < 2 || units < parts || largest + reach_of(split) > split->period_bytes)

@@ -132,16 +132,30 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     return psnap_cmd_usage(parser->command, "%s: '%s' is not %s", what, text, wanted);
 }
 
-/* The value in the next argument, which is not the "--" before operands; NULL after a message when
- * there is none. */
+/* Whether an argument, as it stands, is an option of the command, which is no value then: "-o" of
+ * "--site -o DIR". */
+static bool is_option(const struct psnap_usage *usage, const char *argument)
+{
+    if (argument[0] != '-' || !argument[1])
+        return false;
+    if (argument[1] == '-')
+        return !argument[2] || find_name(usage, argument + 2, strlen(argument + 2));
+    return !argument[2] && find_letter(usage, argument[1]);
+}
+
+/* The value in the next argument; NULL after a message when there is none. */
 static const char *next_argument(struct parser *parser, const struct psnap_option *option)
 {
+    const char *next = parser->index + 1 < parser->argc ? parser->argv[parser->index + 1] : NULL;
     char what[128];
 
-    if (parser->index + 1 < parser->argc && strcmp(parser->argv[parser->index + 1], "--") != 0)
+    if (next && !is_option(parser->usage, next))
         return parser->argv[++parser->index];
     psnap_option_describe(option, what, sizeof what);
-    psnap_cmd_usage(parser->command, "%s: the value is missing", what);
+    if (next && strcmp(next, "--") != 0)
+        psnap_cmd_usage(parser->command, "%s: the value is missing, '%s' is an option", what, next);
+    else
+        psnap_cmd_usage(parser->command, "%s: the value is missing", what);
     return NULL;
 }
 
@@ -168,6 +182,11 @@ static int parse_long(struct parser *parser, const char *name)
 /* "-jk", "-nvalue", "-n value": flags may stand together, a value ends them. */
 static int parse_letters(struct parser *parser, const char *letters)
 {
+    const size_t name = strcspn(letters, "=");
+
+    if (name > 1 && find_name(parser->usage, letters, name))
+        return psnap_cmd_usage(parser->command, "no option '-%.*s'; did you mean '--%.*s'?",
+                               (int)name, letters, (int)name, letters);
     for (; *letters; letters++) {
         const struct psnap_option *option = find_letter(parser->usage, *letters);
         const char *value = NULL;

@@ -6,6 +6,7 @@
  * And what all reports say alike: of which part of a run something is.
  */
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_timing.h"
 #include "formats/base/json.h"
 
 #include <errno.h>
@@ -52,6 +53,7 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error)
 {
     char text[1024];
 
+    psnap_timing_fail();
     if (error->code == PSNAP_ERROR_CLOSED)
         return PSNAP_EXIT_CLOSED;
     if (fails_in_json)
@@ -72,6 +74,7 @@ int psnap_cmd_usage(const char *command, const char *format, ...)
     struct psnap_error error = {.code = PSNAP_ERROR_USAGE};
     va_list arguments;
 
+    psnap_timing_fail();
     va_start(arguments, format);
     vsnprintf(error.message, sizeof error.message, format, arguments);
     va_end(arguments);

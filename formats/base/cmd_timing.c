@@ -19,7 +19,7 @@ enum { STREAMS = 16 };
 
 static struct {
     struct timespec begin;
-    atomic_bool is_wanted;
+    atomic_bool is_wanted, has_failed;
     atomic_uint count;
     struct psnap_stream_time streams[STREAMS];
 } timing;
@@ -32,6 +32,11 @@ void psnap_timing_begin(void)
 void psnap_timing_want(void)
 {
     timing.is_wanted = true;
+}
+
+void psnap_timing_fail(void)
+{
+    timing.has_failed = true;
 }
 
 bool psnap_timing_is_wanted(void)
@@ -91,7 +96,7 @@ void psnap_timing_report(void)
 {
     double first = -1, last = 0;
 
-    if (!timing.is_wanted)
+    if (!timing.is_wanted || (timing.has_failed && !timing.count))
         return;
     fputs("psnap: where the time went\n", stderr);
     for (unsigned i = 0; i < timing.count && i < STREAMS; i++) {

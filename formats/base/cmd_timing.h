@@ -28,6 +28,9 @@ double psnap_timing_now(void);
 /* Room for another stream, NULL: times are not wanted, or there were very many. */
 struct psnap_stream_time *psnap_timing_stream(void);
 
+/* The command has failed: times of no stream are nothing to know then. */
+void psnap_timing_fail(void);
+
 /* Prints the times to stderr, if they are wanted. */
 void psnap_timing_report(void);
 

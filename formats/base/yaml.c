@@ -65,6 +65,7 @@ static yaml_mark_t find_mark(const char *text, size_t size, size_t offset)
 static enum psnap_status parser_failed(const struct reader *reader, const yaml_parser_t *parser,
                                        const char *text, size_t size)
 {
+    const yaml_mark_t end = find_mark(text, size, size), at = parser->problem_mark;
     char message[256];
 
     if (parser->error == YAML_MEMORY_ERROR)
@@ -72,7 +73,10 @@ static enum psnap_status parser_failed(const struct reader *reader, const yaml_p
     if (parser->error == YAML_READER_ERROR)
         return fail_at(reader, find_mark(text, size, parser->problem_offset),
                        parser->problem ? parser->problem : "input that is no text");
-    snprintf(message, sizeof message, "%s%s%s",
+    snprintf(message, sizeof message, "%s%s%s%s",
+             at.line > end.line || (at.line == end.line && at.column >= end.column)
+                 ? "the text ends in the middle: "
+                 : "",
              parser->problem ? parser->problem : "not well formed", parser->context ? " " : "",
              parser->context ? parser->context : "");
     return fail_at(reader, parser->problem_mark, message);
@@ -278,6 +282,8 @@ struct psnap_yaml_doc *psnap_yaml_read(FILE *file, const char *name, struct psna
         psnap_error_file(error, errno ? errno : EIO, "read", name);
     else
         doc = psnap_yaml_read_text(text, size, name, error);
+    if (doc && size)
+        doc->is_cut = text[size - 1] != '\n';
 out:
     free(text);
     return doc;

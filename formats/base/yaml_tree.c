@@ -89,7 +89,8 @@ enum psnap_status psnap_yaml_fail(const struct psnap_yaml_doc *doc,
         va_start(arguments, format);
         vsnprintf(message, sizeof message, format, arguments);
         va_end(arguments);
-        psnap_error_set(error, code, "%s", message);
+        psnap_error_set(error, code, "%s%s", message,
+                        doc->is_cut ? "; the text ends in the middle of a line" : "");
         psnap_error_at(error, doc->name, node ? node->src_line : 0, node ? node->column : 0);
     }
     return code;

@@ -18,6 +18,7 @@ struct psnap_yaml_doc {
     char *name;
     struct psnap_yaml_node *root;
     size_t nodes;
+    bool is_cut;        /* a file's last line has no end: more may be missing */
     bool out_of_memory; /* an addition failed: the tree is incomplete */
 };
 

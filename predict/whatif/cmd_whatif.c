@@ -64,8 +64,10 @@ static enum psnap_status run_one(const struct session *session, struct scenario 
     enum psnap_status status = PSNAP_OK;
 
     for (size_t i = 0; i < scenario->edit_count && !status; i++)
-        status = edited_change(edited, scenario->edits[i], "whatif", error);
-    return status ? status : edited_replay(edited, session->input, seed, run_pass, &running, error);
+        if ((status = edited_change(edited, scenario->edits[i], "psnap whatif", error)) &&
+            !*error->file)
+            psnap_error_at(error, scenario->edits[i], 0, 0);
+    return status ? status : edited_replay(edited, seed, run_pass, &running, error);
 }
 
 /* Edits and simulates all scenarios of a profile. */
@@ -73,7 +75,7 @@ static enum psnap_status run_all(struct session *session, const struct settings 
                                  const struct psnap_profile *profile, struct psnap_error *error)
 {
     struct edited first = {0}, last = {0};
-    enum psnap_status status = edited_begin(&first, profile, error);
+    enum psnap_status status = edited_begin(&first, profile, session->input, error);
 
     for (size_t i = 0; i < session->count && !status; i++) {
         if (!i || !session->is_cumulative)
@@ -169,7 +171,7 @@ int psnap_cmd_whatif(int argc, char **argv)
         session.input = argv[1];
         status = begin(&session, &settings);
     } else if (operands >= 0)
-        status = psnap_cmd_usage("whatif", "one profile, please");
+        status = psnap_cmd_usage("whatif", "one profile is wanted, not %d operands", operands);
     session_release(&session);
     psnap_text_list_release(&settings.edits);
     psnap_text_list_release(&settings.machines);

@@ -99,6 +99,30 @@ static void put_row(struct psnap_table *table, const struct psnap_machine *machi
         psnap_table_cell(table, "%s", "");
 }
 
+/* The loops of the profile as it is that any scenario has a row of. */
+static void put_first_loops(struct psnap_table *table, const struct session *session,
+                            size_t machine)
+{
+    const struct scope_rows *loops = &session->scenarios[0].side.loops;
+
+    for (size_t k = 0; k < loops->count; k++) {
+        bool is_shown = false;
+        char name[256];
+        for (size_t i = 1; i < session->count && !is_shown; i++) {
+            const struct scope_row *after = loop_of(&session->scenarios[i], loops->rows[k].id);
+            const struct scope_row *before =
+                loop_of(&session->scenarios[session_before(session, i)], loops->rows[k].id);
+            is_shown = after && before &&
+                       is_changed(session, &session->scenarios[i], &after->tallies[machine],
+                                  &before->tallies[machine], machine);
+        }
+        snprintf(name, sizeof name, "  %s", loops->rows[k].id);
+        if (is_shown)
+            put_row(table, &session->machines[machine], name, &loops->rows[k].tallies[machine],
+                    NULL);
+    }
+}
+
 static void put_loops(struct psnap_table *table, const struct session *session, size_t i,
                       size_t machine)
 {
@@ -154,6 +178,8 @@ void session_print_tables(const struct session *session)
                     total_of(&session->scenarios[i], m), i ? total_of(before, m) : NULL);
             if (session->by_loop && i)
                 put_loops(table, session, i, m);
+            else if (session->by_loop)
+                put_first_loops(table, session, m);
         }
         printf("%smachine %s", m ? "\n" : "", session->machines[m].name);
         if (!strchr(session->machines[m].name, ':'))

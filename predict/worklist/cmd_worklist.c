@@ -128,6 +128,29 @@ static enum psnap_status write_all(struct sweep *sweep, struct psnap_error *erro
     return psnap_output_commit(output, error);
 }
 
+/* What this rank did, and where it is if it is not in R.csv. */
+static void say_end(const struct sweep *sweep, size_t found, size_t left)
+{
+    const struct worklist *list = &sweep->list;
+
+    fputs("psnap sweep: ", stderr);
+    if (list->ranks > 1)
+        fprintf(stderr, "rank %" PRIu32 " of %" PRIu32 ": ", list->rank, list->ranks);
+    fprintf(stderr, "%zu of %zu items simulated", sweep->done, list->count);
+    if (found)
+        fprintf(stderr, ", %zu were there", found);
+    if (sweep->failed)
+        fprintf(stderr, ", %zu failed", sweep->failed);
+    if (left > sweep->failed)
+        fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
+    if (left)
+        fprintf(stderr, "; results so far are in %s.part-%" PRIu32 ", whoever finds all writes %s",
+                sweep->output, list->rank, sweep->output);
+    else if (list->ranks > 1)
+        fprintf(stderr, "; all are in %s", sweep->output);
+    fputc('\n', stderr);
+}
+
 static int run(struct sweep *sweep, const char *into, bool force)
 {
     struct psnap_error error;
@@ -160,14 +183,7 @@ static int run(struct sweep *sweep, const char *into, bool force)
     journal_close(sweep->journal, !status && !left);
     if (status)
         return psnap_cmd_fail("sweep", &error);
-    fprintf(stderr, "psnap sweep: %zu of %zu items simulated", sweep->done, sweep->list.count);
-    if (found)
-        fprintf(stderr, ", %zu were there", found);
-    if (sweep->failed)
-        fprintf(stderr, ", %zu failed", sweep->failed);
-    if (left > sweep->failed)
-        fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
-    fputc('\n', stderr);
+    say_end(sweep, found, left);
     return sweep->failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE;
 }
 
@@ -245,7 +261,7 @@ int psnap_cmd_sweep(int argc, char **argv)
         {PSNAP_OPTION_LIST, 'p', "parameter", &sweep.list.parameters, "FIELD=V,V...",
          "each machine with each of these values, as levels[L2].size_bytes=1M,2M; may be repeated"},
         {PSNAP_OPTION_LIST, 'e', "edit", &sweep.list.edits, "EDIT",
-         "of profiles, as of 'psnap whatif'; '' is the profile as it is; may be repeated"},
+         "of profiles, as of 'psnap whatif', beside the profile as it is; may be repeated"},
         {PSNAP_OPTION_LIST, 0, "seed", &seeds, "N", "of profiles' replay; may be repeated (0)"},
         {PSNAP_OPTION_FLAG, 0, "loops", &sweep.list.by_loop, NULL, "rows of loops, too"},
         {PSNAP_OPTION_U64, 0, "split", &parts, "N",
@@ -272,7 +288,9 @@ int psnap_cmd_sweep(int argc, char **argv)
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    if (operands >= 0) {
+    if (operands == 0 && !file)
+        status = psnap_cmd_usage("sweep", "which inputs? (files, a repository, or --list FILE)");
+    else if (operands >= 0) {
         status = check(&sweep, rank, &seeds, jobs, parts);
         if (!status && file && worklist_read(&sweep.list, file, &error))
             status = psnap_cmd_fail("sweep", &error);

@@ -9,15 +9,15 @@
 
 #include "simcore/cmd_side.h"
 
-/* Machines that an item is simulated on: those that are split or those that are not. */
-enum { WORKLIST_TIME = 32 };
+enum { WORKLIST_TIME = 32 }; /* bytes of a time */
 
+/* The machines of the list that can be split, or those that cannot. */
 struct group {
     struct psnap_machine *machines; /* without TLBs, of which nothing is counted */
-    size_t *numbers;                /* theirs in the list */
+    size_t *numbers;                /* of these machines in the list */
     struct {
         char text[33];
-    } *hashes; /* of all that machines are */
+    } *hashes; /* XXH3 of each machine's file, 128 bits */
     size_t count;
 };
 
@@ -107,8 +107,8 @@ enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_
 
 /*
  * Results so far, beside the file that all go to in the end: NAME.part-RANK, a record after the
- * other, each with its item's key and length, and its input's time and hash: it holds for an input
- * of the same time, or else of the same content. One that was cut off by a crash is not read.
+ * other, each with its item's key, length and sums, and its input's time and hash: it holds for an
+ * input of the same time, or else of the same content. A damaged one is named and not taken.
  */
 struct journal;
 /* Opens this rank's journal, and takes the results of all ranks' that are of items of the list. */

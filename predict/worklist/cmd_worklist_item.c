@@ -86,6 +86,13 @@ static enum psnap_status run_pass(void *context, struct psnap_source *source,
     return status;
 }
 
+/* Whether an item is the first of an input and edit, which says what the edit could not change. */
+static bool is_first(const struct worklist *list, const struct item *item)
+{
+    return !item->part && item->seed == list->seeds[0] &&
+           item->group == (list->groups[GROUP_WHOLE].count ? GROUP_WHOLE : GROUP_SPLIT);
+}
+
 /* A profile as it is, or edited. */
 static enum psnap_status replay(const struct psnap_profile *profile, struct running *running,
                                 struct psnap_error *error)
@@ -93,14 +100,17 @@ static enum psnap_status replay(const struct psnap_profile *profile, struct runn
     const struct item *item = running->item;
     struct edited edited = {0};
     enum psnap_status status;
+    char prefix[512];
 
     if (!*item->edit)
         return psnap_turns_replay(profile, item->seed, run_pass, running, error);
-    status = edited_begin(&edited, profile, error);
+    snprintf(prefix, sizeof prefix, "psnap sweep: %s", item->input);
+    status = edited_begin(&edited, profile, item->input, error);
     if (!status)
-        status = edited_change(&edited, item->edit, NULL, error);
+        status = edited_change(&edited, item->edit, is_first(running->list, item) ? prefix : NULL,
+                               error);
     if (!status)
-        status = edited_replay(&edited, item->input, item->seed, run_pass, running, error);
+        status = edited_replay(&edited, item->seed, run_pass, running, error);
     edited_release(&edited);
     return status;
 }

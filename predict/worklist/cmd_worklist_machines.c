@@ -8,6 +8,7 @@
  * A level is named as reports do, or by its number from 0. A variant is called by its machine's
  * name and the fields that it has.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,24 +34,49 @@ char *worklist_machine_text(const struct psnap_machine *machine, size_t *size,
     return NULL;
 }
 
-/* "levels[L2].ways" as edit_set() has it: "machine.levels.1.ways". */
-static bool path_of(const struct psnap_machine *machine, const char *field, size_t length,
-                    char path[PATH_ROOM])
+static enum psnap_status no_level(const struct psnap_machine *machine, const char *level,
+                                  size_t length, struct psnap_error *error)
 {
-    const char *open = memchr(field, '[', length), *close = open ? strchr(open, ']') : NULL;
+    char levels[PSNAP_LEVELS_MAX * (PSNAP_LEVEL_NAME_ROOM + 2)] = "";
     char name[PSNAP_LEVEL_NAME_ROOM];
 
-    if (!close)
-        return snprintf(path, PATH_ROOM, "machine.%.*s", (int)length, field) < PATH_ROOM;
     for (uint32_t l = 0; l < machine->level_count; l++) {
         psnap_machine_level_name(machine, l, name);
-        if (strlen(name) == (size_t)(close - open - 1) && !strncmp(name, open + 1, strlen(name)))
-            return snprintf(path, PATH_ROOM, "machine.%.*s.%u%.*s", (int)(open - field), field, l,
-                            (int)(length - (size_t)(close + 1 - field)), close + 1) < PATH_ROOM;
+        strcat(strcat(levels, l ? ", " : ""), name);
     }
-    return snprintf(path, PATH_ROOM, "machine.%.*s.%.*s%.*s", (int)(open - field), field,
-                    (int)(close - open - 1), open + 1, (int)(length - (size_t)(close + 1 - field)),
-                    close + 1) < PATH_ROOM;
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "machine '%.200s' has no level '%.*s'; its levels are %s", machine->name,
+                           length < 64 ? (int)length : 64, level, levels);
+}
+
+/* "levels[L2].ways" as edit_set() has it: "machine.levels.1.ways". */
+static enum psnap_status path_of(const struct psnap_machine *machine, const char *field,
+                                 size_t length, char path[PATH_ROOM], struct psnap_error *error)
+{
+    const char *open = memchr(field, '[', length);
+    const char *close = open ? memchr(open, ']', length - (size_t)(open - field)) : NULL;
+    const char *rest = close ? close + 1 : field;
+    const size_t n = close ? (size_t)(close - open - 1) : 0;
+    char name[PSNAP_LEVEL_NAME_ROOM], number[16];
+    uint32_t l = 0;
+    int used;
+
+    for (; close && l < machine->level_count; l++) {
+        psnap_machine_level_name(machine, l, name);
+        snprintf(number, sizeof number, "%" PRIu32, l);
+        if ((strlen(name) == n && !strncmp(name, open + 1, n)) ||
+            (strlen(number) == n && !strncmp(number, open + 1, n)))
+            break;
+    }
+    if (close && l == machine->level_count)
+        return no_level(machine, open + 1, n, error);
+    if (close)
+        used = snprintf(path, PATH_ROOM, "machine.%.*s.%" PRIu32 "%.*s", (int)(open - field), field,
+                        l, (int)(length - (size_t)(rest - field)), rest);
+    else
+        used = snprintf(path, PATH_ROOM, "machine.%.*s", (int)length, field);
+    return used < PATH_ROOM ? PSNAP_OK
+                            : psnap_error_set(error, PSNAP_ERROR_VALUE, "a parameter is too long");
 }
 
 /* A machine with a field's value, which are so many bytes. */
@@ -66,7 +92,9 @@ static enum psnap_status vary(const struct psnap_machine *machine, const char *f
     enum psnap_status status = doc ? PSNAP_OK : error->code;
     FILE *file = NULL;
 
-    if (!status && (!path_of(machine, field, field_length, path) || value_length > PATH_ROOM))
+    if (!status)
+        status = path_of(machine, field, field_length, path, error);
+    if (!status && value_length > PATH_ROOM)
         status = psnap_error_set(error, PSNAP_ERROR_VALUE, "a parameter is too long");
     if (!status) {
         snprintf(assignment, sizeof assignment, "%s=%.*s", path, (int)value_length, value);

@@ -6,8 +6,10 @@
  *     query: ["name:spmv", "accesses>1M"]          # which profiles of repositories, as archive
  *     machines: [i7-5960x, "32K:64:8,1M:64:16"]
  *     parameters: ["levels[L2].size_bytes=1M,2M"]  # of all machines
- *     edits: ["", "regions[x].working_set *= 2"]   # of profiles; "" is the profile as it is
+ *     edits: ["regions[x].working_set *= 2"]       # of profiles; "" is the profile as it is
  *     seeds: [0, 1]                                # of profiles
+ *
+ * The profile as it is comes first where no edit is "". Traces are not edited.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -172,7 +174,7 @@ static char *key_of(const struct worklist *list, const struct item *item)
     if (!file)
         return NULL;
     fprintf(file, "%s|%" PRIu64 "|%s|%" PRIu64 "|%d|%s|%" PRIu32 "/%" PRIu32, item->input,
-            item->bytes, item->edit, item->seed, list->by_loop, PSNAP_VERSION, item->part,
+            item->bytes, item->edit, item->seed, list->by_loop, SIDE_MAKER, item->part,
             item->group == GROUP_SPLIT ? list->split.parts : 1);
     for (size_t i = 0; i < group->count; i++)
         fprintf(file, "|%zu %s", group->numbers[i], group->hashes[i].text);
@@ -239,7 +241,21 @@ static enum psnap_status look(struct input *file, struct item *item, struct psna
     return PSNAP_OK;
 }
 
-/* The items of an input: those of its edits and seeds, of which a trace has none. */
+/* Puts the profile as it is before the edits, unless it is one of them. */
+static bool add_unedited(struct worklist *list)
+{
+    for (size_t e = 0; e < list->edits.count; e++)
+        if (!*list->edits.items[e])
+            return true;
+    if (!add_text(&list->edits, ""))
+        return false;
+    memmove(list->edits.items + 1, list->edits.items,
+            (list->edits.count - 1) * sizeof *list->edits.items);
+    list->edits.items[0] = "";
+    return true;
+}
+
+/* The items of an input: those of its edits and seeds; a trace has no edits, and one seed. */
 static enum psnap_status add_input(struct worklist *list, size_t number, struct psnap_error *error)
 {
     struct input *file = &list->files[number];
@@ -249,6 +265,12 @@ static enum psnap_status add_input(struct worklist *list, size_t number, struct 
                         .bytes = file->bytes};
     enum psnap_status status = file->repository ? PSNAP_OK : look(file, &item, error);
 
+    if (!status && !item.is_profile && list->edits.count > 1) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE,
+                        "a trace, and edits are of profiles; 'psnap profile' makes one of it");
+        psnap_error_at(error, item.input, 0, 0);
+        return PSNAP_ERROR_USAGE;
+    }
     for (size_t e = 0; e < (item.is_profile ? list->edits.count : 1) && !status; e++)
         for (size_t s = 0; s < (item.is_profile ? list->seed_count : 1) && !status; s++) {
             item.edit = item.is_profile ? list->edits.items[e] : "";
@@ -316,7 +338,7 @@ enum psnap_status worklist_lay_out(struct worklist *list, struct psnap_error *er
 {
     enum psnap_status status = PSNAP_OK;
 
-    if (!list->edits.count && !add_text(&list->edits, ""))
+    if (!add_unedited(list))
         return out_of_memory(error);
     if (!list->seed_count) {
         list->seeds = calloc(1, sizeof *list->seeds);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Results that a repository has already (profile/repo/results.h): those of a stream on one machine,
- * by the hash of its input's content, the edit, the seed, the machine as a file and psnap's
- * version. A stream whose results on all machines of its items are there is not simulated again.
+ * by the hash of its input's content, the edit, the seed, the machine as a file and what makes
+ * them (SIDE_MAKER). A stream whose results on all machines of its items are there is not simulated
+ * again.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,16 +23,15 @@ static const char *machine_hash(const struct worklist *list, size_t machine)
 
 char *worklist_result_key(const struct worklist *list, const struct item *item, size_t machine)
 {
-    char *key = NULL;
+    struct result_key key = {.maker = SIDE_MAKER, .is_profile = item->is_profile};
+    char *rest = NULL, *text = NULL;
 
-    if (asprintf(&key, "%s|%s|%" PRIu64 "|%d|%s|%s", list->files[item->file].hash,
-                 machine_hash(list, machine), item->seed, list->by_loop, PSNAP_VERSION,
-                 item->edit) < 0)
-        return NULL;
-    for (char *at = key; *at; at++)
-        if (*at == '\n')
-            *at = ' ';
-    return key;
+    if (repo_id_parse(list->files[item->file].hash, &key.input) &&
+        asprintf(&rest, "%s|%" PRIu64 "|%d|%s", machine_hash(list, machine), item->seed,
+                 list->by_loop, item->edit) >= 0)
+        text = results_key(&key, rest);
+    free(rest);
+    return text;
 }
 
 /* The counts of a stream on a group of machines; NULL: some are not there, or no memory is. */

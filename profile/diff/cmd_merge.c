@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap merge: the profiles of a parallel job's ranks as one. Ranks do the same, mostly: profiles
- * that say the same are folded into a group, and of the largest group one profile is written, which
- * says for which ranks it stands. The others are named, with how far they are from that one: the
- * accesses that loops of the source have more or less, as a share of the larger one's. A group that
- * is nearer than --alike is folded, too; what is left are outliers.
+ * of the same content (everything that is replayed or derived from it; not what describes the
+ * recording) are a group, and of the largest group one profile is written, which says for which
+ * ranks it stands. The others are named, with how far they are from that one (diff_apart.c: the
+ * share of the accesses that do something else) and in what. A group that is at most --alike away
+ * is folded, too; what is left are outliers. Where memory lies is named, but no distance.
  *
- * Profiles are read one after the other, and all that is kept of each is a number for each loop.
+ * Profiles are read one after the other, and of each only a checksum is kept; the first of each
+ * group is read once more to be compared with the largest one's.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,25 +20,19 @@
 #include "formats/base/cmd_progress.h"
 #include "formats/base/json.h"
 #include "formats/base/output.h"
-#include "profile/profile.h"
+#include "profile/diff/diff.h"
 #include "replay/cmd_input.h"
 
-struct loop_count {
-    char *id; /* of the source */
-    uint64_t accesses;
-};
-
-/* Profiles that say the same. */
+/* Profiles of the same content. */
 struct group {
     uint64_t content, accesses;
-    const char *path; /* of the first */
-    struct loop_count *loops;
-    size_t loop_count;
+    const char *path;  /* of the first */
     uint32_t *members; /* ranks, or where they have none, numbers of the command line */
     size_t count;
     double apart;     /* from the largest group, 0 to 1 */
-    const char *most; /* the loop that is furthest */
-    bool is_folded;
+    char *furthest;   /* the loop that is; NULL: none */
+    unsigned changes; /* what is different, bits */
+    bool has_other_order, has_other_model, is_largest, is_folded;
 };
 
 struct merge {
@@ -52,27 +49,6 @@ static enum psnap_status out_of_memory(struct psnap_error *error)
 }
 
 /* -------------------------------------------------------------------- reading */
-
-/* Adds accesses of a loop of the source; false: out of memory. */
-static bool count_loop(struct group *group, const char *id, uint64_t accesses)
-{
-    struct loop_count *loops;
-
-    for (size_t i = 0; i < group->loop_count; i++)
-        if (!strcmp(group->loops[i].id, id)) {
-            group->loops[i].accesses += accesses;
-            return true;
-        }
-    loops = realloc(group->loops, (group->loop_count + 1) * sizeof *loops);
-    if (!loops)
-        return false;
-    group->loops = loops;
-    loops[group->loop_count] = (struct loop_count){strdup(id), accesses};
-    if (!loops[group->loop_count].id)
-        return false;
-    group->loop_count++;
-    return true;
-}
 
 static bool add_member(struct group *group, uint32_t member)
 {
@@ -94,6 +70,7 @@ static bool add_member(struct group *group, uint32_t member)
 static struct group *group_of(struct merge *merge, uint64_t content, const char *path,
                               const struct psnap_profile *profile)
 {
+    struct psnap_profile_totals totals;
     struct group *group;
 
     for (size_t i = 0; i < merge->count; i++)
@@ -104,13 +81,8 @@ static struct group *group_of(struct merge *merge, uint64_t content, const char 
         return NULL;
     merge->groups = group;
     group = &merge->groups[merge->count++];
-    *group = (struct group){.content = content, .path = path};
-    for (uint32_t i = 0; i < profile->loop_count; i++) {
-        const struct psnap_profile_loop *loop = &profile->loops[i];
-        group->accesses += loop->accesses;
-        if (loop->accesses && !count_loop(group, loop->src_id, loop->accesses))
-            return NULL;
-    }
+    psnap_profile_totals(profile, &totals);
+    *group = (struct group){.content = content, .accesses = totals.accesses, .path = path};
     return group;
 }
 
@@ -159,41 +131,45 @@ static int compare_groups(const void *a, const void *b)
     return (one->members[0] > other->members[0]) - (one->members[0] < other->members[0]);
 }
 
-static uint64_t accesses_of(const struct group *group, const char *id)
+/* How far a group is from the largest one, whose profile is given. */
+static enum psnap_status compare(const struct psnap_profile *largest, double alike,
+                                 struct group *group, struct psnap_error *error)
 {
-    for (size_t i = 0; i < group->loop_count; i++)
-        if (!strcmp(group->loops[i].id, id))
-            return group->loops[i].accesses;
-    return 0;
+    struct psnap_profile *profile = psnap_input_read_profile(group->path, error);
+    enum psnap_status status = profile ? PSNAP_OK : error->code;
+    struct profile_diff diff;
+    struct diff_apart apart;
+
+    if (status || (status = profile_diff_init(&diff, largest, profile, error)))
+        goto out;
+    if (!diff_measure(&diff, &apart) ||
+        (apart.furthest && !(group->furthest = strdup(apart.furthest))))
+        status = out_of_memory(error);
+    group->apart = apart.share;
+    group->changes = apart.changes;
+    group->has_other_order = apart.has_other_order;
+    group->has_other_model = apart.has_other_model;
+    group->is_folded = apart.share <= alike;
+    profile_diff_release(&diff);
+out:
+    psnap_profile_free(profile);
+    return status;
 }
 
-/* Adds the loop's difference to `sum`, and keeps it as `most` if none was larger. */
-static void add_difference(struct group *group, const char *id, uint64_t here, uint64_t there,
-                           uint64_t *sum, uint64_t *most)
+static enum psnap_status compare_all(struct merge *merge, struct psnap_error *error)
 {
-    const uint64_t apart = here > there ? here - there : there - here;
+    struct psnap_profile *largest = psnap_input_read_profile(merge->groups[0].path, error);
+    struct psnap_progress *progress = psnap_progress_of(merge->count, "groups");
+    enum psnap_status status = largest ? PSNAP_OK : error->code;
 
-    *sum += apart;
-    if (apart > *most) {
-        *most = apart;
-        group->most = id;
+    merge->groups[0].is_largest = merge->groups[0].is_folded = true;
+    for (size_t i = 1; i < merge->count && !status; i++) {
+        status = compare(largest, merge->alike, &merge->groups[i], error);
+        psnap_progress_add(progress, 1);
     }
-}
-
-/* How far a group is from the largest one. */
-static void compare(struct group *group, const struct group *largest, double alike)
-{
-    const uint64_t all = group->accesses > largest->accesses ? group->accesses : largest->accesses;
-    uint64_t sum = 0, most = 0;
-
-    for (size_t i = 0; i < group->loop_count; i++)
-        add_difference(group, group->loops[i].id, group->loops[i].accesses,
-                       accesses_of(largest, group->loops[i].id), &sum, &most);
-    for (size_t i = 0; i < largest->loop_count; i++)
-        if (!accesses_of(group, largest->loops[i].id))
-            add_difference(group, largest->loops[i].id, 0, largest->loops[i].accesses, &sum, &most);
-    group->apart = all ? (double)sum / (double)all : 0;
-    group->is_folded = group == largest || group->apart <= alike;
+    psnap_progress_free(progress);
+    psnap_profile_free(largest);
+    return status;
 }
 
 /* -------------------------------------------------------------------- telling */
@@ -239,11 +215,49 @@ static char *folded_text(const struct merge *merge)
     return text;
 }
 
+/* What is different, by its number from 0 on, what moves hit rates most first; NULL: that was all.
+ * Regions differ in what is named anyway. */
+static const char *change_name(const struct group *group, unsigned number)
+{
+    const unsigned first = DIFF_ACCESSES | DIFF_WORKING_SET | DIFF_STRIDES | DIFF_REUSE;
+    const unsigned later = ~first & ~(unsigned)DIFF_REGIONS;
+
+    if (group->has_other_model && !number--)
+        return "model or threads";
+    for (unsigned bit = 0; bit < DIFF_CHANGES; bit++)
+        if (group->changes & first & 1U << bit && !number--)
+            return diff_change_name(bit);
+    if (group->has_other_order && !number--)
+        return "order";
+    for (unsigned bit = 0; bit < DIFF_CHANGES; bit++)
+        if (group->changes & later & 1U << bit && !number--)
+            return diff_change_name(bit);
+    return NULL;
+}
+
+/* The first three, and how many more there are. */
+static void print_changes(struct psnap_table *table, const struct group *group)
+{
+    enum { NAMED = 3 };
+    char text[128] = "";
+    const char *name;
+    unsigned n = 0;
+
+    for (; (name = change_name(group, n)); n++)
+        if (n < NAMED)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", n ? ", " : "", name);
+    if (n > NAMED)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", %u more", n - NAMED);
+    psnap_table_cell(table, "%s", *text || group->is_largest ? text : "other fields");
+}
+
 static void print_table(const struct merge *merge)
 {
-    const char *const headings[] = {
-        "profiles", merge->has_ranks ? "ranks" : "numbers", "accesses", "apart %", "furthest", ""};
-    struct psnap_table *table = psnap_table_new(6, headings);
+    const char *const headings[] = {"profiles", merge->has_ranks ? "ranks" : "numbers",
+                                    "accesses", "apart %",
+                                    "furthest", "differs in",
+                                    ""};
+    struct psnap_table *table = psnap_table_new(7, headings);
     char digits[32];
 
     psnap_table_align_right(table, 0);
@@ -256,8 +270,13 @@ static void print_table(const struct merge *merge)
         psnap_table_cell(table, "%zu", group->count);
         psnap_table_cell(table, "%s", members ? members : "?");
         psnap_table_cell(table, "%s", psnap_group_digits(group->accesses, digits));
-        psnap_table_cell(table, "%.3f", 100 * group->apart);
-        psnap_table_cell(table, "%s", group->most ? group->most : "");
+        psnap_table_cell(table, group->apart > 0 && group->apart < 5e-6 ? "<0.001" : "%.3f",
+                         100 * group->apart);
+        psnap_table_cell(table, "%s",
+                         group->furthest                               ? group->furthest
+                         : group->apart > 0 && !group->has_other_model ? "(order)"
+                                                                       : "");
+        print_changes(table, group);
         psnap_table_cell(table, "%s",
                          i == 0             ? "written"
                          : group->is_folded ? "folded"
@@ -287,8 +306,12 @@ static void print_json(const struct merge *merge)
         psnap_json_end_array(&json);
         psnap_json_u64(&json, "accesses", group->accesses);
         psnap_json_real(&json, "apart", group->apart);
-        if (group->most)
-            psnap_json_text(&json, "furthest", group->most);
+        if (group->furthest)
+            psnap_json_text(&json, "furthest", group->furthest);
+        psnap_json_begin_array(&json, "changes");
+        for (unsigned k = 0; change_name(group, k); k++)
+            psnap_json_text(&json, NULL, change_name(group, k));
+        psnap_json_end_array(&json);
         psnap_json_bool(&json, "folded", group->is_folded);
         psnap_json_end_object(&json);
     }
@@ -334,9 +357,7 @@ static enum psnap_status read_all(struct merge *merge, char *const *paths, int n
     for (size_t i = 0; i < merge->count; i++)
         qsort(merge->groups[i].members, merge->groups[i].count, sizeof(uint32_t), compare_members);
     qsort(merge->groups, merge->count, sizeof *merge->groups, compare_groups);
-    for (size_t i = 0; i < merge->count; i++)
-        compare(&merge->groups[i], &merge->groups[0], merge->alike);
-    return PSNAP_OK;
+    return compare_all(merge, error);
 }
 
 static int run(struct merge *merge, char *const *paths, int n, const char *path, bool force,
@@ -369,7 +390,7 @@ int psnap_cmd_merge(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &output, "M.yaml", "where to"},
         {PSNAP_OPTION_REAL, 0, "alike", &merge.alike, "SHARE",
-         "fold what has at most this share of its accesses elsewhere (0.01)"},
+         "fold profiles of which at most this share of the accesses does something else (0.01)"},
         {PSNAP_OPTION_FLAG, 0, "force", &force, NULL, "overwrite M.yaml"},
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
         {.type = PSNAP_OPTION_END},
@@ -377,8 +398,11 @@ int psnap_cmd_merge(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap merge P.yaml... -o M.yaml [--alike SHARE] [--json]",
         "The profiles of a parallel job's ranks (psnap record -o P.%r.yaml) as one: those\n"
-        "that say the same, or nearly, are folded, of the largest group one is written,\n"
-        "with the ranks that it stands for; a table names the others.",
+        "of the same content are a group, of the largest one is written, with the ranks that\n"
+        "it stands for, and those that are nearly the same are folded. A table names the\n"
+        "others: the share of the accesses that do something else (counts, working sets,\n"
+        "strides, reuse, trip counts, order of loops), the loop that is furthest, and what is\n"
+        "different. Where memory lies is named, but is no distance.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
@@ -390,9 +414,7 @@ int psnap_cmd_merge(int argc, char **argv)
                                           : merge.alike < 0 ? "--alike wants a share, as 0.01"
                                                             : "-o M.yaml is missing, or no file");
     for (size_t i = 0; i < merge.count; i++) {
-        for (size_t k = 0; k < merge.groups[i].loop_count; k++)
-            free(merge.groups[i].loops[k].id);
-        free(merge.groups[i].loops);
+        free(merge.groups[i].furthest);
         free(merge.groups[i].members);
     }
     free(merge.groups);

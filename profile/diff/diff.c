@@ -44,8 +44,7 @@ bool diff_has_reuse(const struct diff_region *region)
     return false;
 }
 
-/* 0 for equal counts, 1 when one is 0. */
-static double apart(uint64_t a, uint64_t b)
+double diff_of_counts(uint64_t a, uint64_t b)
 {
     const double less = (double)(a < b ? a : b), more = (double)(a < b ? b : a);
 
@@ -81,11 +80,12 @@ static void note_shares(struct difference *to, enum diff_change change, const ui
 static void compare_regions(const struct diff_region *a, const struct diff_region *b,
                             struct difference *to)
 {
-    note(to, DIFF_ACCESSES, a->accesses != b->accesses, apart(a->accesses, b->accesses), 0);
+    note(to, DIFF_ACCESSES, a->accesses != b->accesses, diff_of_counts(a->accesses, b->accesses),
+         0);
     note_shares(to, DIFF_KINDS, a->kinds, b->kinds, 3);
     note_shares(to, DIFF_SIZES, a->sizes, b->sizes, 1 + PSNAP_ACCESS_SIZE_MAX);
     note(to, DIFF_WORKING_SET, a->working_set_bytes != b->working_set_bytes,
-         apart(a->working_set_bytes, b->working_set_bytes), 0);
+         diff_of_counts(a->working_set_bytes, b->working_set_bytes), 0);
     note_shares(to, DIFF_STRIDES, a->strides, b->strides, PSNAP_STRIDE_BINS);
     if (diff_has_reuse(a) && diff_has_reuse(b))
         note_shares(to, DIFF_REUSE, a->reuse, b->reuse, REUSE_BINS);

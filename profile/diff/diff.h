@@ -13,6 +13,9 @@
 
 enum { DIFF_TEXT = 160 /* bytes of a text */ };
 
+struct model_ref;
+struct model_body;
+
 /* What is touched: all regions of a loop that lie in the same thing, or one without a name. */
 struct diff_region {
     const char *name;    /* of the object, or the region's id */
@@ -153,6 +156,22 @@ bool diff_has_reuse(const struct diff_region *region);
 /* Half the sum of the differences of shares, 0 to 1; two empty ones are alike. */
 double diff_of_shares(const uint64_t *a, const uint64_t *b, size_t n);
 
+/* 0 for equal counts, 1 when one is 0. */
+double diff_of_counts(uint64_t a, uint64_t b);
+
+/* How far the two are apart: diff_apart.c. */
+struct diff_apart {
+    double share; /* of the accesses, 0 to 1 */
+    const char
+        *furthest;    /* id of the loop that has most of it; NULL: none, or it is another thing */
+    unsigned changes; /* that there are, bits */
+    bool has_other_order; /* of loops, of regions or of strides */
+    bool has_other_model; /* or one alone has parts for threads */
+};
+
+/* False: out of memory. */
+bool diff_measure(const struct profile_diff *diff, struct diff_apart *apart);
+
 /* ---- parts of it: diff_sides.c, diff_sites.c, diff_match.c ---- */
 
 enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_profile *profile,
@@ -177,5 +196,21 @@ bool diff_index_model(struct diff_side *side);
 bool diff_compare_models(struct profile_diff *diff);
 void diff_compare_orders(struct profile_diff *diff);
 bool diff_compare_chains(struct profile_diff *diff);
+
+/* ---- nests and trip counts: diff_nest.c ---- */
+
+struct nest_terms;
+/* First numbers may all differ by as much if it may be shifted. */
+bool diff_same_nest(const struct nest_terms *a, const struct nest_terms *b, bool may_shift);
+bool diff_same_trips(const struct model_body *a, const struct model_body *b);
+
+/* ---- parts of the distance: diff_nest.c, diff_order.c; 0 to 1 ---- */
+
+/* Of two references, or bodies, of a pair's. */
+double diff_ref_apart(const struct model_ref *a, const struct model_ref *b);
+double diff_trips_apart(const struct model_body *a, const struct model_body *b);
+/* Negative: out of memory. */
+double diff_order_apart(const struct profile_diff *diff);
+double diff_pattern_apart(const struct psnap_sequence *a, const struct psnap_sequence *b);
 
 #endif

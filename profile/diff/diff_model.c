@@ -56,46 +56,7 @@ bool diff_index_model(struct diff_side *side)
     return is_done;
 }
 
-/* ---- nests ---- */
-
-/* Whether two terms are the same, but for first numbers, which all differ by *shift (when that is
- * not known yet it is what the first ones differ by). */
-static bool same_term(const struct nest_pattern *a, const uint64_t *p, const struct nest_pattern *b,
-                      const uint64_t *q, uint64_t *shift, bool *is_known)
-{
-    size_t at = 1;
-
-    if (a->body_count != b->body_count || a->values != b->values || p[0] != q[0] ||
-        a->depth != b->depth)
-        return false;
-    if (!a->body_count) {
-        if (!*is_known)
-            *shift = q[1] - p[1];
-        *is_known = true;
-        return a->steps[0] == b->steps[0] && q[1] - p[1] == *shift;
-    }
-    if (memcmp(a->steps, b->steps, (a->values - 1) * sizeof *a->steps) != 0)
-        return false;
-    for (uint32_t i = 0; i < a->body_count; at += a->body[i++]->values)
-        if (a->body[i]->values != b->body[i]->values ||
-            !same_term(a->body[i], p + at, b->body[i], q + at, shift, is_known))
-            return false;
-    return true;
-}
-
-static bool same_nest(const struct nest_terms *a, const struct nest_terms *b, bool may_shift)
-{
-    uint64_t shift = 0;
-    bool is_known = !may_shift;
-
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (!same_term(a->terms[i].pattern, nest_term_values(a, i), b->terms[i].pattern,
-                       nest_term_values(b, i), &shift, &is_known))
-            return false;
-    return true;
-}
+/* ---- references ---- */
 
 /* Where a region lies is said of the region, so nests may be shifted as a whole. */
 static bool same_addresses(const struct profile_diff *diff, const struct model_ref *a,
@@ -108,7 +69,7 @@ static bool same_addresses(const struct profile_diff *diff, const struct model_r
         strcmp(a->mark, b->mark) != 0)
         return false;
     if (a->rule == MODEL_NEST)
-        return a->element == b->element && same_nest(&a->addresses, &b->addresses, true);
+        return a->element == b->element && diff_same_nest(&a->addresses, &b->addresses, true);
     if (a->rule == MODEL_SHARED)
         return refs_a[a->sweep].number == refs_b[b->sweep].number;
     if (a->rule != MODEL_DEPENDENT)
@@ -120,28 +81,6 @@ static bool same_addresses(const struct profile_diff *diff, const struct model_r
             return false;
     for (uint32_t i = 0; i < a->offset_count; i++)
         if (a->offsets[i].bytes != b->offsets[i].bytes)
-            return false;
-    return true;
-}
-
-static bool same_trips(const struct model_body *a, const struct model_body *b)
-{
-    const struct trips *p = &a->histogram, *q = &b->histogram;
-
-    if (a->is_drawn != b->is_drawn || a->is_part != b->is_part || a->is_counted != b->is_counted ||
-        a->part_count != b->part_count)
-        return false;
-    for (uint32_t i = 0; i < a->part_count; i++)
-        if (a->parts[i].width != b->parts[i].width || a->parts[i].from != b->parts[i].from ||
-            a->parts[i].leaves != b->parts[i].leaves)
-            return false;
-    if (!a->is_drawn)
-        return same_nest(&a->trips, &b->trips, false);
-    if (p->count != q->count)
-        return false;
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->bins[i].low != q->bins[i].low || p->bins[i].high != q->bins[i].high ||
-            p->bins[i].times != q->bins[i].times || p->bins[i].sum != q->bins[i].sum)
             return false;
     return true;
 }
@@ -176,7 +115,7 @@ static void compare_parts(struct profile_diff *diff, uint32_t loop_a, uint32_t l
         const struct diff_item item = {diff->a.bodies.items[diff->a.bodies.first[loop_a] + i],
                                        diff->b.bodies.items[diff->b.bodies.first[loop_b] + i]};
         diff->body_of[item.a] = item.b;
-        if (!same_trips(&a->bodies[item.a], &b->bodies[item.b]))
+        if (!diff_same_trips(&a->bodies[item.a], &b->bodies[item.b]))
             pair->bodies[pair->body_count++] = item;
     }
 }

@@ -26,12 +26,12 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
                          struct psnap_error *error);
 
 /*
- * A profile's text after an edit in one line (cmd_edit_line.c has the forms), which is checked; the
- * caller frees it. NULL with `error` filled. When it is done, error->message says what could not be
- * changed, or is empty.
+ * A profile's text after an edit in one line (cmd_edit_line.c has the forms), which is checked;
+ * `name` is what messages call it. The caller frees it. NULL with `error` filled. When it is done,
+ * error->message says what could not be changed, or is empty.
  */
-char *edit_line(const char *profile, size_t size, const char *line, size_t *new_size,
-                struct psnap_error *error);
+char *edit_line(const char *profile, size_t size, const char *name, const char *line,
+                size_t *new_size, struct psnap_error *error);
 
 /* The forms, for help. */
 extern const char edit_line_forms[];

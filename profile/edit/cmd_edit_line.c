@@ -232,6 +232,33 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
     return true;
 }
 
+/* No field of the document is where a line says. What lines change of an array is no field of it,
+ * and a loop of the source may be no item of it but its parts: the word was meant then, and not
+ * another loop. */
+static enum psnap_status no_field(const struct line *parts, struct psnap_error *error)
+{
+    static const char *const of_regions[] = {"working_set", "base", "pad", "strides", "reuse"};
+    static const char *const of_loops[] = {"iterations", "entries", "strides"};
+    const bool is_region = *parts->region || *parts->object;
+    const char *nearest = is_region      ? psnap_text_nearest(parts->field, of_regions, 5)
+                          : *parts->loop ? psnap_text_nearest(parts->field, of_loops, 3)
+                                         : NULL;
+
+    if (nearest && !strcmp(nearest, parts->field))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "'%s' is changed by *= or +=, not set",
+                               nearest);
+    if (nearest)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "%s has no field '%.100s'; did you mean '%s'?",
+                               is_region ? "an array" : "a loop", parts->field, nearest);
+    if (is_region && !*parts->loop)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "an array has no field '%.100s', but working_set, base, pad, "
+                               "strides and reuse; those of a region want its loop before it",
+                               parts->field);
+    return error->code; /* as it was */
+}
+
 /* Changes a field of the document. */
 static enum psnap_status set_field(struct psnap_yaml_doc *doc, const char *line,
                                    const struct line *parts, struct psnap_error *error)
@@ -243,10 +270,13 @@ static enum psnap_status set_field(struct psnap_yaml_doc *doc, const char *line,
 
     if (parts->operator== '=') {
         snprintf(assignment, sizeof assignment, "%s=%.*s", parts->path, TEXT_MAX - 1, parts->value);
-        return edit_set(doc, assignment, error);
+        return edit_find_node(doc, parts->path, true, error) ? edit_set(doc, assignment, error)
+                                                             : no_field(parts, error);
     }
     node = edit_find_node(doc, parts->path, false, error);
-    if (!node || psnap_yaml_real(doc, node, -INFINITY, INFINITY, &old, error))
+    if (!node)
+        return no_field(parts, error);
+    if (psnap_yaml_real(doc, node, -INFINITY, INFINITY, &old, error))
         return error->code;
     change = strtod(parts->value, &end);
     if (*end || !isfinite(change) || (parts->operator== '/' && change == 0))
@@ -282,7 +312,7 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
     return NULL;
 }
 
-char *edit_line(const char *text, size_t size, const char *line, size_t *new_size,
+char *edit_line(const char *text, size_t size, const char *name, const char *line, size_t *new_size,
                 struct psnap_error *error)
 {
     struct psnap_profile *profile = NULL;
@@ -306,7 +336,7 @@ char *edit_line(const char *text, size_t size, const char *line, size_t *new_siz
     regions[0] = parts.region;
     edit.regions = regions;
     edit.region_count = *parts.region != 0;
-    doc = psnap_yaml_read_text(text, size, "the profile", error);
+    doc = psnap_yaml_read_text(text, size, name, error);
     if (doc && (is_one || !set_field(doc, line, &parts, error)))
         profile = psnap_profile_read_document(doc, error);
     if (profile)

@@ -62,14 +62,31 @@ static struct psnap_yaml_node *find_item(const struct psnap_yaml_node *of, const
     return found;
 }
 
+/* The first part of a loop of the source that a path begins with, and *source; NULL: it is none. */
+static const char *part_of(const struct psnap_yaml_node *of, const char *path, const char **source)
+{
+    for (const struct psnap_yaml_node *item = of->first; item; item = item->next) {
+        const struct psnap_yaml_node *whole = psnap_yaml_get(item, "part_of");
+        if (whole && whole->kind == PSNAP_YAML_SCALAR && behind(path, whole->text)) {
+            *source = whole->text;
+            return name_of(item);
+        }
+    }
+    return NULL;
+}
+
 static enum psnap_status not_there(const struct psnap_yaml_doc *doc,
                                    const struct psnap_yaml_node *of, const char *path,
                                    struct psnap_error *error)
 {
-    const char *names[64], *nearest;
+    const char *names[64], *nearest, *source, *part = part_of(of, path, &source);
     char name[128];
     size_t count = 0;
 
+    if (part)
+        return psnap_yaml_fail(doc, of, error, PSNAP_ERROR_VALUE,
+                               "'%.100s' is in parts, which have the fields: '%.100s' is one",
+                               source, part);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(path, "."), path);
     for (const struct psnap_yaml_node *item = of->first; item && count < 64; item = item->next)
         names[count++] = name_of(item);
@@ -112,7 +129,7 @@ enum psnap_status edit_set(struct psnap_yaml_doc *doc, const char *assignment,
     bool is_done;
 
     if (!equals || equals == assignment || equals - assignment >= (ptrdiff_t)sizeof path)
-        return psnap_error_set(error, PSNAP_ERROR_USAGE, "--set wants PATH=VALUE, not '%.100s'",
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "PATH=VALUE is wanted, not '%.100s'",
                                assignment);
     snprintf(path, sizeof path, "%.*s", (int)(equals - assignment), assignment);
     node = edit_find_node(doc, path, equals[1] != '\0', error);

@@ -200,8 +200,8 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
         status = edit_lay_fields(&e);
     if (!status && !profile->stream && edit->what == PSNAP_EDIT_REUSE)
         status = edit_fail(&e, PSNAP_NONE, PSNAP_NONE,
-                           "the published model has no reuse times: --stride and --span change "
-                           "its regions");
+                           "the published model has no reuse times: strides and working sets of "
+                           "its regions can be changed");
     if (!status)
         status = profile->stream ? edit_model(&e) : edit_published(&e);
     if (!status && edit->what == PSNAP_EDIT_REMOVE)

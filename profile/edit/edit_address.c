@@ -314,7 +314,7 @@ static enum psnap_status check_fields(const struct editing *e, uint32_t object)
                 return edit_fail(e, model->refs[i].loop, PSNAP_NONE,
                                  "reference %" PRIu32 " of loop '%.100s' is drawn from '%.100s' by "
                                  "reuse time: which lines its records would share cannot be said "
-                                 "(--span and --reuse-scale change it)",
+                                 "(its working set and reuse times can be changed)",
                                  model->refs[i].number, e->profile->loops[model->refs[i].loop].id,
                                  model->objects[object].id);
     return PSNAP_OK;

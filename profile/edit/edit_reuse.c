@@ -131,8 +131,8 @@ enum psnap_status edit_reuse(struct editing *e)
         }
     if (!status && !is_any)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "nothing%s%.100s%s is drawn by reuse time: --stride, --span and "
-                         "--iterations change what is regular",
+                         "nothing%s%.100s%s is drawn by reuse time: strides, working sets and "
+                         "iterations change what is regular",
                          e->edit->object || e->edit->region_count ? " in '" : "",
                          e->edit->object         ? e->edit->object
                          : e->edit->region_count ? e->edit->regions[0]

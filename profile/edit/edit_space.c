@@ -291,7 +291,7 @@ static enum psnap_status no_such_array(const struct editing *e, const char *name
     if (nearest)
         what = "; did you mean '";
     else if (!has_loop)
-        what = "; those without a name are told by their loop and id (--loop, --region)";
+        what = "; those without a name are told by their loop and id";
     if (has_loop)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                          "loop '%.100s' has no region '%.100s'%s%.100s%s", e->edit->loop, name,

@@ -237,7 +237,7 @@ static void say_drawn(const struct striding *s, char *text, size_t size)
     if (s->drawn && s->drawn->rule == MODEL_REUSE)
         snprintf(text, size,
                  "reference %" PRIu32 " of loop '%.80s' has no strides: its addresses are drawn by "
-                 "reuse time, which --reuse-scale and --span change",
+                 "reuse time; edits of reuse and working sets change it",
                  s->drawn->number, s->e->profile->loops[s->drawn->loop].id);
     else if (s->drawn)
         snprintf(text, size,

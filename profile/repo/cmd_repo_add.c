@@ -12,6 +12,7 @@
 #include "formats/base/cmd_progress.h"
 #include "profile/repo/add.h"
 #include "profile/repo/cmd_repo.h"
+#include "replay/cmd_input.h"
 
 struct report {
     bool as_json, has_failed;
@@ -39,11 +40,15 @@ static void print_item(void *context, const struct add_item *item)
     psnap_progress_erase(report->progress);
     repo_id_text(&item->id, id);
     if (item->state == ADD_FAILED) {
+        struct add_item failed = *item;
+        struct psnap_error error;
+        if (!psnap_input_may_be_profile(item->path, &error))
+            failed.error = error; /* a trace is told as such */
         report->has_failed = true;
         fprintf(stderr, "psnap repo add: %s\n",
-                psnap_error_format(&item->error, text, sizeof text));
+                psnap_error_format(&failed.error, text, sizeof text));
         if (report->as_json)
-            keep_failed(report, item);
+            keep_failed(report, &failed);
     } else if (report->as_json) {
         psnap_json_begin_object(&report->json, NULL);
         psnap_json_text(&report->json, "file", item->path);

@@ -7,9 +7,11 @@
  * atomics, loops, regions, working_set, fidelity, similarity}]}; texts are "" when unknown,
  * fidelity and similarity null.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
 #include "formats/base/text.h"
 #include "profile/repo/cmd_repo.h"
 #include "profile/repo/lines.h"
@@ -50,16 +52,94 @@ void repo_cmd_json_entry(struct psnap_json *json, const struct entry *entry)
     psnap_json_end_object(json);
 }
 
+/* A run of a program, as the first profile says that is listed of it. */
+struct run {
+    uint64_t hash; /* of program, command, build and time */
+    uint64_t counts[FACTS_COUNTS];
+    uint8_t signature[SIGNATURE_BYTES];
+};
+
 struct listing {
     struct psnap_json *json;   /* or */
     struct psnap_table *table; /* or neither: ids alone */
     bool is_like;
     uint64_t count;
+    struct run *runs; /* owned */
+    size_t run_count, run_room;
+    bool has_edited; /* several profiles of a run */
 };
 
-static void table_row(const struct listing *listing, const struct entry *entry)
+/* ---- what is different about profiles of the same run: they were edited ---- */
+
+static uint64_t hash_run(const struct entry *entry)
 {
-    char digits[32], tags[200], *at;
+    static const int texts[] = {FACTS_NAME, FACTS_COMMAND, FACTS_BUILD_ID, FACTS_RECORDED};
+    struct repo_bytes all = {0};
+    uint64_t hash;
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        repo_bytes_add(&all, entry->texts[texts[i]], strlen(entry->texts[texts[i]]) + 1);
+    hash = repo_sum_of(all.data, all.size);
+    repo_bytes_release(&all);
+    return hash;
+}
+
+static const char *const signature_words[] = {"strides", "sizes of regions", "uses of lines",
+                                              "reuse"};
+static const size_t signature_parts[] = {SIGNATURE_STRIDES, SIGNATURE_SIZES, SIGNATURE_USES,
+                                         SIGNATURE_REUSES, SIGNATURE_BYTES};
+
+/* "accesses x2.00, strides": what is other than in the first of the run. */
+static void say_differences(const struct run *first, const struct entry *entry, char *text,
+                            size_t room)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (int i = 0; i < FACTS_COUNTS && used < room; i++) {
+        const double a = (double)first->counts[i], b = (double)entry->counts[i];
+        if (i == FACTS_LOADS || i == FACTS_STORES || i == FACTS_ATOMICS || a == b)
+            continue;
+        used += (size_t)snprintf(text + used, room - used, "%s%s x%.3g", used ? ", " : "",
+                                 i == FACTS_WORKING_SET ? "working set" : facts_count_keys[i],
+                                 a > 0 ? b / a : b);
+    }
+    for (int i = 0; i < 4 && entry->signature && used < room; i++)
+        if (memcmp(first->signature + signature_parts[i], entry->signature + signature_parts[i],
+                   signature_parts[i + 1] - signature_parts[i]) != 0)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "",
+                                     signature_words[i]);
+    if (!used)
+        snprintf(text, room, "addresses, order or text");
+}
+
+/* Nothing of the first one of a run, which is remembered. */
+static void beside_run(struct listing *listing, const struct entry *entry, char *text, size_t room)
+{
+    const uint64_t hash = hash_run(entry);
+    struct run *runs;
+
+    *text = '\0';
+    for (size_t i = listing->run_count; i-- > 0 && entry->texts[FACTS_RECORDED][0];)
+        if (listing->runs[i].hash == hash) {
+            say_differences(&listing->runs[i], entry, text, room);
+            listing->has_edited = true;
+            return;
+        }
+    runs = psnap_with_room(listing->runs, &listing->run_room, listing->run_count + 1, sizeof *runs);
+    if (!runs)
+        return;
+    listing->runs = runs;
+    runs += listing->run_count++;
+    runs->hash = hash;
+    memcpy(runs->counts, entry->counts, sizeof runs->counts);
+    if (entry->signature)
+        memcpy(runs->signature, entry->signature, sizeof runs->signature);
+}
+
+static void table_row(struct listing *listing, const struct entry *entry)
+{
+    char digits[32], tags[200], differs[160], *at;
 
     snprintf(tags, sizeof tags, "%s",
              entry->texts[ENTRY_TAGS][0] ? entry->texts[ENTRY_TAGS] + 1 : "");
@@ -75,6 +155,20 @@ static void table_row(const struct listing *listing, const struct entry *entry)
     if (listing->is_like)
         psnap_table_cell(listing->table, "%.3f", entry->similarity);
     psnap_table_cell(listing->table, "%s", tags);
+    if (!listing->has_edited)
+        return;
+    beside_run(listing, entry, differs, sizeof differs);
+    psnap_table_cell(listing->table, "%s", differs);
+}
+
+/* Whether several are of a run. */
+static bool look_for_edited(void *context, const struct entry *entry)
+{
+    struct listing *listing = context;
+    char differs[160];
+
+    beside_run(listing, entry, differs, sizeof differs);
+    return !listing->has_edited;
 }
 
 static bool take_entry(void *context, const struct entry *entry)
@@ -91,19 +185,39 @@ static bool take_entry(void *context, const struct entry *entry)
     return true;
 }
 
-static struct psnap_table *new_table(bool is_like)
+static struct psnap_table *new_table(const struct listing *listing)
 {
-    static const char *const plain[] = {"id", "program", "accesses", "recorded", "bytes", "tags"};
-    static const char *const like[] = {"id",    "program", "accesses", "recorded",
-                                       "bytes", "alike",   "tags"};
-    struct psnap_table *table = is_like ? psnap_table_new(7, like) : psnap_table_new(6, plain);
+    const char *headings[8] = {"id", "program", "accesses", "recorded", "bytes"};
+    struct psnap_table *table;
+    size_t n = 5;
 
+    if (listing->is_like)
+        headings[n++] = "alike";
+    headings[n++] = "tags";
+    if (listing->has_edited)
+        headings[n++] = "beside the first of its run";
+    table = psnap_table_new(n, headings);
     psnap_table_align_right(table, 2);
     psnap_table_align_right(table, 4);
-    if (is_like)
+    if (listing->is_like)
         psnap_table_align_right(table, 5);
     psnap_table_shorten(table, 1);
     return table;
+}
+
+/* That nothing is found is said, and no error. */
+static void say_none(const char *command, struct opened *opened, const struct query *query)
+{
+    uint64_t count, bytes;
+
+    if (index_totals(opened->index, &count, &bytes, NULL))
+        return;
+    if (query->ask.where.size || query->like)
+        fprintf(stderr,
+                "psnap %s: no profile matches the query; %" PRIu64 " profile%s in the repository\n",
+                command, count, psnap_plural(count));
+    else
+        fprintf(stderr, "psnap %s: there is no profile in the repository\n", command);
 }
 
 /* A listing that fails half-way is no JSON: it is printed when it is whole. */
@@ -140,14 +254,21 @@ static int list_table(const char *command, struct opened *opened, struct query *
 {
     struct listing listing = {.is_like = query->like != NULL};
     struct psnap_error error;
-    enum psnap_status status;
+    enum psnap_status status = PSNAP_OK;
 
-    if (!as_ids)
-        listing.table = new_table(listing.is_like);
-    status = index_list(opened->index, &query->ask, take_entry, &listing, &error);
+    if (!as_ids) {
+        status = index_list(opened->index, &query->ask, look_for_edited, &listing, &error);
+        listing.run_count = 0;
+        listing.table = new_table(&listing);
+    }
+    if (!status)
+        status = index_list(opened->index, &query->ask, take_entry, &listing, &error);
     if (listing.table && listing.count)
         psnap_table_print(listing.table, stdout);
     psnap_table_free(listing.table);
+    free(listing.runs);
+    if (!status && !listing.count)
+        say_none(command, opened, query);
     return status ? psnap_cmd_fail(command, &error)
                   : psnap_cmd_close_stdout(command, PSNAP_EXIT_DONE);
 }
@@ -180,13 +301,18 @@ int psnap_cmd_repo_list(int argc, char **argv)
     struct query query = {.like = NULL};
     bool as_json = false, as_ids = false;
     const struct psnap_option options[] = {
+        {PSNAP_OPTION_COUNT, 'n', "limit", &query.ask.limit, "N", "so many at most"},
         {PSNAP_OPTION_FLAG, 0, "ids", &as_ids, NULL, "whole ids and nothing else"},
         {PSNAP_OPTION_FLAG, 0, "json", &as_json, NULL, "for programs"},
         {.type = PSNAP_OPTION_END},
     };
-    const struct psnap_usage usage = {"psnap repo list DIR [--ids] [--json]",
-                                      "Lists the profiles of a repository, by program and time.",
-                                      options};
+    const struct psnap_usage usage = {
+        "psnap repo list DIR [--limit N] [--ids] [--json]",
+        "Lists the profiles of a repository by program, then by when they were recorded\n"
+        "(the oldest first), command and id. Of a run that several profiles are of, which\n"
+        "were edited, the last column says what is other than in the first that is listed;\n"
+        "'psnap repo diff' says all of it.",
+        options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
@@ -213,7 +339,9 @@ int psnap_cmd_repo_search(int argc, char **argv)
                                       description, options};
     int status, operands;
 
-    snprintf(description, sizeof description, "Lists the profiles that a query finds.\n\n%s",
+    snprintf(description, sizeof description,
+             "Lists the profiles that a query finds, in the order of 'psnap repo list', with\n"
+             "like:ID by how similar they are.\n\n%s",
              query_help);
     operands = psnap_options_parse(argc, argv, &usage, false, &status);
     if (operands < 0)

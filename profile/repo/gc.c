@@ -4,7 +4,8 @@
  * before there was a dictionary are compressed with it, files with damage that can be undone are
  * written anew. New files are committed and read back before old ones are removed. What goes for
  * good: temporary files of writers that died, second copies, notes that a later one that can be
- * read replaces, dictionaries that nothing needs; damaged results of sweeps. A file with damage
+ * read replaces, dictionaries that nothing needs, results of sweeps that are damaged, an older
+ * psnap's, or of profiles that are gone. A file with damage
  * that cannot be undone stays as it is, until what is lost is to be forgotten: then what can be
  * read of it is merged, too, and the file goes. Everything is expanded and its hash looked at
  * first: a record that has another's id (in a file from elsewhere) does not pass for a copy of it.
@@ -14,6 +15,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,9 +47,8 @@ struct gc {
     size_t note_count, note_room;
     bool has_plain; /* a profile without dictionary */
     bool has_lost;  /* a file whose records are not all known stays */
-    bool is_quick;  /* small files alone are looked at */
-    bool forgets;   /* such files go: */
-    struct repo_set doubtful;
+    const struct gc_options *options;
+    struct repo_set doubtful; /* such files, which go */
     const struct codec_dictionary *dictionary;
     struct repo_ids made; /* files */
     struct repo_bytes body;
@@ -102,7 +103,7 @@ static bool look_at(struct gc *gc, const struct sealed *sealed, struct repo_ids 
     while (pack_next(sealed->body, sealed->size, &at, &record)) {
         const bool is_read = can_read(gc, &record, &raw);
         is_good = is_good && is_read && !record.skipped;
-        if (!is_read && gc->forgets)
+        if (!is_read && gc->options->forgets)
             continue;
         if (is_read && record.type == RECORD_NOTE)
             take_note(gc, &raw);
@@ -145,9 +146,10 @@ static enum psnap_status sort_file(struct gc *gc, const struct repo_id *id, stru
     }
     gc->result->bytes_before += file->size;
     if (!look_at(gc, &sealed, &records)) {
-        gc->has_lost = gc->has_lost || !gc->forgets;
-        gc->result->damaged += !gc->forgets;
-        if (gc->forgets && (!repo_ids_add(&gc->small, id) || !repo_set_add(&gc->doubtful, id)))
+        gc->has_lost = gc->has_lost || !gc->options->forgets;
+        gc->result->damaged += !gc->options->forgets;
+        if (gc->options->forgets &&
+            (!repo_ids_add(&gc->small, id) || !repo_set_add(&gc->doubtful, id)))
             status = out_of_memory(error);
     } else {
         status = mend(gc, REPO_OBJECT, id, &sealed, error);
@@ -178,7 +180,7 @@ static enum psnap_status sort_files(struct gc *gc, struct psnap_error *error)
     enum psnap_status status = repo_files(gc->repo, REPO_OBJECT, &ids, NULL, NULL, error);
 
     for (size_t i = 0; !status && i < ids.count; i++)
-        if (!gc->is_quick || is_small(gc, &ids.items[i]))
+        if (!gc->options->is_quick || is_small(gc, &ids.items[i]))
             status = sort_file(gc, &ids.items[i], &file, error);
     if (gc->note_count)
         qsort(gc->notes, gc->note_count, sizeof *gc->notes, compare_notes);
@@ -408,35 +410,50 @@ static enum psnap_status measure(struct gc *gc, struct psnap_error *error)
     return status;
 }
 
-static void remove_result(void *context, const char *path)
+/* Whether a result is of no use any more: an older psnap's, or of a profile that is gone. */
+static bool is_stale(void *context, const struct result_key *key)
 {
-    unlinkat(((const struct repo *)context)->root, path, 0);
+    const struct gc *gc = context;
+    struct repo_id pack;
+    uint64_t offset;
+
+    return strverscmp(key->maker, gc->options->maker) < 0 ||
+           (key->is_profile && !index_place(gc->index, &key->input, 0, &pack, &offset, NULL));
 }
 
-static enum psnap_status gc_locked(struct gc *gc, const struct gc_options *options,
-                                   struct psnap_error *error)
+static void remove_result(void *context, const char *path)
+{
+    struct gc *gc = context;
+
+    gc->result->results += !unlinkat(gc->repo->root, path, 0);
+}
+
+/* Merges what is sorted, and the index knows. */
+static enum psnap_status tidy(struct gc *gc, struct psnap_error *error)
+{
+    enum psnap_status status = sort_files(gc, error);
+
+    if (!status)
+        status = merge_sorted(gc, error);
+    if (!status && !gc->options->is_quick)
+        status = clear_dictionaries(gc, error);
+    return status ? status : index_sync(gc->index, error);
+}
+
+static enum psnap_status tidy_all(struct gc *gc, struct psnap_error *error)
 {
     enum psnap_status status;
 
+    gc->repo->level = CODEC_LEVEL_GC;
     gc->result->temporaries = repo_sweep(gc->repo);
-    gc->index = index_open(gc->repo, error);
-    if (!gc->index)
-        return PSNAP_ERROR_IO;
     status = repo_has_format(gc->repo) ? PSNAP_OK : repo_write_format(gc->repo, error);
     if (!status)
-        status = sort_files(gc, error);
+        status = tidy(gc, error);
     if (!status)
-        status = merge_sorted(gc, error);
-    if (!status)
-        status = clear_dictionaries(gc, error);
-    results_verify(gc->repo, remove_result, gc->repo);
-    if (!status)
-        status = index_sync(gc->index, error);
-    if (!status && options->forgets)
+        results_verify(gc->repo, gc->options->maker ? is_stale : NULL, remove_result, gc);
+    if (!status && gc->options->forgets)
         status = index_forget_lost(gc->index, error);
-    if (!status)
-        status = measure(gc, error);
-    return status;
+    return status ? status : measure(gc, error);
 }
 
 static void release(struct gc *gc)
@@ -450,39 +467,33 @@ static void release(struct gc *gc)
     free(gc->notes);
 }
 
-enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
+enum psnap_status repo_gc(struct repo *repo, struct index *index, const struct gc_options *options,
                           struct gc_result *result, struct psnap_error *error)
 {
-    struct gc gc = {.repo = repo, .result = result, .forgets = options->forgets};
-    enum psnap_status status;
+    struct gc gc = {.repo = repo, .index = index, .result = result, .options = options};
+    enum psnap_status status =
+        repo_lock(repo, options->is_quick ? REPO_EXCLUSIVE_NOW : REPO_EXCLUSIVE, error);
 
     *result = (struct gc_result){0};
-    repo->level = CODEC_LEVEL_GC;
-    status = repo_lock(repo, REPO_EXCLUSIVE, error);
+    if (!status && !index && !(gc.index = index_open(repo, error)))
+        status = PSNAP_ERROR_IO;
     if (!status)
-        status = gc_locked(&gc, options, error);
+        status = options->is_quick ? tidy(&gc, error) : tidy_all(&gc, error);
     repo_unlock(repo);
-    index_close(gc.index);
+    if (gc.index != index)
+        index_close(gc.index);
     release(&gc);
     return status;
 }
 
 void repo_gc_when_due(struct repo *repo, struct index *index, size_t added)
 {
-    struct gc_result result = {0};
-    struct gc gc = {.repo = repo, .index = index, .result = &result, .is_quick = true};
     const bool may_train = added >= TRAIN_PROFILES_MIN && !repo_dictionary_for_new(repo);
+    const struct gc_options options = {.is_quick = true};
+    struct gc_result result;
     uint64_t small = 0;
 
-    if (index_small_packs(index, SMALL_BYTES, &small, NULL) ||
-        (small <= SMALL_FILES_MAX && !may_train) || repo_lock(repo, REPO_EXCLUSIVE_NOW, NULL)) {
-        repo_unlock(repo);
-        return;
-    }
-    if (!sort_files(&gc, NULL)) {
-        merge_sorted(&gc, NULL);
-        index_sync(index, NULL);
-    }
-    repo_unlock(repo);
-    release(&gc);
+    if (!index_small_packs(index, SMALL_BYTES, &small, NULL) &&
+        (small > SMALL_FILES_MAX || may_train))
+        repo_gc(repo, index, &options, &result, NULL);
 }

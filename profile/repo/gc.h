@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Putting a repository in order.
+ * Putting a repository in order: small files are merged, damage is undone, what is of no use goes
+ * (REPO.md has what).
  */
 #ifndef PSNAP_PROFILE_REPO_GC_H
 #define PSNAP_PROFILE_REPO_GC_H
@@ -8,17 +9,20 @@
 #include "profile/repo/index.h"
 
 struct gc_options {
-    bool forgets; /* what is lost: files that are damaged for good go, and are no longer missed */
+    bool forgets;  /* what is lost: files that are damaged for good go, and are no longer missed */
+    bool is_quick; /* small files alone are merged, if nobody else is adding */
+    const char *maker; /* results of older ones go (results.h); NULL: they stay */
 };
 
 struct gc_result {
     uint64_t temporaries, merged, written, mended, damaged; /* files */
     uint64_t twins, notes;                                  /* records left out */
-    uint64_t dictionaries;                                  /* removed */
+    uint64_t dictionaries, results;                         /* removed */
     uint64_t bytes_before, bytes_after;                     /* of objects */
 };
 
-enum psnap_status repo_gc(struct repo *repo, const struct gc_options *options,
+/* `index` NULL: it is opened for it. */
+enum psnap_status repo_gc(struct repo *repo, struct index *index, const struct gc_options *options,
                           struct gc_result *result, struct psnap_error *error);
 
 /* After so many profiles were added: merges the small files when they are many, and trains the

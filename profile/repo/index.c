@@ -139,20 +139,28 @@ static enum psnap_status open_file(struct index *index, struct psnap_error *erro
     return open_path(index, path, error);
 }
 
-/* After a failure: a damaged file is made anew, once; else the index goes on in memory. */
-static enum psnap_status open_anew(struct index *index, struct psnap_error *error)
+/* Another database in the place of one that failed, as `why` says: a damaged file is made anew,
+ * once; else the index goes on in memory. What was in memory stays as it failed. */
+static enum psnap_status replace(struct index *index, const struct psnap_error *why,
+                                 struct psnap_error *error)
 {
-    const bool is_damaged = error->code == PSNAP_ERROR_CORRUPT && !index->notice[0];
+    const bool is_damaged = why->code == PSNAP_ERROR_CORRUPT && !index->notice[0];
+    struct psnap_error again = *why;
+    enum psnap_status status = why->code;
 
-    db_close(index->db);
-    index->db = NULL;
-    if (is_damaged)
-        snprintf(index->notice, sizeof index->notice,
-                 "the index is made anew of the objects: %.150s", error->message);
-    if (is_damaged && remove_files(index) && !open_file(index, error))
-        return PSNAP_OK;
-    index->is_file = false;
-    return open_path(index, NULL, error);
+    if (index->is_file) {
+        db_close(index->db);
+        index->db = NULL;
+        if (is_damaged)
+            snprintf(index->notice, sizeof index->notice,
+                     "the index is made anew of the objects: %.150s", why->message);
+        index->is_file = is_damaged && remove_files(index) && !open_file(index, &again);
+        if (index->is_file || !(status = open_path(index, NULL, &again)))
+            return index_sync(index, error);
+    }
+    if (error)
+        *error = again;
+    return status;
 }
 
 /* The files that the index knows and that are not there any more; those it knows go out of `ids`.
@@ -245,13 +253,7 @@ enum psnap_status index_sync(struct index *index, struct psnap_error *error)
         status = take_files(index, &fresh, &gone, &why);
     repo_ids_release(&fresh);
     repo_ids_release(&gone);
-    if (!status)
-        return PSNAP_OK;
-    if (index->is_file && !open_anew(index, &why))
-        return index_sync(index, error);
-    if (error)
-        *error = why;
-    return status;
+    return status ? replace(index, &why, error) : PSNAP_OK;
 }
 
 static struct index *open_index(struct repo *repo, bool is_fresh, struct psnap_error *error)
@@ -268,11 +270,7 @@ static struct index *open_index(struct repo *repo, bool is_fresh, struct psnap_e
     index->lock = -1;
     index->is_file = !is_fresh && lock(index);
     status = index->is_file ? open_file(index, &why) : open_path(index, NULL, &why);
-    if (status && index->is_file)
-        status = open_anew(index, &why);
-    if (status && error)
-        *error = why;
-    if (!status && !index_sync(index, error))
+    if (!(status ? replace(index, &why, error) : index_sync(index, error)))
         return index;
     index_close(index);
     return NULL;
@@ -300,26 +298,17 @@ void index_close(struct index *index)
 
 bool index_doubt(struct index *index)
 {
-    struct psnap_error error;
+    const struct psnap_error why = {.code = PSNAP_ERROR_VALUE};
 
-    if (!index->is_file)
-        return false;
-    db_close(index->db);
-    index->db = NULL;
-    index->is_file = false;
-    return !open_path(index, NULL, &error) && !index_sync(index, NULL);
+    return index->is_file && !replace(index, &why, NULL);
 }
 
 enum psnap_status index_remake(struct index *index, struct psnap_error *error)
 {
-    struct psnap_error why = {.code = PSNAP_ERROR_CORRUPT, .message = "it lies"};
+    const struct psnap_error why = {.code = PSNAP_ERROR_CORRUPT, .message = "it lies"};
 
     index->notice[0] = '\0';
-    if (!open_anew(index, &why))
-        return index_sync(index, error);
-    if (error)
-        *error = why;
-    return why.code;
+    return replace(index, &why, error);
 }
 
 enum psnap_status index_take_pack(struct index *index, const struct repo_id *pack,
@@ -330,12 +319,7 @@ enum psnap_status index_take_pack(struct index *index, const struct repo_id *pac
 
     if (!status)
         status = index_fill(index, pack, body->data, body->size, &why);
-    status = end(index, status, &why);
-    if (status && index->is_file && !open_anew(index, &why))
-        return index_sync(index, error);
-    if (status && error)
-        *error = why;
-    return status;
+    return end(index, status, &why) ? replace(index, &why, error) : PSNAP_OK;
 }
 
 enum psnap_status index_forget_lost(struct index *index, struct psnap_error *error)

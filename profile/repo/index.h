@@ -80,8 +80,9 @@ struct entry {
     uint64_t bytes, stored_bytes;
     const char *texts[INDEX_TEXTS];
     uint64_t counts[FACTS_COUNTS];
-    double fidelity;   /* points, as stated or by the certificate; NaN: unknown */
-    double similarity; /* to the entry that was asked for; NaN: none was */
+    double fidelity;          /* points, as stated or by the certificate; NaN: unknown */
+    const uint8_t *signature; /* SIGNATURE_BYTES; NULL: unknown */
+    double similarity;        /* to the entry that was asked for; NaN: none was */
 };
 
 extern const char *const entry_text_keys[INDEX_TEXTS];

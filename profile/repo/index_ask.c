@@ -213,6 +213,7 @@ enum psnap_status index_signature(struct index *index, const struct repo_id *id,
 /* In the order of the columns below. */
 static void fill_entry(struct db_rows *rows, struct entry *entry)
 {
+    size_t size = 0;
     int column = 0;
 
     entry->id = db_text(rows, column++);
@@ -226,6 +227,9 @@ static void fill_entry(struct db_rows *rows, struct entry *entry)
     for (int i = 0; i < FACTS_COUNTS; i++)
         entry->counts[i] = (uint64_t)db_integer(rows, column++);
     entry->fidelity = db_real(rows, column++);
+    entry->signature = db_blob(rows, column++, &size);
+    if (size != SIGNATURE_BYTES)
+        entry->signature = NULL;
     entry->similarity = db_real(rows, column);
 }
 
@@ -238,11 +242,12 @@ static void write_select(const struct index_query *query, struct repo_bytes *sql
         repo_bytes_print(sql, ", %s", entry_text_keys[i]);
     for (int i = 0; i < FACTS_COUNTS; i++)
         repo_bytes_print(sql, ", %s", facts_count_keys[i]);
-    repo_bytes_print(sql, ", coalesce(stated, certified), %s FROM entries WHERE lost = 0",
+    repo_bytes_print(sql,
+                     ", coalesce(stated, certified), signature, %s FROM entries WHERE lost = 0",
                      query->is_like ? "similarity(signature, ?1) AS alike" : "NULL");
     if (query->where.size)
         repo_bytes_print(sql, " AND %.*s", (int)query->where.size, (const char *)query->where.data);
-    repo_bytes_print(sql, " ORDER BY %sprogram, recorded, id",
+    repo_bytes_print(sql, " ORDER BY %sprogram, recorded, command, id",
                      query->is_like ? "alike DESC, " : "");
     if (query->limit)
         repo_bytes_print(sql, " LIMIT %llu", (unsigned long long)query->limit);

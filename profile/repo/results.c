@@ -6,9 +6,12 @@
  *     KEY
  *     TEXT
  *
- * SUM is XXH3, 64 bits in hexadecimal digits, of all that follows its line. They can be made again
- * from what they are results of, so that they are not sealed, and one that is damaged is as if it
- * were not there.
+ * SUM is XXH3, 64 bits in hexadecimal digits, of all that follows its line. KEY is
+ * "MAKER|profile|INPUT|REST", or with "trace". They can be made again from what they are results
+ * of, so that they are not sealed, and one that is damaged is as if it were not there.
+ *
+ * All lie in one directory: file systems find a name among a million without reading the others,
+ * and only verify and gc list them, which read each file anyway.
  */
 #include "profile/repo/results.h"
 
@@ -25,6 +28,36 @@
 
 enum { RESULT_BYTES_MAX = 64 << 20 };
 enum { HEAD_BYTES = 32 }; /* "psnap result 1 0123456789abcdef\n" */
+
+char *results_key(const struct result_key *key, const char *rest)
+{
+    char input[REPO_ID_DIGITS + 1], *text;
+
+    if (asprintf(&text, "%s|%s|%s|%s", key->maker, key->is_profile ? "profile" : "trace",
+                 repo_id_text(&key->input, input), rest) < 0)
+        return NULL;
+    for (char *at = text; *at; at++)
+        if (*at == '\n')
+            *at = ' ';
+    return text;
+}
+
+/* False: it is no key. */
+static bool read_key(const char *text, struct result_key *key)
+{
+    const size_t maker = strcspn(text, "|");
+    char input[REPO_ID_DIGITS + 1];
+
+    if (maker >= sizeof key->maker || !text[maker])
+        return false;
+    snprintf(key->maker, sizeof key->maker, "%.*s", (int)maker, text);
+    text += maker + 1;
+    key->is_profile = !strncmp(text, "profile|", 8);
+    if (!key->is_profile && strncmp(text, "trace|", 6) != 0)
+        return false;
+    snprintf(input, sizeof input, "%s", text + (key->is_profile ? 8 : 6));
+    return repo_id_parse(input, &key->input);
+}
 
 static void name_of(const char *key, char name[REPO_ID_DIGITS + 1])
 {
@@ -126,8 +159,9 @@ static bool has_name(char *body, const char *name)
     return !strcmp(name, wanted);
 }
 
-void results_verify(const struct repo *repo, void (*tell)(void *context, const char *path),
-                    void *context)
+void results_verify(const struct repo *repo,
+                    bool (*is_stale)(void *context, const struct result_key *key),
+                    void (*tell)(void *context, const char *path), void *context)
 {
     const int fd = repo_open_directory(repo->root, "results");
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -137,13 +171,15 @@ void results_verify(const struct repo *repo, void (*tell)(void *context, const c
         close(fd);
     while (directory && (entry = readdir(directory))) {
         char path[16 + sizeof entry->d_name];
+        struct result_key key;
         size_t size;
         char *bytes;
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "results/%s", entry->d_name);
         bytes = read_good(fd, entry->d_name, &size);
-        if (!bytes || !has_name(bytes + HEAD_BYTES, entry->d_name))
+        if (!bytes || !has_name(bytes + HEAD_BYTES, entry->d_name) ||
+            !read_key(bytes + HEAD_BYTES, &key) || (is_stale && is_stale(context, &key)))
             tell(context, path);
         free(bytes);
     }

@@ -39,6 +39,10 @@ enum psnap_status repo_fail(const struct repo *repo, const char *verb, const cha
     char path[512];
 
     snprintf(path, sizeof path, "%.200s/%s", repo->path, name);
+    if (strcmp(verb, "open") != 0 && (reason == EACCES || reason == EROFS || reason == EPERM))
+        return psnap_error_set(
+            error, PSNAP_ERROR_IO, "'%.200s' is read-only: cannot %s '%.250s': %s", repo->path,
+            verb, path, reason == EROFS ? "read-only file system" : "permission denied");
     return psnap_error_file(error, reason, verb, path);
 }
 

@@ -39,8 +39,8 @@ bool repo_has_format(const struct repo *repo);
 enum psnap_status repo_write_format(struct repo *repo, struct psnap_error *error);
 
 enum repo_lock_mode {
-    REPO_SHARED, /* files are added */
-    REPO_EXCLUSIVE /* files are merged and removed */,
+    REPO_SHARED,       /* files are added */
+    REPO_EXCLUSIVE,    /* files are merged and removed */
     REPO_EXCLUSIVE_NOW /* the same, or an error where one would wait */
 };
 /* The end of the process gives it back. Without a place for locks: an error. */

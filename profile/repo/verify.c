@@ -307,7 +307,7 @@ static enum psnap_status verify_files(struct verify *v, struct index **index,
     verify_format(v);
     if (!status)
         status = verify_objects(v, error);
-    results_verify(v->repo, tell_result, v);
+    results_verify(v->repo, NULL, tell_result, v);
     if (!status)
         status = tell_lost(v, *index, error);
     repo_unlock(v->repo);

@@ -8,9 +8,9 @@
 #   abi.py write SOURCES NOW       writes that list anew, unless that would break a release
 #
 # The list has, of each symbol that LIBRARY exports, its type; of each struct in HEADERS (the installed ones, where psnap/
-# lies), its size and where its members lie; of each enumeration's constant, its value; and with each
-# the version of psnap that has had it so first. README.md here says what may change when. Types and layouts
-# are those that clang-19 tells, on x86-64. The capture ABI has a number of its own and is not in it.
+# lies), its size and where its members lie; of each enumeration's constant and each macro that is a number, its
+# value; and with each the version of psnap that has had it so first. README.md here says what may change when. Types and
+# layouts are those that clang-19 tells, on x86-64. The capture ABI has a number of its own and is not in it.
 import pathlib
 import re
 import subprocess
@@ -68,6 +68,13 @@ def layouts(headers):
     return found
 
 
+def macros(headers):
+    """The names of those that are numbers, in expressions of literals, and no versions, which are there to change."""
+    text = dump(headers, "-E", "-dM")
+    return [name for name, value in re.findall(r"(?m)^#define (PSNAP_\w+) (.+)$", text)
+            if not name.endswith("_VERSION") and re.fullmatch(r"(?:U?INT\d+_C\(\w+\)|U?INT\d+_MAX|\d\w*|[()\s<|+*-])+", value)]
+
+
 def constants_of(headers, names):
     prints = "".join(f'printf("{name} %lld\\n", (long long){name});\n' for name in names)
     with tempfile.TemporaryDirectory() as folder:
@@ -81,10 +88,10 @@ def interface(headers, library):
     symbols = [line.split()[-1].split("@")[0] for line in say("nm", "-D", "--defined-only", library).splitlines()
                if not line.split()[-1].startswith("PSNAP_")]
     found, constants = functions(headers, symbols)
-    found = {**found, **layouts(headers), **constants_of(headers, constants)}
+    found = {**found, **layouts(headers), **constants_of(headers, constants + macros(headers))}
     capture = "".join(path.read_text() for path in (headers / "psnap/formats/base").glob("capture_abi.*"))
     return {key: text for key, text in found.items()
-            if key[0] == "symbol" or not key[1].startswith("PSNAP_EVENT_") and not re.search(rf"\b{key[1]}\b( \{{|,|\)| =)", capture)}
+            if key[0] == "symbol" or not key[1].startswith("PSNAP_EVENT_") and not re.search(rf"#define {key[1]}\b|\b{key[1]}\b( \{{|,|\)| =)", capture)}
 
 
 def read(path):

@@ -23,7 +23,6 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 
@@ -58,7 +57,9 @@ hit rates and run times themselves.")
 # The loader's cache is made anew once, behind all packages.
 set(packaging ${CMAKE_BINARY_DIR}/packaging)
 file(WRITE ${packaging}/triggers "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${packaging}/triggers ${packaging}/symbols)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${packaging}/triggers ${packaging}/symbols ${packaging}/shlibs)
+# CPack would make this of each component, and warn of the passes for clang, which are no library to link with.
+file(WRITE ${packaging}/shlibs "libpsnap ${PSNAP_ABI} libpsnap${PSNAP_ABI} (>= ${PROJECT_VERSION})\n")
 
 # Which version of the library a program needs follows from the symbols that it uses: abi.txt has the version
 # that has had each first.

@@ -35,10 +35,12 @@ if(NOT CMAKE_CROSSCOMPILING)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 
+install(CODE "set(STEP end)\nset(FOLDER \"${CMAKE_BINARY_DIR}/installed\")\n\
+include(\"${CMAKE_CURRENT_LIST_DIR}/installed.cmake\")" ALL_COMPONENTS)
 add_custom_target(uninstall
-  COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+  COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_BINARY_DIR}/installed
     -P ${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake
-  COMMENT "Removing what the last 'cmake --install' of this build has put anywhere" VERBATIM)
+  COMMENT "Removing what 'cmake --install' of this build has put anywhere" VERBATIM)
 
 include(${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
 

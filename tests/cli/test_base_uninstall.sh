@@ -34,18 +34,30 @@ if [ -e "$PSNAP_BUILD/lib/psnap/libpsnap_rt.a" ]; then
     grep -qE "prefix/lib[^\"]*/psnap_pass-[0-9]+\.so" out || fail "passes from elsewhere: $(cat out)"
 fi
 
-find "$dir/prefix" ! -type d > manifest
-count=$(wc -l < manifest)
-touch prefix/include/psnap/mine.h
-uninstall=$PSNAP_SOURCE/samples/packaging/uninstall.cmake
-rm prefix/bin/psnap # gone already: no reason to stop
-cmake -DMANIFEST="$dir/manifest" -P "$uninstall" > out 2>&1 || fail "$(cat out)"
-has out "removed $((count - 1)) files"
-[ "$(find prefix ! -type d)" = prefix/include/psnap/mine.h ] || fail "left: $(find prefix ! -type d)"
-find prefix -type d -name psnap > folders
-[ "$(cat folders)" = prefix/include/psnap ] || fail "folders are left: $(cat folders)"
-[ ! -e manifest ]
-if cmake -DMANIFEST="$dir/manifest" -P "$uninstall" > out 2>&1; then fail "nothing to remove is no error"; fi
+# Two prefixes, of which one was there with an empty folder that is not psnap's, and one that DESTDIR puts elsewhere
+uninstall() {
+    cmake -DFOLDER="$dir/lists" -P "$PSNAP_SOURCE/samples/packaging/uninstall.cmake" > out 2>&1
+}
+mkdir -p second/lib/mine second/share/man
+cmake --install "$PSNAP_BUILD" --prefix "$dir/second" > log || fail "$(cat log)"
+DESTDIR=$dir/root cmake --install "$PSNAP_BUILD" --prefix "$dir/deep/third" > log || fail "$(cat log)"
+mkdir lists # of these, and not of other installs of this build
+for prefix in "$dir/second" "$dir/root$dir/deep/third"; do
+    list=$PSNAP_BUILD/installed/$(printf %s "$prefix" | sha1sum | cut -d ' ' -f 1).txt
+    [ "$(head -n 1 "$list")" = "prefix $prefix" ] || fail "no list of $prefix"
+    mv "$list" lists
+done
+rm "$PSNAP_BUILD/installed/$(printf %s "$dir/first" | sha1sum | cut -d ' ' -f 1).txt"
+count=$(find second ! -type d | wc -l)
+touch second/include/psnap/mine.h
+rm second/bin/psnap # gone already: no reason to stop
+uninstall || fail "$(cat out)"
+has out "removed $((count - 1)) files from $dir/second"
+has out "removed $count files from $dir/root$dir/deep/third"
+[ ! -e root ] || fail "folders are left: $(find root)"
+[ "$(find second | sort | tr '\n' ' ')" = "second second/include second/include/psnap second/include/psnap/mine.h \
+second/lib second/lib/mine second/share second/share/man " ] || fail "left: $(find second)"
+if uninstall; then fail "nothing to remove is no error"; fi
 has out 'nothing was installed from here'
 
 version=$("$PSNAP" --version | sed 's/psnap //')

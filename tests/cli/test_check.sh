@@ -22,6 +22,14 @@ sed 's/strides: {8: 7}/stride: {8: 7}/' good.yaml > key.yaml
 expect 1 "$PSNAP" check key.yaml
 grep -q "^key.yaml:[0-9]*:5: no key 'stride' here; did you mean 'strides'?" out
 
+# cut off: in a line, or of what a line belongs to
+{ sed '/^loops:/,$d' good.yaml; printf 'loo'; } > cut.yaml
+expect 1 "$PSNAP" check cut.yaml
+grep -q "^cut.yaml:[0-9]*:1: the text ends in the middle: could not find expected ':'" out
+{ sed '/^loops:/,$d' good.yaml; printf 'loops:'; } > cut.yaml
+expect 1 "$PSNAP" check cut.yaml
+grep -q "; the text ends in the middle of a line$" out
+
 # hostile and broken
 : > empty.yaml
 printf 'psnap: 1\n\000' > nul.yaml

@@ -233,3 +233,18 @@ if grep -q 'one loop only' out; then fail "a profile against itself: $(cat out)"
 grep -Eq '^misses %, mean +0\.00' out
 grep -Eq '^misses %, total +0\.00' out
 rm -f loopless.din log out
+
+# two profiles: neither is the truth; JSON is as it was
+expect 0 "$PSNAP" convert a.csv -o a.pst
+expect 0 "$PSNAP" convert b.csv -o b.pst
+expect 0 "$PSNAP" profile a.pst -o a.yaml
+expect 0 "$PSNAP" profile b.pst -o b.yaml
+expect 0 "$PSNAP" compare a.yaml b.yaml -m 1K:64:16
+sed -n 's/  */ /gp' out > squeezed
+grep -q '^a a.yaml: 4 accesses$' squeezed && grep -q '^b b.yaml: 4 accesses$' squeezed || fail "$(cat out)"
+grep -q 'L1 a % L1 b % L1 points$' squeezed && grep -q '^difference of cumulative' squeezed || fail "$(cat out)"
+! grep -Eq 'obs|syn|error' squeezed || fail "$(cat out)"
+expect 0 "$PSNAP" compare a.yaml b.yaml -m 1K:64:16 --json
+grep -q '"synthetic"' out || fail "JSON has other fields"
+expect 0 "$PSNAP" compare a.pst a.yaml -m 1K:64:16
+grep -q '^observed   a.pst' out || fail "$(cat out)"

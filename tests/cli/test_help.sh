@@ -104,6 +104,8 @@ completes psnap machine ho :: host
 completes psnap predict ca :: cache
 completes psnap predict cache --meth :: --method
 completes psnap predict cache --method p :: per-set
+completes psnap repo search tr :: traces
+completes psnap repo add traces tr :: trace.din traces
 completes psnap help predict mu :: multicore
 completes psnap help conv :: convert
 completes psnap record --engine v :: valgrind

@@ -81,6 +81,34 @@ PYTHON
 expect 0 "$PSNAP" repo list r
 has out "made1"
 
+[ "$("$PSNAP" repo list r --limit 2 --ids | wc -l)" = 2 ] || fail "--limit"
+
+# profiles of the same run, which were edited, are told apart; nothing that is found is said
+"$PSNAP" edit p1.yaml -o edited.yaml --entries 2 --loop work0:10
+expect 0 "$PSNAP" repo init variants
+expect 0 "$PSNAP" repo add variants p1.yaml p2.yaml edited.yaml
+expect 0 "$PSNAP" repo list variants
+has out "beside the first of its run"
+[ "$(grep -Ec "accesses x[0-9.]+" out)" = 1 ] || fail "$(cat out)"
+expect 0 "$PSNAP" repo search variants name:nobody
+[ ! -s out ]
+has err "no profile matches the query; 3 profiles in the repository"
+expect 0 "$PSNAP" repo init none
+expect 0 "$PSNAP" repo list none
+has err "there is no profile in the repository"
+
+# a trace is told as psnap show does; a repository that cannot be written is
+printf '0 1000 4\n1 2000 8\n' > t.din
+expect 0 "$PSNAP" convert t.din --from din -o t.pst
+expect 1 "$PSNAP" repo add variants t.pst
+has err "t.pst: no profile but a trace (pst); 'psnap profile' makes a profile of one"
+if [ "$(id -u)" != 0 ]; then
+    chmod -R a-w variants
+    expect 1 "$PSNAP" repo add variants p3.yaml
+    has err "'variants' is read-only: cannot write 'variants/cache/lock': permission denied"
+    chmod -R u+w variants
+fi
+
 # notes: they add up, and are of all that is named
 expect 0 "$PSNAP" repo add r p1.yaml p5.yaml --tag sparse --tag hpc --licence MIT --input small --fidelity 0.5
 expect 0 "$PSNAP" repo add r p1.yaml --tag new

@@ -32,6 +32,9 @@ has err "exists already"
 expect 2 "$PSNAP" repo export r -o all.zip
 [ ! -e all.zip ] || fail "a file is left of it"
 expect 2 "$PSNAP" repo export r
+expect 2 "$PSNAP" repo export r --site -o all
+has err "--site DIR: the value is missing, '-o' is an option"
+[ ! -e ./-o ] || fail "a directory is called -o"
 expect 0 "$PSNAP" repo export r command:3 -o three.tar
 tar -tf three.tar > members
 [ "$(cat members)" = "profiles/$(sed -n 3p ids).yaml" ] || fail "not one profile: $(cat members)"

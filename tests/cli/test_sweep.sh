@@ -14,23 +14,26 @@ expect 0 "$PSNAP" record -o m.yaml --trace m.pst -- ./matmul 60 1
 expect 0 "$PSNAP" record -o s.yaml -- ./stream 2000 3
 
 cat > list.yaml << 'END'
-inputs: [m.yaml, s.yaml, m.pst]
-edits: ["", "capture.region_gap_bytes *= 2"]
+inputs: [m.yaml, s.yaml]
+edits: ["capture.region_gap_bytes *= 2"]
 seeds: [0, 1]
 END
 # shellcheck disable=SC2086
 {
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -j 1 -o one.csv
-    grep -q '9 of 9 items simulated$' err || fail "not all items: $(cat err)"
+    grep -q '8 of 8 items simulated$' err || fail "not all items: $(cat err)"
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -j 4 -o four.csv
     cmp one.csv four.csv || fail "four processes have other results"
     [ -z "$(find . -name '*.part-*')" ] || fail "journals are left"
 
-    # As psnap sim says.
+    # As psnap sim says, of a trace; and of a profile as it is, which is beside its edits.
+    expect 0 "$PSNAP" sweep m.pst $machines --loops -o trace.csv
     expect 0 "$PSNAP" sim m.pst $machines --by total,loop --json
     python3 - << 'END'
 import csv, json
-rows = [r for r in csv.DictReader(open("one.csv")) if r["input"] == "m.pst"]
+rows = list(csv.DictReader(open("trace.csv")))
+edits = [r["edit"] for r in csv.DictReader(open("one.csv")) if r["input"] == "m.yaml"]
+assert edits[0] == "" and set(edits) == {"", "capture.region_gap_bytes *= 2"}, set(edits)
 wanted = {}
 for row in json.load(open("out"))["rows"]:
     for level in row["levels"]:
@@ -50,9 +53,10 @@ END
     cmp one.csv ranks.csv || fail "three ranks have other results: $(cat err.?)"
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 1/2 -o later.csv
     [ ! -e later.csv ] || fail "results of half of the items"
-    grep -q "5 are others' to do" err || fail "$(cat err)"
+    grep -q "rank 1 of 2: 4 of 8 items simulated, 4 are others' to do; results so far are in \
+later.csv.part-1, whoever finds all writes later.csv" err || fail "$(cat err)"
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o later.csv
-    grep -q '5 of 9 items simulated, 4 were there' err || fail "it did not go on: $(cat err)"
+    grep -q '4 of 8 items simulated, 4 were there' err || fail "it did not go on: $(cat err)"
     cmp one.csv later.csv || fail "other results after a part was there"
 
     # A crash, with a record cut off: what is whole is kept.
@@ -60,8 +64,23 @@ END
     size=$(stat -c %s crash.csv.part-0)
     truncate -s $((size - 100)) crash.csv.part-0
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o crash.csv
-    grep -q '5 of 9 items simulated, 4 were there' err || fail "a cut record: $(cat err)"
+    grep -q '5 of 8 items simulated, 3 were there' err || fail "a cut record: $(cat err)"
     cmp one.csv crash.csv || fail "other results after a crash"
+
+    # A flipped byte in a record: it is named, and the record before and those after it are taken.
+    rm -f crash.csv
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 0/2 -o crash.csv
+    python3 - << 'END'
+data = bytearray(open("crash.csv.part-0", "rb").read())
+second = data.index(b"\nend\n") + 5
+data[data.index(b"machine", second) + 12] ^= 1
+open("crash.csv.part-0", "wb").write(data)
+END
+    expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o crash.csv
+    [ "$(grep -c 'crash.csv.part-0: the result at byte [0-9]* is damaged, and made again' err)" = 1 ] ||
+        fail "$(cat err)"
+    grep -q '5 of 8 items simulated, 3 were there' err || fail "a flipped byte: $(cat err)"
+    cmp one.csv crash.csv || fail "other results after damage"
 
     # An input whose content has changed since is simulated again; a new time alone is none.
     cp m.yaml other.yaml
@@ -78,6 +97,11 @@ END
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
             mpirun --oversubscribe -n 3 "$PSNAP" sweep --list list.yaml $machines --loops \
             -o mpi.csv 2> err || fail "mpirun: $(cat err)"
+        for rank in 0 1 2; do
+            [ "$(grep -Ec "rank $rank of 3: [0-9]+ of 8 items simulated.*(all are in mpi|are others' to do)" err)" = 1 ] ||
+                fail "mpirun: $(cat err)"
+        done
+        [ -z "$(find . -name 'mpi.csv.part-*')" ] || fail "journals are left"
         cmp one.csv mpi.csv || fail "ranks of mpirun have other results"
     fi
 }
@@ -87,7 +111,7 @@ END
 # shellcheck disable=SC2086
 {
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -o split.csv
-    grep -q '72 of 72 items simulated$' err || fail "not all parts: $(cat err)"
+    grep -q '64 of 64 items simulated$' err || fail "not all parts: $(cat err)"
     cmp one.csv split.csv || fail "eight parts have other results"
     expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 -m xeon-8180 --loops -o whole.csv
     expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 -m xeon-8180 --loops --split 3 \
@@ -177,6 +201,10 @@ expect 0 "$PSNAP" repo init r
     grep -q '1 of 2 items simulated, 1 were there' err || fail "$(cat err)"
     cmp plain.csv mended.csv
     expect 0 "$PSNAP" repo verify r
+    expect 0 "$PSNAP" repo gc r # s.yaml is not in it, m.pst is a trace
+    grep -Eq '^results of sweeps removed +3$' out || fail "$(cat out)"
+    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --into r -o gone.csv
+    grep -q '1 of 2 items simulated, 1 were there' err || fail "$(cat err)"
 }
 
 # Several edits in one, as psnap whatif has them
@@ -187,7 +215,7 @@ expect 0 "$PSNAP" whatif m.yaml -m table1-1 --json \
 python3 - << 'END'
 import csv, json
 session = json.load(open("out"))["rows"][1]["levels"][0]
-row = next(csv.DictReader(open("edits.csv")))
+row = next(r for r in csv.DictReader(open("edits.csv")) if r["edit"])
 assert float(row["cumulative_hit_rate"]) == session["cumulative_hit_rate"], (row, session)
 END
 
@@ -195,9 +223,22 @@ END
 expect 1 "$PSNAP" sweep m.yaml s.yaml -m table1-1 -e 'loops[multiply:35].entries *= 2' \
     -o failed.csv
 grep -q '^psnap sweep: s.yaml, loops\[multiply:35\].entries \*= 2: ' err || fail "$(cat err)"
-grep -q '1 of 2 items simulated, 1 failed' err || fail "$(cat err)"
+grep -q '3 of 4 items simulated, 1 failed' err || fail "$(cat err)"
 [ ! -e failed.csv ] || fail "results of half of the items"
 expect 2 "$PSNAP" sweep m.yaml
+
+# Traces are not edited; what an edit could not change is said once; levels are named.
+expect 2 "$PSNAP" sweep m.yaml m.pst -m table1-1 -e 'capture.region_gap_bytes *= 2' -o x.csv
+grep -q '^psnap sweep: m.pst: a trace, and edits are of profiles' err || fail "$(cat err)"
+"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/spmv.c" -o spmv -lm
+expect 0 "$PSNAP" record -o p.yaml -- ./spmv 2000 2
+expect 0 "$PSNAP" sweep p.yaml -m table1-1 -e 'loops[multiply:67].strides[8] = 16' \
+    --seed 0 --seed 1 --split 2 -o said.csv
+[ "$(grep -c '^psnap sweep: p.yaml: loops.*has no strides' err)" = 1 ] || fail "$(cat err)"
+expect 1 "$PSNAP" sweep m.pst -m i7-5960x -p 'levels[L9].ways=2' -o x.csv
+grep -q "machine 'i7-5960x' has no level 'L9'; its levels are L1, L2, L3" err || fail "$(cat err)"
+expect 2 "$PSNAP" sweep
+grep -q 'which inputs?' err || fail "$(cat err)"
 expect 2 "$PSNAP" sweep -o x.csv
 expect 2 "$PSNAP" sweep m.yaml --rank 3/3 -o x.csv
 expect 1 "$PSNAP" sweep nowhere.yaml -o x.csv

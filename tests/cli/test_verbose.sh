@@ -39,6 +39,12 @@ grep -q stream err && fail "machines has no stream: $(cat err)"
 expect 2 "$PSNAP" sim t.din --verbos
 has err "did you mean '--verbose'"
 
+# after an error that came before any stream there is nothing to know
+expect 1 "$PSNAP" sim t.din -m nothing -v
+! grep -q 'where the time went' err || fail "times of an error: $(cat err)"
+expect 2 "$PSNAP" sim -v
+! grep -q 'where the time went' err || fail "times of wrong usage: $(cat err)"
+
 # record has a --verbose that says more
 [ -e "$PSNAP_BUILD/lib/psnap/libpsnap_rt.a" ] || exit 0
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/cg.c" -o cg -lm

@@ -74,6 +74,7 @@ assert len(rows) == 4 and all(r["levels"][0]["before"] == first for r in rows), 
 END
 expect 0 "$PSNAP" whatif p.yaml -e 'regions[b].strides[480] = 8' --loops -m $machine
 grep -q '^  multiply:39 .*+' out || fail "the loop that changes is not shown: $(cat out)"
+[ "$(grep -c '^  multiply:39 ' out)" = 2 ] || fail "it is not shown as it is: $(cat out)"
 
 # What is not understood: where, and nothing is written.
 wrong() { # STATUS EDIT MESSAGE
@@ -88,6 +89,15 @@ wrong 2 'remove regions[b]' 'remove is of loops[ID]'
 wrong 2 'regions[b].pad -= 64' 'pad wants +='
 wrong 1 'loops[nowhere:1].entries *= 2' "there is no loop 'nowhere:1'"
 wrong 1 'program.nonsense = 3' 'nonsense'
+wrong 1 'regions[b].working_sett *= 2' "an array has no field 'working_sett'; did you mean 'working_set'?"
+wrong 1 'loops[checksum:50].entriess *= 2' "a loop has no field 'entriess'; did you mean 'entries'?"
+wrong 1 'loops[checksum:50].accesess = 4' "'checksum:50' is in parts, which have the fields: 'checksum:50.1' is one"
+wrong 1 'regions[b].base = 64' "'base' is changed by *= or +=, not set"
+wrong 1 'loops[multiply:39].accesses = 4' 'p.yaml (edited):'
+wrong 1 'regions[q].pad += 64' 'told by their loop and id'
+! grep -q -e '--' err || fail "options of psnap edit: $(cat err)"
+expect 2 "$PSNAP" whatif p.yaml -e 'regions[b].pad += 64' -machine $machine
+grep -q "no option '-machine'; did you mean '--machine'?" err || fail "$(cat err)"
 expect 2 "$PSNAP" whatif p.yaml -m $machine
 expect 2 "$PSNAP" whatif -e 'a = 1'
 expect 2 "$PSNAP" whatif p.yaml -e 'a = 1' -e 'b = 1' -o x.yaml

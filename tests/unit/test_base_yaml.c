@@ -89,14 +89,18 @@ static void bad_input_is_refused_with_its_place(void **state)
         {"? {a: b}\n: 1\n", "t:1:3: a key must be plain text"},
         {"a: \"x\\0y\"\n", "t:1:4: text with a NUL character"},
         {"\"a\\0\": 1\n", "t:1:1: text with a NUL character"},
-        {"a: [1, 2\n", "t:2:1: did not find expected ',' or ']' while parsing a flow sequence"},
-        {"a: {b: 1\n", "t:2:1: did not find expected ',' or '}' while parsing a flow mapping"},
-        {"a: \"open\n", "t:2:1: found unexpected end of stream while scanning a quoted scalar"},
+        {"a: [1, 2\n", "t:2:1: the text ends in the middle: did not find expected ',' or ']' while "
+                       "parsing a flow sequence"},
+        {"a: {b: 1\n", "t:2:1: the text ends in the middle: did not find expected ',' or '}' while "
+                       "parsing a flow mapping"},
+        {"a: \"open\n", "t:2:1: the text ends in the middle: found unexpected end of stream while "
+                        "scanning a quoted scalar"},
         {"a: b: c\n", "t:1:5: mapping values are not allowed in this context"},
         {"a: 1\n\tb: 2\n",
          "t:2:1: found a tab character that violates indentation while scanning a plain scalar"},
         {"a: 1\n b: 2\n", "t:2:3: mapping values are not allowed in this context"},
-        {"a: 1\nb\n", "t:3:1: could not find expected ':' while scanning a simple key"},
+        {"a: 1\nb\n", "t:3:1: the text ends in the middle: could not find expected ':' while "
+                      "scanning a simple key"},
         {"a: @x\n", "t:1:4: found character that cannot start any token while scanning for the "
                     "next token"},
         {"%YAML 3.0\n---\na: 1\n", "t:1:1: found incompatible YAML document"},

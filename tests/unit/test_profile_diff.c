@@ -3,6 +3,8 @@
  * Comparing profiles, worked out by hand: what a loop of the source sums up, which loops are which
  * where lines, functions and call sites have moved, and what is different how much.
  */
+#include <math.h>
+
 #include "profile/diff/diff.h"
 #include "tests/unit/test_profile_support.h"
 
@@ -350,6 +352,49 @@ static void test_differences(void **state)
     end(&compared);
 }
 
+/* Distances, of 96 accesses: 64 in f:1 and 32 in f:2, which come after each other twice. */
+static double measure(const char *schedule, unsigned first, unsigned second, bool is_other_stride)
+{
+    struct psnap_profile *a;
+    struct compared compared;
+    struct diff_apart apart;
+
+    begin_profile("{repeat: 2, of: ['f:1', 'f:2']}");
+    add_loop("f", 1, "symbol: x", 64);
+    add_loop("f", 2, "symbol: y", 32);
+    a = end_text();
+    begin_profile(schedule);
+    add_loop("f", 1, "symbol: x", first);
+    add_loop("f", 2, "symbol: y", second);
+    if (is_other_stride)
+        memcpy(strstr(text, "strides: {8"), "strides: {4", 11);
+    compared = compare(a, end_text());
+    assert_true(diff_measure(&compared.diff, &apart));
+    assert_true(apart.share == 0 || apart.has_other_order || apart.furthest);
+    end(&compared);
+    return apart.share;
+}
+
+static void expect_share(double share, double expected)
+{
+    if (fabs(share - expected) > 1e-9)
+        fail_msg("%g, not %g", share, expected);
+}
+
+static void test_apart(void **state)
+{
+    static const char both[] = "{repeat: 2, of: ['f:1', 'f:2']}";
+
+    (void)state;
+    expect_share(measure(both, 64, 32, false), 0);
+    /* f:1 has another stride wholly, f:2 a third more accesses and bytes */
+    expect_share(measure(both, 64, 32, true), 64.0 / 96);
+    expect_share(measure(both, 64, 48, false), 16.0 / 112);
+    /* f:1 f:2 f:1 f:2: 3 successions of weight 16; else f:1 f:1 (32), f:1 f:2 (16), f:2 f:2 (16) */
+    expect_share(measure("{repeat: 2, of: ['f:1']}, {repeat: 2, of: ['f:2']}", 64, 32, false),
+                 (1 * 16 + 16 + 32 + 16) / 192.0);
+}
+
 static void test_shares(void **state)
 {
     static const uint64_t a[] = {1, 3, 0}, b[] = {2, 6, 0}, c[] = {0, 2, 2}, none[3] = {0};
@@ -367,7 +412,7 @@ int main(void)
         cmocka_unit_test(test_sums),   cmocka_unit_test(test_threads),
         cmocka_unit_test(test_moved),  cmocka_unit_test(test_renamed),
         cmocka_unit_test(test_sites),  cmocka_unit_test(test_differences),
-        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares), cmocka_unit_test(test_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
