@@ -28,7 +28,7 @@ struct request {
 
 struct report {
     struct fits fits;
-    const struct fit_result *result; /* the one in use */
+    size_t first, end; /* of its results: those in use */
     struct psnap_machine costs;
     bool has_costs;
     struct maps points; /* of --coverage */
@@ -38,16 +38,23 @@ struct report {
 
 /* ------------------------------------------------------------------------ reading */
 
+/* The best one, the one that was asked for, or all. */
 static enum psnap_status choose_result(struct report *report, const struct request *request,
                                        struct psnap_error *error)
 {
-    report->result = NULL;
-    for (size_t i = 0; request->method && i < report->fits.count; i++)
-        if (!strcmp(request->method, bandwidth_method_name(report->fits.results[i].model.method)))
-            report->result = &report->fits.results[i];
-    if (!request->method)
-        report->result = &report->fits.results[fit_best(report->fits.results, report->fits.count)];
-    return report->result
+    const struct fits *fits = &report->fits;
+
+    if (request->method && !strcmp(request->method, "all")) {
+        report->end = fits->count;
+        return PSNAP_OK;
+    }
+    report->first = request->method ? 0 : fit_best(fits->results, fits->count);
+    while (
+        request->method && report->first < fits->count &&
+        strcmp(request->method, bandwidth_method_name(fits->results[report->first].model.method)))
+        report->first++;
+    report->end = report->first + 1;
+    return report->first < fits->count
                ? PSNAP_OK
                : psnap_error_set(error, PSNAP_ERROR_USAGE, "'%.200s' has no fit by '%.50s'",
                                  request->fit, request->method);
@@ -87,8 +94,7 @@ static enum psnap_status predict(struct report *report, const struct request *re
                                  struct psnap_error *error)
 {
     const struct convolve_settings settings = {.input = request->input,
-                                               .model = &report->result->model,
-                                               .machine = &report->fits.machine,
+                                               .fits = &report->fits,
                                                .costs = report->has_costs ? &report->costs : NULL};
     enum psnap_status status = PSNAP_OK;
 
@@ -112,18 +118,18 @@ static bool is_shown(const struct convolve_input *input, size_t row, const struc
            (double)input->rows[row].accesses >= RELEVANT * (double)input->rows[0].accesses;
 }
 
-static double bandwidth_of_row(const struct convolve_row *row)
+static double bandwidth_of_row(const struct convolve_row *row, size_t result)
 {
-    return (double)row->accesses * MAP_WORD_BYTES / row->memory_seconds;
+    return (double)row->accesses * MAP_WORD_BYTES / row->memory_seconds[result];
 }
 
-static double seconds_of(const struct convolve_row *row)
+static double seconds_of(const struct convolve_row *row, size_t result)
 {
-    return row->memory_seconds + (isnan(row->compute_seconds) ? 0 : row->compute_seconds);
+    return row->memory_seconds[result] + (isnan(row->compute_seconds) ? 0 : row->compute_seconds);
 }
 
 static void print_row(struct psnap_table *table, const struct report *report,
-                      const struct convolve_input *input, size_t i)
+                      const struct convolve_input *input, size_t i, size_t result)
 {
     const struct convolve_row *row = &input->rows[i];
 
@@ -131,16 +137,17 @@ static void print_row(struct psnap_table *table, const struct report *report,
     psnap_table_cell(table, "%" PRIu64, row->accesses);
     for (uint32_t level = 0; level < report->fits.machine.level_count; level++)
         psnap_table_cell(table, "%.2f", 100 * supply_hit_rate(&row->supply, level));
-    psnap_table_cell(table, "%.2f", bandwidth_of_row(row) / 1e9);
-    psnap_table_cell(table, "%.6f", row->memory_seconds);
+    psnap_table_cell(table, "%.2f", bandwidth_of_row(row, result) / 1e9);
+    psnap_table_cell(table, "%.6f", row->memory_seconds[result]);
     if (report->has_costs) {
         psnap_table_cell(table, "%.6f", row->compute_seconds);
-        psnap_table_cell(table, "%.6f", seconds_of(row));
+        psnap_table_cell(table, "%.6f", seconds_of(row, result));
     }
 }
 
-static void print_table(const struct report *report, const struct request *request)
+static void print_table(const struct report *report, const struct request *request, size_t result)
 {
+    const struct fit_result *of = &report->fits.results[result];
     const char *headings[PSNAP_LEVELS_MAX + 6] = {"input, loop", "accesses"};
     char levels[PSNAP_LEVELS_MAX][PSNAP_LEVEL_NAME_ROOM];
     const struct psnap_machine *machine = &report->fits.machine;
@@ -162,15 +169,15 @@ static void print_table(const struct report *report, const struct request *reque
     for (size_t i = 0; i < report->count; i++)
         for (size_t row = 0; row < report->inputs[i].count; row++)
             if (is_shown(&report->inputs[i], row, request))
-                print_row(table, report, &report->inputs[i], row);
+                print_row(table, report, &report->inputs[i], row, result);
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     printf("\nby %s, fitted to %" PRIu32 " points of %s within %.1f %%",
-           bandwidth_method_name(report->result->model.method), report->result->points,
+           bandwidth_method_name(of->model.method), of->points,
            report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine",
-           100 * report->result->mean_error);
-    if (!isnan(report->result->held_out_error))
-        printf(", %.1f %% where they were held out", 100 * report->result->held_out_error);
+           100 * of->mean_error);
+    if (!isnan(of->held_out_error))
+        printf(", %.1f %% where they were held out", 100 * of->held_out_error);
     puts("; hit rates are cumulative, in percent");
 }
 
@@ -219,12 +226,14 @@ static void print_coverage(const struct report *report)
 /* --------------------------------------------------------------------------- JSON */
 
 static void json_row(struct psnap_json *json, const struct report *report,
-                     const struct convolve_input *input, size_t i)
+                     const struct convolve_input *input, size_t i, size_t result)
 {
     const struct convolve_row *row = &input->rows[i];
 
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "input", input->path);
+    psnap_json_text(json, "method",
+                    bandwidth_method_name(report->fits.results[result].model.method));
     psnap_json_text(json, "machine", report->fits.machine.name);
     psnap_json_text(json, "scope", i ? "loop" : "total");
     psnap_json_text(json, "id", i ? row->id : "total");
@@ -234,10 +243,10 @@ static void json_row(struct psnap_json *json, const struct report *report,
     for (uint32_t level = 0; level < report->fits.machine.level_count; level++)
         psnap_json_real(json, NULL, supply_hit_rate(&row->supply, level));
     psnap_json_end_array(json);
-    psnap_json_real(json, "bandwidth_bytes_per_s", bandwidth_of_row(row));
-    psnap_json_real(json, "t_mem_seconds", row->memory_seconds);
+    psnap_json_real(json, "bandwidth_bytes_per_s", bandwidth_of_row(row, result));
+    psnap_json_real(json, "t_mem_seconds", row->memory_seconds[result]);
     psnap_json_real(json, "t_cpu_seconds", row->compute_seconds);
-    psnap_json_real(json, "seconds", seconds_of(row));
+    psnap_json_real(json, "seconds", seconds_of(row, result));
     psnap_json_end_object(json);
 }
 
@@ -249,14 +258,23 @@ static void print_json(const struct report *report, const struct request *reques
     psnap_json_begin_object(&json, NULL);
     psnap_json_u64(&json, "psnap", 1);
     psnap_json_text(&json, "command", "predict bandwidth");
-    psnap_json_text(&json, "method", bandwidth_method_name(report->result->model.method));
-    psnap_json_real(&json, "mean_error", report->result->mean_error);
-    psnap_json_real(&json, "held_out_error", report->result->held_out_error);
+    psnap_json_begin_array(&json, "methods");
+    for (size_t k = report->first; k < report->end; k++) {
+        const struct fit_result *result = &report->fits.results[k];
+
+        psnap_json_begin_object(&json, NULL);
+        psnap_json_text(&json, "method", bandwidth_method_name(result->model.method));
+        psnap_json_real(&json, "mean_error", result->mean_error);
+        psnap_json_real(&json, "held_out_error", result->held_out_error);
+        psnap_json_end_object(&json);
+    }
+    psnap_json_end_array(&json);
     psnap_json_begin_array(&json, "rows");
     for (size_t i = 0; i < report->count; i++)
         for (size_t row = 0; row < report->inputs[i].count; row++)
-            if (is_shown(&report->inputs[i], row, request))
-                json_row(&json, report, &report->inputs[i], row);
+            for (size_t k = report->first; k < report->end; k++)
+                if (is_shown(&report->inputs[i], row, request))
+                    json_row(&json, report, &report->inputs[i], row, k);
     psnap_json_end_array(&json);
     psnap_json_end_object(&json);
     putchar('\n');
@@ -278,8 +296,11 @@ static int run(const struct request *request)
         status = predict(report, request, &error);
     if (!status && request->json)
         print_json(report, request);
-    else if (!status)
-        print_table(report, request);
+    for (size_t k = report ? report->first : 0; !status && !request->json && k < report->end; k++) {
+        if (k > report->first)
+            putchar('\n');
+        print_table(report, request, k);
+    }
     if (!status && request->coverage && !request->json)
         print_coverage(report);
     for (size_t i = 0; report && i < report->count; i++)
@@ -299,7 +320,7 @@ int psnap_cmd_predict_bandwidth(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 0, "fit", &request.fit, "FIT.yaml",
          "the bandwidth function, of 'psnap fit'"},
-        {PSNAP_OPTION_TEXT, 0, "method", &request.method, "ga|nlopt|nnls|averaged|additive",
+        {PSNAP_OPTION_TEXT, 0, "method", &request.method, "ga|nlopt|nnls|averaged|additive|all",
          "which of its functions (the best of points that were held out)"},
         {PSNAP_OPTION_TEXT, 'm', "machine", &request.costs, "MACHINE",
          "with clock and costs of operations: floating-point time, too"},

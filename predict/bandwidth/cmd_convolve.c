@@ -105,7 +105,7 @@ static enum psnap_status run(void *context, struct psnap_source *source, struct 
     enum psnap_status status;
 
     convolve_release(pass->input);
-    sink = supply_sink_new(pass->settings->machine, source->program, 0, error);
+    sink = supply_sink_new(&pass->settings->fits->machine, source->program, 0, error);
     if (!sink)
         return error->code;
     status = psnap_pump(source, sink, NULL, error);
@@ -134,17 +134,19 @@ static double compute_seconds(const struct convolve_row *row, const struct psnap
 
 static void predict(struct convolve_input *input, const struct convolve_settings *settings)
 {
+    const struct fits *fits = settings->fits;
     struct convolve_row *total = &input->rows[0];
 
     for (size_t i = 1; i < input->count; i++) {
         struct convolve_row *row = &input->rows[i];
 
-        if (row->accesses)
-            row->memory_seconds = (double)row->accesses * MAP_WORD_BYTES /
-                                  bandwidth_of(settings->model, &row->supply);
+        for (size_t k = 0; row->accesses && k < fits->count; k++) {
+            row->memory_seconds[k] = (double)row->accesses * MAP_WORD_BYTES /
+                                     bandwidth_of(&fits->results[k].model, &row->supply);
+            total->memory_seconds[k] += row->memory_seconds[k];
+        }
         row->compute_seconds = compute_seconds(row, settings->costs);
         take_supply(total, &row->supply);
-        total->memory_seconds += row->memory_seconds;
         total->compute_seconds += row->compute_seconds;
         for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
             total->operations[op] += row->operations[op];

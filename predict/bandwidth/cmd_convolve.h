@@ -14,7 +14,8 @@ struct convolve_row {
     uint64_t accesses;
     struct supply supply; /* of accesses */
     double operations[PSNAP_OPERATION_COUNT];
-    double memory_seconds, compute_seconds; /* compute NaN: the machine's costs are unknown */
+    double memory_seconds[METHODS]; /* by each fit of the settings, in their order */
+    double compute_seconds;         /* NaN: the machine's costs are unknown */
 };
 
 struct convolve_input {
@@ -26,9 +27,8 @@ struct convolve_input {
 
 struct convolve_settings {
     struct psnap_input_options input;
-    const struct bandwidth_model *model;
-    const struct psnap_machine *machine; /* of the rates */
-    const struct psnap_machine *costs;   /* of operations, with a clock; NULL: unknown */
+    const struct fits *fits;           /* with the machine of the rates */
+    const struct psnap_machine *costs; /* of operations, with a clock; NULL: unknown */
 };
 
 /* Simulates an input and predicts its rows. The caller releases it, also after an error. */

@@ -6,7 +6,7 @@ Memory times measured and predicted, as a table (bandwidth.sh).
     bandwidth.py show|accept DIR ROUNDS POINTS.yaml
 
 DIR has `rows`, a line "ROW COMMAND... | COMMAND..." for each, of half and all of its iterations, the programs,
-`nothing`, and ROW.half.METHOD.json and ROW.all.METHOD.json of psnap predict bandwidth.
+`nothing`, and ROW.half.json and ROW.all.json of psnap predict bandwidth by all methods.
 """
 import csv
 import json
@@ -14,7 +14,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 
 METHODS = ("ga", "nlopt", "nnls", "additive", "averaged")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,9 +22,13 @@ BOUND = 0.5
 
 
 def once(command):
-    start = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start
+    """Processor time of the program: what it waits for others, on a machine with other work, is not in it"""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command}: exit status {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
 
 
 def measure(rows, rounds):
@@ -40,9 +43,10 @@ def measure(rows, rounds):
     return list(zip(medians[::2], medians[1::2]))
 
 
-def total(path):
+def total(path, method):
     with open(path) as file:
-        return next(each for each in json.load(file)["rows"] if each.get("scope", "total") == "total")
+        return next(each for each in json.load(file)["rows"]
+                    if each.get("scope", "total") == "total" and each["method"] == method)
 
 
 def main():
@@ -60,7 +64,7 @@ def main():
         entry = {"row": row, "arguments": " ".join(whole[1:]), "measured_s": f"{measured:.4f}"}
         is_bound = False
         for method in METHODS:
-            all_of, half_of = (total(f"{row}.{run}.{method}.json") for run in ("all", "half"))
+            all_of, half_of = (total(f"{row}.{run}.json", method) for run in ("all", "half"))
             parts = {key: all_of[key] - half_of[key] for key in ("t_mem_seconds", "t_cpu_seconds", "accesses")}
             memory = parts["t_mem_seconds"]
             if method == METHODS[0]:
@@ -73,9 +77,9 @@ def main():
             entry[f"{method}_s"], entry[f"{method}_off"] = f"{memory:.4f}", f"{off:.1f}"
             if is_bound:
                 errors[method].append(abs(off))
-        runtime = total(f"{row}.runtime.json")["seconds"]
+        runtime = total(f"{row}.runtime.json", "overlap")["seconds"]
         runs["runtime"].append(100 * abs(runtime / whole_s - 1))
-        entry.update({"run_s": f"{whole_s:.4f}", "run_bandwidth_s": f'{total(f"{row}.all.ga.json")["seconds"]:.4f}',
+        entry.update({"run_s": f"{whole_s:.4f}", "run_bandwidth_s": f'{total(f"{row}.all.json", "ga")["seconds"]:.4f}',
                       "run_runtime_s": f"{runtime:.4f}"})
         table.append(entry)
     outputs = [sys.stdout]

@@ -47,10 +47,8 @@ one_row()
             "$psnap" record --no-profile --force --trace "$row.part" -- "./$name.psnap" "${arguments[@]}" > /dev/null
             mv "$row.part" "$row.$run.pst"
         }
-        for method in ga nlopt nnls additive averaged; do
-            "$psnap" predict bandwidth "$row.$run.pst" --fit fit.yaml --method $method -m "$machine" --by total \
-                --json > "$row.$run.$method.json"
-        done
+        "$psnap" predict bandwidth "$row.$run.pst" --fit fit.yaml --method all -m "$machine" --by total --json \
+            > "$row.$run.json"
         [ $run = half ] || "$psnap" predict runtime "$row.$run.pst" -m "$machine" --method overlap --by total \
             --json > "$row.runtime.json"
         [ -n "$keep" ] || rm -f "$row.$run.pst"
