@@ -45,8 +45,13 @@ static size_t f_genes(const struct genes *genes)
 
 static int by_rates(const void *left, const void *right)
 {
-    return memcmp(((const struct sample *)left)->rates, ((const struct sample *)right)->rates,
-                  sizeof(((const struct sample *)left)->rates));
+    const double *a = ((const struct sample *)left)->rates;
+    const double *b = ((const struct sample *)right)->rates;
+
+    for (int s = 0; s < SOURCES_MAX; s++)
+        if (a[s] < b[s] || a[s] > b[s])
+            return a[s] < b[s] ? -1 : 1;
+    return 0;
 }
 
 static void add_group(struct genes *genes, const struct sample *sample)

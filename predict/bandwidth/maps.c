@@ -107,7 +107,8 @@ size_t map_start_count(const struct map_point *point)
 
 void map_starts(const struct map_point *point, uint32_t *starts, size_t count)
 {
-    const double words = (double)(point->size_bytes / MAP_WORD_BYTES - point->step);
+    const uint64_t whole = point->size_bytes / MAP_WORD_BYTES - point->step;
+    const double words = (double)whole;
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, point->step);
@@ -190,6 +191,7 @@ static enum psnap_status supply_with(struct map_point *point, const struct psnap
     const uint64_t line_bytes = machine->levels[0].line_bytes;
     const uint64_t stride = (uint64_t)point->step * MAP_WORD_BYTES;
     const uint64_t step_bytes = stride < line_bytes ? line_bytes : stride;
+    const uint64_t more = step_bytes / stride - 1;
     struct psnap_sink *sink = supply_sink_new(machine, program, point->size_bytes, error);
     enum psnap_status status;
 
@@ -198,8 +200,7 @@ static enum psnap_status supply_with(struct map_point *point, const struct psnap
     status = simulate(point, sink, step_bytes, map_pass_accesses(point) * stride, starts, error);
     psnap_sink_free(sink);
     if (!starts) /* the accesses of a line that follow the first one */
-        point->supply.accesses[0][SUPPLY_NEAR] +=
-            supply_total(&point->supply) * (double)(step_bytes / stride - 1);
+        point->supply.accesses[0][SUPPLY_NEAR] += supply_total(&point->supply) * (double)more;
     supply_normalise(&point->supply);
     return status;
 }

@@ -148,7 +148,7 @@ static double time_strided(struct bench *bench, const struct map_point *point)
     const double *array = place_array(bench, point->size_bytes);
     const uint64_t count = map_pass_accesses(point);
     const uint64_t pass = count < 16 ? 1 : count / 16; /* steps */
-    uint64_t steps = pass;
+    uint64_t steps;
     double begin = now_seconds(), pass_seconds;
 
     read_strided(point, array, pass);
@@ -279,7 +279,7 @@ static enum psnap_status bench_init(struct bench *bench, const struct maps *maps
         if (maps->points[i].size_bytes > largest)
             largest = maps->points[i].size_bytes;
     bench->buffer_bytes = largest + OFFSETS_BYTES;
-    bench->times = calloc(maps->count, RUNS_MAX * sizeof *bench->times);
+    bench->times = calloc(maps->count + 1, RUNS_MAX * sizeof *bench->times);
     bench->buffer =
         mmap(NULL, bench->buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bench->buffer == MAP_FAILED)
