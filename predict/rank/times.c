@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A table of run times: a row for each case, which grows by cells as machines come; cases and
- * machines are in the order in which they came. A case is searched for from the last one back, as
- * tables have the machines of a case beside each other.
+ * machines are in the order in which they came. A case is searched for from the one that was found
+ * last, as tables have the machines of a case beside each other, or the cases of a machine in the
+ * same order for all machines.
  */
 #include "predict/rank/times.h"
 
@@ -102,11 +103,15 @@ static enum psnap_status find_case(struct times *times, const struct times_recor
     const uint64_t cores = record->cores > 1 ? record->cores : 0;
     struct times_case *cases, one = {.cores = cores};
 
-    for (size_t i = times->case_count; i-- > 0;)
+    for (size_t n = 0; n < times->case_count; n++) {
+        const size_t i = (times->recent + n) % times->case_count;
+
         if (is_case(&times->cases[i], record, cores)) {
             *found = &times->cases[i];
+            times->recent = i;
             return PSNAP_OK;
         }
+    }
     if (times->case_count == TIMES_CASES_MAX)
         return fail(record, PSNAP_ERROR_MEMORY, "more than 4096 cases", error);
     cases = psnap_with_room(times->cases, &times->case_room, times->case_count + 1, sizeof *cases);
@@ -120,6 +125,7 @@ static enum psnap_status find_case(struct times *times, const struct times_recor
         free(one.input);
         return out_of_memory(error);
     }
+    times->recent = times->case_count;
     *found = &cases[times->case_count++];
     **found = one;
     return PSNAP_OK;

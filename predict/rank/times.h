@@ -37,8 +37,8 @@ struct times_case {
 
 struct times {
     struct times_case *cases;
-    size_t case_count, case_room;
-    char **machines; /* owned, in the order in which they came */
+    size_t case_count, case_room, recent; /* recent: the case that was found last */
+    char **machines;                      /* owned, in the order in which they came */
     size_t machine_count, machine_room;
     struct psnap_error *warnings; /* of columns that are not read */
     size_t warning_count, warning_room;

@@ -108,9 +108,13 @@ static enum psnap_status read_row(const struct reading *reading, const struct ps
 static enum psnap_status read_rows(struct reading *reading, struct psnap_error *error)
 {
     const struct psnap_yaml_node *root = psnap_yaml_root(reading->doc), *rows;
+    const char *failure = text_at(psnap_yaml_get(root, "error"), "message");
     size_t count = 0;
     enum psnap_status status = PSNAP_OK;
 
+    if (failure)
+        return psnap_yaml_fail(reading->doc, root, error, PSNAP_ERROR_VALUE,
+                               "the prediction has failed: %.300s", failure);
     rows = psnap_yaml_require(reading->doc, root, "rows", error);
     if (!rows)
         return error->code;

@@ -184,6 +184,8 @@ static void json_refused(void **state)
     refused("{", 2, 1, "");
     refused("{\"rows\": 3}", 1, 10, "rows");
     refused("{\"psnap\": 1}", 1, 1, "rows");
+    refused("{\"psnap\": 1, \"error\": {\"message\": \"no clock\"}}", 1, 1,
+            "the prediction has failed: no clock");
     refused("{\"rows\": []}", 1, 10, "no row of scope 'total'");
     refused("{\"rows\": [{\"machine\": \"A\", \"seconds\": 1}]}", 1, 11, "of which input");
     refused("{\"input\": \"a\",\n\"rows\": [{\"seconds\": 1}]}", 2, 10, "without machine");
