@@ -84,7 +84,7 @@ for name in re.findall(r'self\.define(?:_from_variant)?\("(\w+)"', recipe):
     assert name == "BUILD_TESTING" or re.sub("19$", "${version}", name) in cmake, name
 packages = {"yaml-0.1": "libyaml", "libzstd": "zstd", "libxxhash": "xxhash", "libdw": "elfutils", "zlib": "zlib-api",
             "liblzma": "xz", "libprotobuf-c": "protobuf-c", "sqlite3": "sqlite", "libarchive": "libarchive",
-            "gsl": "gsl"}
+            "gsl": "gsl", "nlopt": "nlopt"}
 modules = re.findall(r"pkg_check_modules\(\w+ (?:REQUIRED )?IMPORTED_TARGET ([\w.-]+)\)", cmake)
 assert len(modules) >= len(packages), modules
 needed = {node.args[0].value.split("@")[0] for node in ast.walk(tree)
