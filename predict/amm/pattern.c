@@ -3,10 +3,10 @@
  * Patterns of references. An access is regular if the reference's stride is the one it had before,
  * and at most PATTERN_STRIDE_MAX; a reference is if more than half of its accesses are. Others are
  * irregular: their addresses were loaded, or computed. If neither can be, as the loop (of the
- * source) has no regular load that could be of indices, and its block hardly any arithmetic (an
- * addition for each load and some for the loop), the address of a load can only come from the load
- * before: it is dependent. That is an inference: a stream has no values. The assembly shows it
- * (asm.h).
+ * source) has no load that could be of indices, a regular one or one whose stride repeats but is
+ * larger, and its block hardly any arithmetic (an addition for each load and some for the loop),
+ * the address of a load can only come from the load before: it is dependent. That is an inference:
+ * a stream has no values. The assembly shows it (asm.h).
  *
  * A reference is judged by the thread that executes it first.
  */
@@ -23,6 +23,7 @@
 
 struct follower { /* of a reference */
     uint64_t address, accesses, regular;
+    uint64_t repeated; /* strides that were the one before, of any size; the regular are of these */
     int64_t stride;
     uint32_t partner; /* of a store: the load of the same address shortly before */
     uint64_t stores, partnered;
@@ -114,8 +115,9 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
 
         if (ref->accesses && ref->thread != block[i].thread)
             continue;
-        ref->regular += ref->accesses > 1 && stride == ref->stride &&
-                        stride <= PATTERN_STRIDE_MAX && stride >= -PATTERN_STRIDE_MAX;
+        const bool repeats = ref->accesses > 1 && stride == ref->stride;
+        ref->repeated += repeats;
+        ref->regular += repeats && stride <= PATTERN_STRIDE_MAX && stride >= -PATTERN_STRIDE_MAX;
         ref->stride = stride;
         ref->address = block[i].address;
         ref->thread = block[i].thread;
@@ -154,6 +156,12 @@ struct psnap_sink *pattern_new(const struct psnap_program *program)
 static bool is_regular(const struct follower *ref)
 {
     return ref->accesses < 4 || 2 * ref->regular > ref->accesses;
+}
+
+/* By strides alone, small or large: no load has to be waited for to know the next address. */
+static bool is_computed(const struct follower *ref)
+{
+    return 2 * ref->repeated > ref->accesses;
 }
 
 uint32_t pattern_partner(const struct psnap_sink *sink, uint32_t ref)
@@ -201,7 +209,8 @@ enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_patter
         if (program->refs[i].kind != PSNAP_LOAD || !is_followed)
             continue;
         loads[program->refs[i].block]++;
-        has_index[psnap_grouping_row(&loops, i)] |= patterns[i] == RUNTIME_REGULAR;
+        has_index[psnap_grouping_row(&loops, i)] |=
+            patterns[i] == RUNTIME_REGULAR || is_computed(&pattern->refs[i]);
     }
     for (uint32_t i = 0; i < program->ref_count && fits; i++) {
         const struct psnap_ref *ref = &program->refs[i];

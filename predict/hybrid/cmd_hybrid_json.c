@@ -127,6 +127,14 @@ static void print_curve(const struct m0_curve *curve, const struct observations 
     psnap_json_end_object(json);
 }
 
+static void print_difference(const struct m0_difference *difference, struct psnap_json *json)
+{
+    psnap_json_u64(json, "sizes", difference->sizes);
+    psnap_json_real(json, "mean", difference->mean);
+    psnap_json_real(json, "largest_deviation", difference->largest);
+    psnap_json_bool(json, "constant", difference->is_constant);
+}
+
 static void print_differences(const struct hybrid_code *code,
                               const struct observations *observations, struct psnap_json *json)
 {
@@ -136,10 +144,10 @@ static void print_differences(const struct hybrid_code *code,
         psnap_json_begin_object(json, NULL);
         psnap_json_text(json, "of", observations->machines.names[code->machines[pair->second]]);
         psnap_json_text(json, "from", observations->machines.names[code->machines[pair->first]]);
-        psnap_json_u64(json, "sizes", pair->difference.sizes);
-        psnap_json_real(json, "mean", pair->difference.mean);
-        psnap_json_real(json, "largest_deviation", pair->difference.largest);
-        psnap_json_bool(json, "constant", pair->difference.is_constant);
+        print_difference(&pair->difference, json);
+        psnap_json_begin_object(json, "steady");
+        print_difference(&pair->steady, json);
+        psnap_json_end_object(json);
         psnap_json_end_object(json);
     }
     psnap_json_end_array(json);

@@ -205,6 +205,8 @@ static void print_curve(const struct m0_curve *curve, const char *machine,
 
 static void print_pairs(const struct hybrid_code *code, const struct observations *observations)
 {
+    char size[32];
+
     for (size_t p = 0; p < code->pair_count; p++) {
         const struct hybrid_pair *pair = &code->pairs[p];
         printf("%s - %s: m0 %+.3f, at most %.3f from that at %zu common size%s: %s\n",
@@ -213,6 +215,11 @@ static void print_pairs(const struct hybrid_code *code, const struct observation
                pair->difference.largest, pair->difference.sizes,
                psnap_plural(pair->difference.sizes),
                pair->difference.is_constant ? "a constant" : "no constant");
+        if (pair->steady.sizes && !pair->difference.is_constant)
+            printf("  from n = %s on %+.3f, at most %.3f from that at %zu size%s: %s\n",
+                   observations_size(observations, code->steady_from, size), pair->steady.mean,
+                   pair->steady.largest, pair->steady.sizes, psnap_plural(pair->steady.sizes),
+                   pair->steady.is_constant ? "a constant" : "no constant");
     }
     if (!isnan(code->parallel_f))
         printf("parallel curves of m0 (no interaction of size and machine): F %.3f, df %g and %g, "

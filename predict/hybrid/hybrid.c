@@ -170,6 +170,19 @@ static enum psnap_status refuse(const struct hybrid_code *code,
 
 /* --------------------------------------------------------------------------- m0 */
 
+/* The size from which m0 is steady on all machines; NAN: on one it is not. */
+static double steady_on_all(const struct hybrid_code *code)
+{
+    double from = NAN;
+
+    for (uint32_t m = 0; m < code->machine_count; m++) {
+        if (!code->curves[m].is_steady)
+            return NAN;
+        from = fmax(from, code->curves[m].steady_from);
+    }
+    return from;
+}
+
 static enum psnap_status make_pairs(struct hybrid_code *code, double tolerance,
                                     struct psnap_error *error)
 {
@@ -180,6 +193,7 @@ static enum psnap_status make_pairs(struct hybrid_code *code, double tolerance,
                                "%" PRIu32 " machines: at most %d can be compared; is the column "
                                "'machine' right?",
                                code->machine_count, MACHINES_MAX);
+    code->steady_from = steady_on_all(code);
     code->pairs = calloc(count + 1, sizeof *code->pairs);
     if (!code->pairs)
         return no_memory(error);
@@ -187,7 +201,9 @@ static enum psnap_status make_pairs(struct hybrid_code *code, double tolerance,
         for (uint32_t j = i + 1; j < code->machine_count; j++) {
             struct hybrid_pair *pair = &code->pairs[code->pair_count];
             *pair = (struct hybrid_pair){.first = i, .second = j};
-            m0_compare(&pair->difference, &code->curves[i], &code->curves[j], tolerance);
+            m0_compare(&pair->difference, &code->curves[i], &code->curves[j], 0, tolerance);
+            m0_compare(&pair->steady, &code->curves[i], &code->curves[j], code->steady_from,
+                       tolerance);
             code->pair_count += pair->difference.sizes > 0;
         }
     return PSNAP_OK;

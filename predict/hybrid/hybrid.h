@@ -17,8 +17,9 @@ struct hybrid_options {
 
 /* A pair of machines. */
 struct hybrid_pair {
-    uint32_t first, second; /* of the code's machines */
-    struct m0_difference difference;
+    uint32_t first, second;          /* of the code's machines */
+    struct m0_difference difference; /* at all common sizes */
+    struct m0_difference steady;     /* at those from the code's steady_from on; of 0 sizes */
 };
 
 struct hybrid_code {
@@ -36,11 +37,12 @@ struct hybrid_code {
     /* Whether curves of m0 are parallel: the interaction of size and machine. NAN: there are not
      * enough observations. */
     double parallel_f, parallel_df, parallel_residual_df, parallel_p;
-    bool is_known;       /* whether it scales predictably: */
-    bool is_predictable; /* m0 is steady on each machine */
-    double steady_from;  /* on all of them; NAN */
-    bool is_constant;    /* of all pairs */
-    char verdict[512];   /* in words */
+    bool is_known;          /* whether it scales predictably: */
+    bool is_predictable;    /* m0 is steady on each machine */
+    double steady_from;     /* on all of them; NAN */
+    bool is_constant;       /* of all pairs */
+    bool is_constant_there; /* from steady_from on */
+    char verdict[512];      /* in words */
 };
 
 enum {

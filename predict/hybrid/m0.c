@@ -291,13 +291,14 @@ void m0_curve_release(struct m0_curve *curve)
 /* ------------------------------------------------------------------- difference */
 
 /* Whether there is another size of both, from points *i and *j on, which it moves there. */
-static bool next_common(const struct m0_curve *first, const struct m0_curve *second, size_t *i,
-                        size_t *j)
+static bool next_common(const struct m0_curve *first, const struct m0_curve *second, double from,
+                        size_t *i, size_t *j)
 {
     while (*i < first->count && *j < second->count) {
-        if (first->points[*i].size == second->points[*j].size)
+        const double size = first->points[*i].size;
+        if (size == second->points[*j].size && size >= from)
             return true;
-        if (first->points[*i].size < second->points[*j].size)
+        if (size <= second->points[*j].size)
             ++*i;
         else
             ++*j;
@@ -306,12 +307,12 @@ static bool next_common(const struct m0_curve *first, const struct m0_curve *sec
 }
 
 void m0_compare(struct m0_difference *difference, const struct m0_curve *first,
-                const struct m0_curve *second, double tolerance)
+                const struct m0_curve *second, double from, double tolerance)
 {
     double sum = 0;
 
     *difference = (struct m0_difference){.mean = NAN, .largest = NAN};
-    for (size_t i = 0, j = 0; next_common(first, second, &i, &j); i++, j++) {
+    for (size_t i = 0, j = 0; next_common(first, second, from, &i, &j); i++, j++) {
         sum += second->points[j].m0 - first->points[i].m0;
         difference->sizes++;
     }
@@ -319,7 +320,7 @@ void m0_compare(struct m0_difference *difference, const struct m0_curve *first,
         return;
     difference->mean = sum / (double)difference->sizes;
     difference->largest = 0;
-    for (size_t i = 0, j = 0; next_common(first, second, &i, &j); i++, j++)
+    for (size_t i = 0, j = 0; next_common(first, second, from, &i, &j); i++, j++)
         difference->largest =
             fmax(difference->largest,
                  fabs(second->points[j].m0 - first->points[i].m0 - difference->mean));

@@ -52,7 +52,8 @@ enum psnap_status m0_curve_make(struct m0_curve *curve, const struct observation
                                 struct psnap_error *error);
 void m0_curve_release(struct m0_curve *curve);
 
+/* Over the common sizes from this one on. */
 void m0_compare(struct m0_difference *difference, const struct m0_curve *first,
-                const struct m0_curve *second, double tolerance);
+                const struct m0_curve *second, double from, double tolerance);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Whether a code scales predictably, in words: m0 is steady on every machine, so that from some
  * size on cpi follows from hits and latencies alone; and whether what is known of it on one machine
- * goes for another, which it does when m0 differs by a constant.
+ * goes for another, which it does when m0 differs by a constant, at all sizes or from there on.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -41,18 +41,19 @@ static void say_differences(struct words *words, const struct hybrid_code *code,
             say(words, "; machines have too few sizes in common to compare their m0");
             return;
         }
-    if (!code->is_constant) {
+    if (!code->is_constant && !code->is_constant_there) {
         say(words, "; what m0 of machines differs by depends on the size");
         return;
     }
+    say(words, code->is_constant ? "; " : "; from there on ");
     if (code->pair_count > 1) {
-        say(words, "; m0 of machines differs by constants");
+        say(words, "m0 of machines differs by constants");
         return;
     }
-    say(words, "; m0 on '%.60s' differs from that on '%.60s' by a constant, %+.3f",
+    say(words, "m0 on '%.60s' differs from that on '%.60s' by a constant, %+.3f",
         observations->machines.names[code->machines[code->pairs[0].second]],
         observations->machines.names[code->machines[code->pairs[0].first]],
-        code->pairs[0].difference.mean);
+        code->is_constant ? code->pairs[0].difference.mean : code->pairs[0].steady.mean);
 }
 
 /* The first machine on which m0 is not steady. */
@@ -98,22 +99,20 @@ void verdict_make(struct hybrid_code *code, const struct observations *observati
     struct words words = {code->verdict, sizeof code->verdict, 0};
     char size[32];
 
-    code->steady_from = NAN;
     code->is_known = !say_unknown(&words, code, observations);
     if (!code->is_known)
         return;
-    code->is_predictable = true;
-    code->is_constant = code->pair_count > 0;
-    for (uint32_t m = 0; m < code->machine_count; m++)
-        code->is_predictable &= code->curves[m].is_steady;
-    for (size_t p = 0; p < code->pair_count; p++)
+    code->is_predictable = !isnan(code->steady_from);
+    code->is_constant = code->is_constant_there = code->pair_count > 0;
+    for (size_t p = 0; p < code->pair_count; p++) {
         code->is_constant &= code->pairs[p].difference.is_constant;
+        code->is_constant_there &= code->pairs[p].steady.is_constant;
+    }
     if (code->is_predictable) {
-        for (uint32_t m = 0; m < code->machine_count; m++)
-            code->steady_from = fmax(code->steady_from, code->curves[m].steady_from);
         say(&words, "scales predictably from n = %.30s",
             observations_size(observations, code->steady_from, size));
-    } else
+    } else {
         say_unsteady(&words, code, observations, options->steady);
+    }
     say_differences(&words, code, observations);
 }

@@ -19,12 +19,12 @@ import markdown
 
 SECTIONS = {
     "Start": ["README.md", "samples/packaging/README.md", "tests/README.md", "CHANGELOG.md"],
-    "Tutorial": ["samples/TUTORIAL.md", "samples/README.md"],
+    "Tutorial": ["samples/TUTORIAL.md", "samples/STUDY.md", "samples/README.md"],
     "How to": ["samples/HOWTO.md", "capture/README.md"],
     "Reference": ["profile/FORMAT.md", "simcore/MACHINES.md", "formats/PST.md",
                   "profile/repo/REPO.md", "predict/report/REPORT.md", "predict/worklist/WORKLIST.md"],
     "Explanation": ["samples/LIMITS.md", "replay/MODELS.md", "predict/reuse/REUSE.md", "predict/sdcm/SDCM.md", "predict/amm/AMM.md",
-                    "predict/bandwidth/BANDWIDTH.md",
+                    "predict/bandwidth/BANDWIDTH.md", "predict/hybrid/HYBRID.md",
                     "predict/multicore/MULTICORE.md", "predict/locality/LOCALITY.md",
                     "tests/fidelity/README.md", "tests/bench/README.md"],
     "Figures": [f"tests/fidelity/{table}.md" for table in ("nests", "psnap", "edits", "sizes")],

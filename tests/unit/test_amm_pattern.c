@@ -70,6 +70,35 @@ static void patterns(void **state)
     (void)state;
 }
 
+/*
+ * Large strides are not fetched ahead, but their addresses are known, and they may load indices: no
+ * load of their loop is dependent. Alone, the random one is.
+ */
+static void large_strides(void **state)
+{
+    for (int alone = 0; alone < 2; alone++) {
+        struct psnap_program *program = new_program();
+        struct psnap_sink *sink = pattern_new(program);
+        enum runtime_pattern all[REFS];
+        struct psnap_rng rng;
+        struct psnap_error error;
+
+        assert_non_null(sink);
+        psnap_rng_init(&rng, 7);
+        for (uint64_t i = 0; i < STEPS; i++) { /* columns of 100 rows, of 2056 bytes */
+            if (!alone)
+                put(sink, A, i % 100 * 2056 + i / 100 * 8);
+            put(sink, TABLE, 1 << 30 | psnap_rng_below(&rng, 100000) * 8);
+        }
+        assert_int_equal(pattern_all(sink, all, &error), PSNAP_OK);
+        assert_int_equal(all[A], alone ? RUNTIME_REGULAR : RUNTIME_IRREGULAR);
+        assert_int_equal(all[TABLE], alone ? RUNTIME_DEPENDENT : RUNTIME_IRREGULAR);
+        psnap_sink_free(sink);
+        psnap_program_free(program);
+    }
+    (void)state;
+}
+
 /* a[i] = b[i] + c[i - 1] where b is a itself, one back or not; and a table of a few places. */
 static void memory(void **state)
 {
@@ -100,7 +129,8 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(large_strides),
+                                       cmocka_unit_test(memory)};
 
     return cmocka_run_group_tests_name("amm_pattern", tests, NULL, NULL);
 }

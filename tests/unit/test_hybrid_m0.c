@@ -223,15 +223,19 @@ static void compares_machines(void **state)
     add(&observations, "cg", "C", 99, 0.48, 1);
     first = curve_of(&observations, 0);
     second = curve_of(&observations, 1);
-    m0_compare(&difference, &first, &second, steady);
+    m0_compare(&difference, &first, &second, 0, steady);
     assert_true(difference.sizes == 3 && difference.is_constant);
     near(difference.mean, 0.1, 1e-12);
     near(difference.largest, 0.02, 1e-12);
-    m0_compare(&difference, &first, &second, 0.01);
+    m0_compare(&difference, &first, &second, 0, 0.01);
     assert_false(difference.is_constant);
+    m0_compare(&difference, &first, &second, 20, steady);
+    assert_true(difference.sizes == 2 && !difference.is_constant); /* too few */
+    m0_compare(&difference, &first, &second, NAN, steady);
+    assert_true(!difference.sizes && !difference.is_constant);
     m0_curve_release(&second);
     second = curve_of(&observations, 2);
-    m0_compare(&difference, &first, &second, steady);
+    m0_compare(&difference, &first, &second, 0, steady);
     assert_true(!difference.sizes && isnan(difference.mean) && !difference.is_constant);
     m0_curve_release(&first);
     m0_curve_release(&second);
@@ -292,6 +296,35 @@ static void says_what_scales(void **state)
     assert_true(code->is_known && !code->is_predictable && isnan(code->steady_from));
     assert_non_null(strstr(code->verdict, "does not scale predictably: m0 on 'A' does not settle "
                                           "within 0.05 of a mean, up to n = 125"));
+    hybrid_release(&hybrid);
+    observations_release(&observations);
+}
+
+/* Machines differ by less and less, and by a constant where m0 is steady on both. */
+static void says_where_it_is_constant(void **state)
+{
+    static const double m0[2][6] = {{0.2, 0.3, 0.55, 0.55, 0.55, 0.55},
+                                    {0.5, 0.55, 0.65, 0.65, 0.65, 0.65}};
+    struct hybrid_options replicates = options;
+    struct observations observations;
+    struct hybrid hybrid;
+    struct psnap_error error;
+    const struct hybrid_code *code;
+
+    (void)state;
+    replicates.sizes_as_replicates = true;
+    begin(&observations);
+    for (int m = 0; m < 2; m++)
+        for (int s = 0; s < 6; s++)
+            add(&observations, "cg", m ? "B" : "A", 10 * (s + 1), m0[m][s], 1);
+    assert_int_equal(hybrid_make(&hybrid, &observations, &replicates, &error), PSNAP_OK);
+    code = &hybrid.codes[0];
+    assert_true(code->is_predictable && code->steady_from == 30);
+    assert_true(!code->is_constant && code->is_constant_there);
+    assert_true(code->pairs[0].difference.sizes == 6 && code->pairs[0].steady.sizes == 4);
+    near(code->pairs[0].steady.mean, 0.1, 1e-9);
+    assert_string_equal(code->verdict, "scales predictably from n = 30; from there on m0 on 'B' "
+                                       "differs from that on 'A' by a constant, +0.100");
     hybrid_release(&hybrid);
     observations_release(&observations);
 }
@@ -418,6 +451,7 @@ int main(void)
         cmocka_unit_test(joins_replicates),
         cmocka_unit_test(compares_machines),
         cmocka_unit_test(says_what_scales),
+        cmocka_unit_test(says_where_it_is_constant),
         cmocka_unit_test(tests_hypotheses),
         cmocka_unit_test(refuses),
         cmocka_unit_test(does_without),
