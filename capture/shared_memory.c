@@ -2,7 +2,7 @@
 /*
  * The shared memory of a session: made by the collector, or by a program that
  * starts a collector of its own and hands it down. As many rings as limits of
- * address space and file size leave room for.
+ * address space and file size leave room for, beside what the collector itself needs.
  * Expects Linux: memfd.
  */
 #include "capture/rings.h"
@@ -16,6 +16,8 @@
 
 #include "capture/alive.h"
 
+#define SPARE_BYTES ((size_t)32 << 20)
+
 static bool map(struct psnap_rings *rings, uint32_t count)
 {
     void *memory =
@@ -28,12 +30,30 @@ static bool map(struct psnap_rings *rings, uint32_t count)
     return true;
 }
 
+/* Whether the collector has address space left for what it does with them: its own allocations and
+ * the stacks of its threads. */
+static bool has_spare(void)
+{
+    void *spare = mmap(NULL, SPARE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return spare != MAP_FAILED && munmap(spare, SPARE_BYTES) == 0;
+}
+
+static void unmap(struct psnap_rings *rings)
+{
+    munmap(rings->session, PSNAP_SESSION_BYTES(rings->count));
+    rings->session = NULL;
+}
+
 bool psnap_rings_create(struct psnap_rings *rings, struct psnap_error *error)
 {
     rings->fd = memfd_create(PSNAP_SESSION_NAME, MFD_CLOEXEC);
     for (uint32_t count = PSNAP_RINGS; count >= PSNAP_RINGS_LEAST && rings->fd >= 0; count /= 2)
-        if (ftruncate(rings->fd, (off_t)PSNAP_SESSION_BYTES(count)) == 0 && map(rings, count))
-            break;
+        if (ftruncate(rings->fd, (off_t)PSNAP_SESSION_BYTES(count)) == 0 && map(rings, count)) {
+            if (has_spare() || count / 2 < PSNAP_RINGS_LEAST)
+                break;
+            unmap(rings);
+        }
     if (!rings->session) {
         psnap_error_system(error, errno, "cannot create shared memory");
         return false;

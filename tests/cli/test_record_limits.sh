@@ -55,7 +55,7 @@ stores() {
 
 sanitized=$(grep -c '^PSNAP_SANITIZE:[^=]*=..*' "$PSNAP_BUILD/CMakeCache.txt" || true)
 if [ "$sanitized" = 0 ]; then
-    for kilobytes in 2000000 300000 80000; do # of everybody: fewer rings
+    for kilobytes in 2000000 300000 80000 70000 60000; do # of everybody: fewer rings
         rm -f p.yaml
         [ "$( (ulimit -v $kilobytes; status "$PSNAP" record -o p.yaml -- ./prog 100000) )" = 0 ] ||
             fail "ulimit -v $kilobytes: $(cat err)"
