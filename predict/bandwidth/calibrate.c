@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a system says of its caches is their sizes. How they replace lines it does not say, and of
- * a cache that many cores share, or a virtual machine's, a program has more or less from moment to
- * moment. Bandwidths of arrays between two levels show both: under LRU they would fall at once,
- * under random replacement they fall slowly, and so they do, the slower, the more a share changes.
+ * a cache that many cores share, or a virtual machine's, a program has a part, perhaps another one
+ * from moment to moment. Bandwidths of arrays between two levels show both: under LRU they would
+ * fall at once, under random replacement they fall slowly, and where they fall is the size.
  *
- * So variants of the machine are tried: as it is; with random replacement in all levels behind the
- * first; and with the last level as two or three levels of its line and ways, whose sizes are
- * spread between the level before it and its own: a mixture of shares. The variant is taken whose
- * rates explain the times best, by the fit that is fastest (METHOD_NNLS), and a simpler one when a
- * further one is not better by a twentieth.
+ * So variants of the machine are tried: as it is; with random replacement behind the first level;
+ * with three quarters or half of the last level; and with two or three levels in its place, sizes
+ * spread between the level before it and its own, which is a mixture of shares. The variant is
+ * taken whose rates explain the times best, by the fit that is fastest (METHOD_NNLS), and a simpler
+ * one when a further one is not better by a twentieth. One that there cannot be is passed over.
  */
 #include "predict/bandwidth/calibrate.h"
 
@@ -22,40 +22,60 @@
 
 #define BETTER 0.95
 
-enum psnap_status machine_vary(const struct psnap_machine *machine, uint32_t parts,
-                               struct psnap_machine *variant, struct psnap_error *error)
+static const struct calibration calibrations[] = {{false, 1, 1},  {true, 1, 1}, {true, 1, 0.75},
+                                                  {true, 1, 0.5}, {true, 2, 1}, {true, 3, 1}};
+
+enum { CALIBRATIONS = sizeof calibrations / sizeof calibrations[0] };
+
+static void describe(const struct psnap_machine *machine, const struct calibration *calibration,
+                     struct psnap_machine *variant)
 {
-    const uint32_t last = machine->level_count - 1;
+    char more[80] = "";
+
+    if (calibration->parts > 1)
+        snprintf(more, sizeof more, ", %" PRIu32 " shares of the last cache", calibration->parts);
+    else if (calibration->share < 1)
+        snprintf(more, sizeof more, ", %g of the last cache", calibration->share);
+    snprintf(variant->description, sizeof variant->description, "%.140s%s%s%s",
+             machine->description, machine->description[0] ? "; " : "",
+             calibration->is_random ? "random replacement" : "as described", more);
+}
+
+static uint64_t whole_sets(const struct psnap_cache_level *level, double bytes)
+{
+    const uint64_t set = level->line_bytes * level->ways;
+
+    return (uint64_t)(bytes / (double)set + 0.5) * set;
+}
+
+enum psnap_status machine_vary(const struct psnap_machine *machine,
+                               const struct calibration *calibration, struct psnap_machine *variant,
+                               struct psnap_error *error)
+{
+    const uint32_t last = machine->level_count - 1, parts = calibration->parts;
     const struct psnap_cache_level *level = &machine->levels[last];
     const double nearer = last ? (double)machine->levels[last - 1].size_bytes : 0;
-    const uint64_t unit = level->line_bytes * level->ways;
+    const double whole = calibration->share * (double)level->size_bytes;
 
     *variant = *machine;
-    for (uint32_t part = 0; last && part + 1 < parts; part++) {
+    if (last + parts > PSNAP_LEVELS_MAX || (!last && (parts > 1 || calibration->is_random)))
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED, "no such variant");
+    for (uint32_t part = 0; part < parts; part++) {
         struct psnap_cache_level *share = &variant->levels[last + part];
-        const double size =
-            nearer * pow((double)level->size_bytes / nearer, (part + 1.0) / (double)parts);
+        const double exponent = (part + 1.0) / (double)parts;
 
         *share = *level;
-        share->size_bytes = (uint64_t)(size / (double)unit + 0.5) * unit;
+        share->size_bytes =
+            whole_sets(level, parts > 1 ? nearer * pow(whole / nearer, exponent) : whole);
         share->effective_bytes = 0;
-        if (level->name[0])
+        if (level->name[0] && parts > 1)
             snprintf(share->name, sizeof share->name, "%.20s.%" PRIu32, level->name, part + 1);
     }
-    if (last) {
-        variant->level_count = last + parts;
-        variant->levels[last + parts - 1] = *level;
-    }
-    for (uint32_t i = 1; i < variant->level_count; i++)
+    variant->level_count = last + parts;
+    for (uint32_t i = 1; calibration->is_random && i < variant->level_count; i++)
         if (variant->levels[i].replacement == PSNAP_REPLACE_LRU)
             variant->levels[i].replacement = PSNAP_REPLACE_RANDOM;
-    if (parts > 1)
-        snprintf(variant->description, sizeof variant->description,
-                 "%.150s; random replacement and %" PRIu32 " shares of the last cache",
-                 machine->description, parts);
-    else
-        snprintf(variant->description, sizeof variant->description, "%.180s; random replacement",
-                 machine->description);
+    describe(machine, calibration, variant);
     return psnap_machine_check(variant, error);
 }
 
@@ -66,9 +86,9 @@ static enum psnap_status judge(struct maps *maps, const struct psnap_machine *ma
     struct fit_result result;
     enum psnap_status status = maps_supply(maps, machine, NULL, NULL, error);
 
-    if (!status)
-        status = fit_points(maps, METHOD_NNLS, &settings, &result, error);
-    *mean_error = result.mean_error;
+    *mean_error = INFINITY; /* too few points to tell */
+    if (!status && !fit_points(maps, METHOD_NNLS, &settings, &result, NULL))
+        *mean_error = result.mean_error;
     return status;
 }
 
@@ -83,10 +103,6 @@ enum psnap_status maps_calibrate(struct maps *maps, const struct psnap_machine *
                                  void (*tell)(void *context, uint32_t variant, uint32_t count),
                                  void *context, struct psnap_error *error)
 {
-    const uint32_t room = PSNAP_LEVELS_MAX - machine->level_count + 1;
-    const uint32_t parts_max = machine->level_count < 2 ? 0
-                               : room < CALIBRATE_PARTS ? room
-                                                        : CALIBRATE_PARTS;
     struct supply *kept = calloc(maps->count + 1, sizeof *kept);
     struct psnap_machine best = *machine, variant;
     double least = INFINITY, mean_error;
@@ -94,16 +110,13 @@ enum psnap_status maps_calibrate(struct maps *maps, const struct psnap_machine *
 
     if (!kept)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for points");
-    for (uint32_t parts = 0; parts <= parts_max && !status; parts++) {
+    for (uint32_t i = 0; i < CALIBRATIONS && !status; i++) {
         if (tell)
-            tell(context, parts + 1, parts_max + 1);
-        if (parts)
-            status = machine_vary(machine, parts, &variant, error);
-        else
-            variant = *machine;
-        if (!status)
-            status = judge(maps, &variant, &mean_error, error);
-        if (!status && mean_error < BETTER * least) {
+            tell(context, i + 1, CALIBRATIONS);
+        if (machine_vary(machine, &calibrations[i], &variant, NULL))
+            continue;
+        status = judge(maps, &variant, &mean_error, error);
+        if (!status && (!i || mean_error < BETTER * least)) {
             least = mean_error;
             best = variant;
             keep(maps, kept);

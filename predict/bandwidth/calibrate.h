@@ -7,8 +7,13 @@
 
 #include "predict/bandwidth/maps.h"
 
-/* The last level in so many parts at most. */
-enum { CALIBRATE_PARTS = 3 };
+/* How a machine is varied. */
+struct calibration {
+    bool is_random; /* levels behind the first replace at random, where they are LRU */
+    uint32_t parts; /* the last level is so many ones, from the level before it up to itself,
+                       equally far apart in logarithms; 1: as it is */
+    double share;   /* of the last level that there is */
+};
 
 /*
  * Gives the points the supplies of `machine`, or of a variant that explains their bandwidths
@@ -19,9 +24,8 @@ enum psnap_status maps_calibrate(struct maps *maps, const struct psnap_machine *
                                  void (*tell)(void *context, uint32_t variant, uint32_t count),
                                  void *context, struct psnap_error *error);
 
-/* The variant itself: levels behind the first replace at random, and the last one is `parts` ones,
- * from the level before it up to itself, equally far apart in logarithms. */
-enum psnap_status machine_vary(const struct psnap_machine *machine, uint32_t parts,
-                               struct psnap_machine *variant, struct psnap_error *error);
+enum psnap_status machine_vary(const struct psnap_machine *machine,
+                               const struct calibration *calibration, struct psnap_machine *variant,
+                               struct psnap_error *error);
 
 #endif

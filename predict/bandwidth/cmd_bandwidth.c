@@ -13,7 +13,6 @@
 #include "predict/bandwidth/cmd_convolve.h"
 #include "predict/bandwidth/coverage.h"
 #include "predict/cmd_predict.h"
-#include "simcore/cmd_turns.h"
 
 #define RELEVANT 0.005 /* of an input's accesses: smaller loops are in the total alone */
 
@@ -76,6 +75,12 @@ static enum psnap_status read_files(struct report *report, const struct request 
         status = file ? maps_read(file, request->coverage, &report->points, error) : error->code;
         if (file && file != stdin)
             fclose(file);
+        if (!status && report->points.machine.level_count != report->fits.machine.level_count)
+            status = psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                     "'%.200s' has %" PRIu32 " levels, and the fit has %" PRIu32
+                                     ": --coverage takes the points of the fit",
+                                     request->coverage, report->points.machine.level_count,
+                                     report->fits.machine.level_count);
     }
     if (!status && request->costs) {
         status = psnap_machine_find(request->costs, &report->costs, error);

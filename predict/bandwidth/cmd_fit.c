@@ -42,6 +42,12 @@ static void tell(void *context, enum bandwidth_method method, uint32_t fold, uin
     fputs("\033[K", stderr);
 }
 
+static void erase(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
 static enum psnap_status read_points(const char *path, struct maps *maps, struct psnap_error *error)
 {
     FILE *file = psnap_input_file(path, error);
@@ -73,15 +79,17 @@ static enum psnap_status fit_all(const struct request *request, const struct map
             continue;
         status = fit_points(maps, (enum bandwidth_method)method, &settings,
                             &fits->results[fits->count++], error);
-        if (status == PSNAP_ERROR_UNSUPPORTED && !request->method) {
-            fprintf(stderr, "psnap fit: warning: %s, so that method is left out\n", error->message);
+        if ((status == PSNAP_ERROR_UNSUPPORTED || status == PSNAP_ERROR_VALUE) &&
+            !request->method) {
+            erase();
+            fprintf(stderr, "psnap fit: warning: %s: %s, so that method is left out\n",
+                    bandwidth_method_name((enum bandwidth_method)method), error->message);
             fits->count--;
             status = PSNAP_OK;
         }
     }
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
-    return status;
+    erase();
+    return status || fits->count ? status : error->code;
 }
 
 /* --------------------------------------------------------------------- reports */

@@ -250,7 +250,7 @@ static int run(const struct request *request, double budget)
     enum psnap_status status = psnap_machine_find(name, &machine, &error);
 
     if (!status && request->plot)
-        status = gnuplot_find("leave out --plot", &error);
+        status = gnuplot_find("; or leave out --plot", &error);
     if (!status && request->output &&
         !(output = psnap_output_open(request->output, request->force, &error)))
         status = error.code;

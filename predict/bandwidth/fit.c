@@ -173,6 +173,10 @@ static enum psnap_status check_points(const struct job *job, const struct fit_re
             ? job->count - (job->count + job->settings->folds - 1) / job->settings->folds
             : job->count;
 
+    if (job->settings->folds > job->count)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "%" PRIu32 " folds of %zu points: fewer folds, or more points",
+                               job->settings->folds, job->count);
     if (left > result->parameters)
         return PSNAP_OK;
     return psnap_error_set(
@@ -201,7 +205,8 @@ enum psnap_status fit_points(const struct maps *maps, enum bandwidth_method meth
         goto out;
     }
     job.count = draw_points(maps, settings, job.points);
-    sources_choose(&samples.sources, maps, settings->by_kind && maps->has_kinds);
+    sources_choose(&samples.sources, job.points, job.count, maps->machine.level_count,
+                   settings->by_kind && maps->has_kinds);
     result->parameters = parameters_of(method, samples.sources.count);
     status = check_points(&job, result, error);
     if (!status) {

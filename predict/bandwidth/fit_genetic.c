@@ -50,8 +50,6 @@ struct archipelago {
     const struct genes *genes;
     struct island islands[ISLANDS];
     uint32_t threads, generation;
-    bool is_over;
-    pthread_barrier_t born, met; /* a generation is complete; the next one may begin */
 };
 
 struct worker {
@@ -185,22 +183,29 @@ static void migrate(struct archipelago *all)
             const uint32_t who = k ? (uint32_t)psnap_rng_below(&from->rng, from->size) : from->best;
             const uint32_t place = (uint32_t)psnap_rng_below(&from->rng, to->size);
 
-            if (place != to->best)
-                to->people[place] = from->people[who];
+            if (place == to->best)
+                continue;
+            to->people[place] = from->people[who];
+            to->people[place].error = genes_error(all->genes, to->people[place].genes);
         }
     }
     for (int i = 0; i < ISLANDS; i++)
         find_best(&all->islands[i]);
 }
 
-static const struct individual *best_of(const struct archipelago *all)
+/* The best individual by what its genes are worth without lessons, and that error. */
+static const struct individual *best_of(const struct archipelago *all, double *least)
 {
     const struct individual *best = NULL;
 
     for (int i = 0; i < ISLANDS; i++) {
         const struct individual *one = &all->islands[i].people[all->islands[i].best];
+        const double error = genes_error(all->genes, one->genes);
 
-        best = !best || one->error < best->error ? one : best;
+        if (best && error >= *least)
+            continue;
+        best = one;
+        *least = error;
     }
     return best;
 }
@@ -212,79 +217,47 @@ static void *work(void *context)
     const struct worker *worker = context;
     struct archipelago *all = worker->archipelago;
 
-    for (;;) {
-        pthread_barrier_wait(&all->met);
-        if (all->is_over)
-            return NULL;
-        for (uint32_t i = worker->first; i < ISLANDS; i += all->threads)
-            next_generation(all->genes, &all->islands[i]);
-        pthread_barrier_wait(&all->born);
-    }
+    for (uint32_t i = worker->first; i < ISLANDS; i += all->threads)
+        next_generation(all->genes, &all->islands[i]);
+    return NULL;
 }
 
-/* One generation of all islands; the caller works as the first of the threads. */
+/* One generation of all islands. What there is no thread for the caller does. */
 static void advance(struct archipelago *all)
 {
-    pthread_barrier_wait(&all->met);
-    for (uint32_t i = 0; i < ISLANDS; i += all->threads)
-        next_generation(all->genes, &all->islands[i]);
-    pthread_barrier_wait(&all->born);
+    pthread_t threads[ISLANDS];
+    struct worker workers[ISLANDS];
+    bool is_begun[ISLANDS] = {false};
+
+    for (uint32_t i = 0; i < all->threads; i++)
+        workers[i] = (struct worker){all, i};
+    for (uint32_t i = 1; i < all->threads; i++)
+        is_begun[i] = !pthread_create(&threads[i], NULL, work, &workers[i]);
+    for (uint32_t i = 0; i < all->threads; i++)
+        if (!is_begun[i])
+            work(&workers[i]);
+    for (uint32_t i = 1; i < all->threads; i++)
+        if (is_begun[i])
+            pthread_join(threads[i], NULL);
     migrate(all);
     all->generation++;
 }
 
 static void evolve(struct archipelago *all, const struct genetic_settings *settings, double samples)
 {
-    double last = INFINITY;
+    double last = INFINITY, error;
     uint32_t flat = 0;
 
+    all->threads = settings->threads < 1 ? 1 : settings->threads;
+    all->threads = all->threads > ISLANDS ? ISLANDS : all->threads;
     while (all->generation < settings->generations && flat < FLAT) {
-        double error;
-
         advance(all);
-        error = best_of(all)->error;
+        best_of(all, &error);
         flat = error < last * (1 - BETTER) ? 0 : flat + 1;
         last = flat ? last : error;
         if (settings->tell)
             settings->tell(settings->context, all->generation, error / samples);
     }
-}
-
-static enum psnap_status run(struct archipelago *all, const struct genetic_settings *settings,
-                             double samples, struct psnap_error *error)
-{
-    pthread_t threads[ISLANDS];
-    struct worker workers[ISLANDS];
-    uint32_t count = 1;
-
-    all->threads = settings->threads < 1 ? 1 : settings->threads;
-    all->threads = all->threads > ISLANDS ? ISLANDS : all->threads;
-    if (pthread_barrier_init(&all->met, NULL, all->threads))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "no barrier for threads");
-    if (pthread_barrier_init(&all->born, NULL, all->threads)) {
-        pthread_barrier_destroy(&all->met);
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "no barrier for threads");
-    }
-    for (; count < all->threads; count++) {
-        workers[count] = (struct worker){all, count};
-        if (pthread_create(&threads[count], NULL, work, &workers[count]))
-            break;
-    }
-    if (count < all->threads) { /* those that there are wait for the others */
-        for (uint32_t i = 1; i < count; i++) {
-            pthread_cancel(threads[i]);
-            pthread_join(threads[i], NULL);
-        }
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "the system has no thread for islands");
-    }
-    evolve(all, settings, samples);
-    all->is_over = true;
-    pthread_barrier_wait(&all->met);
-    for (uint32_t i = 1; i < count; i++)
-        pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&all->met);
-    pthread_barrier_destroy(&all->born);
-    return PSNAP_OK;
 }
 
 /* -------------------------------------------------------------------- beginning */
@@ -327,16 +300,16 @@ enum psnap_status fit_genetic(const struct samples *samples,
     struct genes *genes = genes_new(samples, error);
     enum psnap_status status = genes ? PSNAP_OK : error->code;
     struct individual best;
+    double least;
 
     if (all && genes) {
         all->genes = genes;
         if (!populate(all, settings))
             status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a population");
-        if (!status)
-            status = run(all, settings, (double)samples->count, error);
         if (!status) {
-            best = *best_of(all);
-            best.error = genes_error(genes, best.genes); /* of a Baldwinian: without its lessons */
+            evolve(all, settings, (double)samples->count);
+            best = *best_of(all, &least);
+            best.error = least;
             learn(genes, &best, &all->islands[0].rng, POLISH * (int)genes->count);
             genes_express(genes, best.genes, fitted);
             *generations = all->generation;

@@ -18,9 +18,12 @@
 
 enum { COLUMNS_MAX = SOURCES_MAX * OVERLAPS, ROUNDS = 100, SWEEPS = 200 };
 
-#define FLOOR 0.01     /* relative residuals below count alike */
-#define HIDDEN 1.05    /* times level 1's time: a sample that takes no longer may be hidden */
+#define FLOOR 0.01        /* relative residuals below count alike */
+#define HIDDEN 1.05       /* times level 1's time: a sample that takes no longer may be hidden */
+#define SECONDS_MIN 1e-12 /* of an access: less is a fit's way to say nothing */
+#define BANDWIDTH_MAX (MAP_WORD_BYTES / SECONDS_MIN)
 #define SATISFIED 0.95 /* of a sample's accesses: they are those of one source */
+#define MIXED 0.05     /* of a sample's accesses, of level 1 and of another source */
 #define RIDGE 1e-9     /* of the largest diagonal element, for columns that are sums of others */
 
 struct system {
@@ -180,7 +183,9 @@ enum psnap_status fit_plain(const struct samples *samples, double bandwidth[SOUR
         const double median = median_of(samples, s, room);
         const double seconds = median > 0 ? median : system->best[s];
 
-        bandwidth[s] = seconds > 0 ? MAP_WORD_BYTES / seconds : bandwidth[s ? s - 1 : 0];
+        bandwidth[s] = seconds > SECONDS_MIN ? MAP_WORD_BYTES / seconds
+                       : s                   ? bandwidth[s - 1]
+                                             : BANDWIDTH_MAX;
     }
 out:
     system_free(system);
@@ -188,11 +193,25 @@ out:
     return status;
 }
 
+/* Whether samples tell how a source's time depends on the hits of level 1: some have a part of
+ * both. Where none has, as of strides of a line and more, it is taken not to. */
+static bool has_mixtures(const struct samples *samples, uint32_t source)
+{
+    for (size_t i = 0; i < samples->count; i++) {
+        const double *rates = samples->items[i].rates;
+
+        if (rates[source] > MIXED && rates[0] > MIXED)
+            return true;
+    }
+    return false;
+}
+
 enum psnap_status fit_overlapped(const struct samples *samples, struct overlapped *fitted,
                                  struct psnap_error *error)
 {
     struct system *system = system_new(samples);
     double *room = calloc(samples->count, sizeof *room);
+    bool is_mixed[SOURCES_MAX] = {false};
     enum psnap_status status = PSNAP_OK;
 
     *fitted = (struct overlapped){0};
@@ -200,6 +219,8 @@ enum psnap_status fit_overlapped(const struct samples *samples, struct overlappe
         status = no_memory(error);
         goto out;
     }
+    for (uint32_t s = 1; s < samples->sources.count; s++)
+        is_mixed[s] = has_mixtures(samples, s);
     system->columns = (size_t)(samples->sources.count - 1) * OVERLAPS;
     system->first = median_of(samples, 0, room);
     if (!(system->first > 0)) {
@@ -212,14 +233,21 @@ enum psnap_status fit_overlapped(const struct samples *samples, struct overlappe
             const double h = samples->items[i].rates[0], rate = samples->items[i].rates[s];
             double *of = &system->rows[i][(s - 1) * OVERLAPS];
 
+            if (!is_mixed[s]) {
+                of[0] = rate;
+                continue;
+            }
             of[0] = rate * (1 - h) * (1 - h);
             of[1] = rate * 2 * h * (1 - h);
             of[2] = rate * h * h;
         }
     solve(system, samples->count);
     fitted->first = system->first;
-    for (uint32_t s = 1; s < samples->sources.count; s++)
+    for (uint32_t s = 1; s < samples->sources.count; s++) {
         memcpy(fitted->t[s], &system->best[(s - 1) * OVERLAPS], sizeof fitted->t[s]);
+        if (!is_mixed[s])
+            fitted->t[s][1] = fitted->t[s][2] = fitted->t[s][0];
+    }
 out:
     system_free(system);
     free(room);

@@ -279,9 +279,13 @@ static void read_root(struct reader *reader, struct fits *fits)
     if (node && node->kind == PSNAP_YAML_SCALAR)
         snprintf(fits->origin.processor, sizeof fits->origin.processor, "%s", node->text);
     if (!reader->status) {
-        node = psnap_yaml_require(reader->doc, root, "machine", reader->error);
-        reader->status = node ? psnap_machine_take(reader->doc, node, &fits->machine, reader->error)
-                              : reader->error->code;
+        node = psnap_yaml_get(root, "machine");
+        if (!node)
+            fail(reader, root,
+                 "no machine, so there are no hit rates to take through this fit: 'psnap multimaps "
+                 "--of POINTS.yaml -m MACHINE' gives its points one");
+        else
+            reader->status = psnap_machine_take(reader->doc, node, &fits->machine, reader->error);
     }
     reader->level_count = fits->machine.level_count;
     node = psnap_yaml_get(root, "methods");

@@ -160,7 +160,7 @@ static enum psnap_status simulate(struct map_point *point, struct psnap_sink *si
                                   struct psnap_error *error)
 {
     const bool is_small = !starts && bytes / step_bytes < SMALL_LINES;
-    const int warm = is_small ? 4 : 1, passes = is_small ? 12 : 2;
+    const int warm = is_small ? 8 : starts ? 1 : 3, passes = is_small ? 16 : starts ? 2 : 4;
     const size_t half = starts ? map_start_count(point) / 2 : 0;
     struct feed *feed = calloc(1, sizeof *feed);
     struct supply before;
@@ -190,7 +190,8 @@ static enum psnap_status supply_with(struct map_point *point, const struct psnap
 {
     const uint64_t line_bytes = machine->levels[0].line_bytes;
     const uint64_t stride = (uint64_t)point->step * MAP_WORD_BYTES;
-    const uint64_t step_bytes = stride < line_bytes ? line_bytes : stride;
+    const bool by_line = stride < line_bytes && line_bytes % stride == 0;
+    const uint64_t step_bytes = by_line ? line_bytes : stride;
     const uint64_t more = step_bytes / stride - 1;
     struct psnap_sink *sink = supply_sink_new(machine, program, point->size_bytes, error);
     enum psnap_status status;

@@ -42,8 +42,7 @@ struct map_origin {
     char psnap[32], date[32], processor[128];
     int cpu; /* -1: unknown */
     uint32_t rounds;
-    double seconds;    /* that it took */
-    double huge_share; /* of the array that was in huge pages */
+    double seconds; /* that it took */
 };
 
 /* What was measured, and the machine that the supplies are simulated of. */

@@ -2,8 +2,8 @@
 /*
  * Measuring points. All are measured in rounds, in an order that is drawn for each round, so that
  * what changes with time (a clock, a neighbour) changes all alike; a point that is stable is left
- * out of further rounds. A run is one pass that warms the caches and then passes for RUN_SECONDS,
- * at least one. In each run the array lies elsewhere in a buffer of ordinary pages, and so in other
+ * out of further rounds. A run is passes that warm the caches, and then passes for RUN_SECONDS, at
+ * least one. In each run the array lies elsewhere in a buffer of ordinary pages, and so in other
  * frames of memory: the median is over ways to lie in a physically indexed cache, too.
  *
  * Kernels add doubles into eight sums, which is fast enough not to be what is measured; volatile
@@ -16,13 +16,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "formats/base/rng.h"
 #include "predict/bandwidth/maps.h"
 
 #define RUN_SECONDS 400e-6
-#define APEX_RUN 4 /* parts of the list of starts: a run takes one */
-#define RUNS_MIN 7 /* before a point may be stable */
+#define WARM_SECONDS 25e-3
+#define BETTER 0.99      /* times the fastest pass: a faster one */
+#define SHORT_STEPS 2500 /* take longer than reading the time by far */
+#define APEX_RUN 4       /* parts of the list of starts: a run takes one */
+#define RUNS_MIN 7       /* before a point may be stable */
 #define RUNS_MAX 512
 #define OFFSETS_BYTES ((size_t)16 << 20) /* of the buffer more than the largest array */
 #define PAGE_BYTES ((size_t)4096)
@@ -143,26 +147,46 @@ static const double *place_array(struct bench *bench, uint64_t bytes)
     return at;
 }
 
+/* Seconds of `steps` of a pass. */
+static double time_steps(const struct map_point *point, const double *array, uint64_t steps)
+{
+    const double begin = now_seconds();
+
+    read_strided(point, array, steps);
+    return now_seconds() - begin;
+}
+
+/*
+ * Passes until they get no faster: a shared cache that takes what nearer ones give up fills
+ * slowly, and after one pass through 3 MB half of it was still missing here. At least three, and
+ * for at most WARM_SECONDS. Returns what the last of them took.
+ */
+static double warm(const struct map_point *point, const double *array, uint64_t pass)
+{
+    const double begin = now_seconds();
+    double fastest = INFINITY, last;
+    int slower = 0, passes = 0;
+
+    do {
+        last = time_steps(point, array, pass);
+        slower = last < BETTER * fastest ? 0 : slower + 1;
+        fastest = fmin(fastest, last);
+        passes++;
+    } while ((slower < 3 || passes < 3) && now_seconds() - begin < WARM_SECONDS);
+    return last;
+}
+
 static double time_strided(struct bench *bench, const struct map_point *point)
 {
     const double *array = place_array(bench, point->size_bytes);
     const uint64_t count = map_pass_accesses(point);
     const uint64_t pass = count < 16 ? 1 : count / 16; /* steps */
-    uint64_t steps;
-    double begin = now_seconds(), pass_seconds;
+    const uint64_t at_once = (1 + SHORT_STEPS / pass) * pass;
+    const double seconds = warm(point, array, at_once) * (double)pass / (double)at_once;
+    const double passes = 1 + floor(RUN_SECONDS / fmax(seconds, 1e-9));
+    const uint64_t steps = pass * (uint64_t)passes;
 
-    read_strided(point, array, pass);
-    pass_seconds = now_seconds() - begin;
-    if (pass_seconds < RUN_SECONDS / 16) { /* too short to tell how many passes there are to be */
-        steps = 1 + (uint64_t)(RUN_SECONDS / 16 / 1e-8) / pass * pass;
-        begin = now_seconds();
-        read_strided(point, array, steps);
-        pass_seconds = (now_seconds() - begin) * (double)pass / (double)steps;
-    }
-    steps = pass * (1 + (uint64_t)(RUN_SECONDS / pass_seconds));
-    begin = now_seconds();
-    read_strided(point, array, steps);
-    return (now_seconds() - begin) / (double)steps / 16;
+    return time_steps(point, array, steps) / (double)steps / 16;
 }
 
 /* Each run reads another part of the list, as the last one has left the caches. */
@@ -273,12 +297,18 @@ static enum psnap_status measure_rounds(struct bench *bench, struct maps *maps, 
 static enum psnap_status bench_init(struct bench *bench, const struct maps *maps, uint64_t seed,
                                     struct psnap_error *error)
 {
+    const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t largest = 0;
 
     for (size_t i = 0; i < maps->count; i++)
         if (maps->points[i].size_bytes > largest)
             largest = maps->points[i].size_bytes;
     bench->buffer_bytes = largest + OFFSETS_BYTES;
+    if (bench->buffer_bytes > memory / 2)
+        return psnap_error_set(error, PSNAP_ERROR_LIMIT,
+                               "arrays of %zu MB are more than half of this computer's memory: a "
+                               "smaller --largest",
+                               bench->buffer_bytes >> 20);
     bench->times = calloc(maps->count + 1, RUNS_MAX * sizeof *bench->times);
     bench->buffer =
         mmap(NULL, bench->buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -288,6 +318,7 @@ static enum psnap_status bench_init(struct bench *bench, const struct maps *maps
     if (!bench->buffer || !bench->times || !bench->starts)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for arrays of %zu MB",
                                bench->buffer_bytes >> 20);
+    madvise(bench->buffer, bench->buffer_bytes, MADV_NOHUGEPAGE);
     for (size_t at = 0; at < bench->buffer_bytes; at += PAGE_BYTES) /* each has a frame */
         bench->buffer[at] = 0;
     psnap_rng_init(&bench->rng, seed);

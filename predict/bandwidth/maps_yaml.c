@@ -12,6 +12,7 @@ enum { MAPS_VERSION = 1 };
 
 #define SHARE_UNITS 1e6 /* shares are written in parts of 1 */
 #define SUM_OFF_MAX 1e-3
+#define MAP_STRIDE_READ_MAX (1U << 30)
 
 /* --------------------------------------------------------------------- writing */
 
@@ -203,8 +204,8 @@ static enum psnap_status read_probe(const struct reader *reader, const struct ps
         status = psnap_yaml_size(reader->doc, size, MAP_WORD_BYTES, MAP_SIZE_MAX,
                                  &point->size_bytes, reader->error);
     if (!status && (stride || block))
-        status =
-            psnap_yaml_u64(reader->doc, stride ? stride : block, 1, 1U << 30, &step, reader->error);
+        status = psnap_yaml_u64(reader->doc, stride ? stride : block, 1,
+                                block ? MAP_STEP_MAX : MAP_STRIDE_READ_MAX, &step, reader->error);
     if (!status && alpha)
         status = psnap_yaml_real(reader->doc, alpha, 1e-6, 1, &point->alpha, reader->error);
     point->step = (uint32_t)step;

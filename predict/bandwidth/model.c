@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SHARE_MIN 1e-4 /* of a point's accesses, below which it says nothing of a source */
+#define WEIGHT_MIN 0.1 /* points that a source needs, in sum: less says nothing of it */
 
 const char *bandwidth_method_name(enum bandwidth_method method)
 {
@@ -27,21 +27,25 @@ const char *bandwidth_method_name(enum bandwidth_method method)
 
 /* --------------------------------------------------------------------- sources */
 
-static bool has_points(const struct maps *maps, uint32_t level, int kind, bool by_kind)
+/* What all points together have of a level and kind, in points. */
+static double weight_of(const struct map_point *const *points, size_t count, uint32_t level,
+                        int kind, bool by_kind)
 {
-    for (size_t i = 0; i < maps->count; i++)
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
         for (int k = 0; k < SUPPLY_KINDS; k++)
-            if ((!by_kind || k == kind) && maps->points[i].supply.accesses[level][k] > SHARE_MIN)
-                return true;
-    return false;
+            sum += !by_kind || k == kind ? points[i]->supply.accesses[level][k] : 0;
+    return sum;
 }
 
-void sources_choose(struct sources *sources, const struct maps *maps, bool by_kind)
+void sources_choose(struct sources *sources, const struct map_point *const *points, size_t count,
+                    uint32_t level_count, bool by_kind)
 {
     *sources = (struct sources){.count = 1, .by_kind = by_kind};
-    for (uint32_t level = 1; level <= maps->machine.level_count; level++)
+    for (uint32_t level = 1; level <= level_count; level++)
         for (int kind = 0; kind < (by_kind ? SUPPLY_KINDS : 1); kind++)
-            if (has_points(maps, level, kind, by_kind)) {
+            if (weight_of(points, count, level, kind, by_kind) > WEIGHT_MIN) {
                 sources->level[sources->count] = level;
                 sources->kind[sources->count++] = (enum supply_kind)kind;
             }

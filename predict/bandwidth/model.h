@@ -22,9 +22,10 @@ struct sources {
     uint32_t of[SUPPLY_LEVELS][SUPPLY_KINDS]; /* the source of each, or the nearest that there is */
 };
 
-/* The sources that any of the points has. A kind without points is taken for the next one of its
- * level, and a level without any for the level before it. */
-void sources_choose(struct sources *sources, const struct maps *maps, bool by_kind);
+/* The sources that the points have, but for traces of them. A kind without points is taken for the
+ * next one of its level, and a level without any for the level before it. */
+void sources_choose(struct sources *sources, const struct map_point *const *points, size_t count,
+                    uint32_t level_count, bool by_kind);
 /* From sources that were chosen (of a file): fills `of`. */
 void sources_complete(struct sources *sources);
 void sources_rates(const struct sources *sources, const struct supply *supply,

@@ -7,8 +7,9 @@
  * lines gets pages into its sets as a physically indexed one does, unevenly.
  *
  * Classification: a hashed table of one entry each has lines accessed lately, 2^RECENT_BITS of them
- * at most. An access is near when the table has its line, or one beside it; skip when it has one
- * that is up to REACH lines away; else far. Neighbours are those in the frame, as hardware
+ * at most. An access is near when the table has a line beside its own; skip when it has one that is
+ * up to REACH lines away; else far. (Its own line says nothing: where that is still in level 1 the
+ * kind does not count.) Neighbours are those in the frame, as hardware
  * prefetchers see no further than a page. An access of several lines counts as its first one. The
  * kind is the access's tag, and is counted with its loop: tag = loop * SUPPLY_KINDS + kind.
  */
@@ -103,7 +104,7 @@ static bool is_recent(const struct supply_sink *sink, uint64_t line)
 
 static enum supply_kind kind_of(const struct supply_sink *sink, uint64_t line)
 {
-    if (is_recent(sink, line) || is_recent(sink, line - 1) || is_recent(sink, line + 1))
+    if (is_recent(sink, line - 1) || is_recent(sink, line + 1))
         return SUPPLY_NEAR;
     for (uint64_t away = 2; away <= REACH; away++)
         if (is_recent(sink, line - away) || is_recent(sink, line + away))

@@ -12,7 +12,7 @@
 /* The kind of stream that a line is of when it is accessed, by the lines around it that were
  * accessed not long ago. */
 enum supply_kind {
-    SUPPLY_NEAR, /* the line itself, or the next one on either side */
+    SUPPLY_NEAR, /* the next one on either side */
     SUPPLY_SKIP, /* one of those up to seven lines away */
     SUPPLY_FAR,  /* none of these */
     SUPPLY_KINDS

@@ -26,6 +26,7 @@ static double uniform(struct psnap_rng *rng)
  * at strides of 1 to 8 words. Bandwidths are those of `model`, whose sources are filled in. */
 static struct maps made_up(struct bandwidth_model *model, uint32_t levels)
 {
+    const struct map_point *points[1000];
     struct maps maps = {.machine.level_count = levels, .machine.levels[0].size_bytes = 1024};
 
     for (uint32_t level = 0; level <= levels; level++)
@@ -43,7 +44,9 @@ static struct maps made_up(struct bandwidth_model *model, uint32_t levels)
                     point.supply.accesses[level][SUPPLY_NEAR] = miss;
                 assert_true(maps_add(&maps, &point));
             }
-    sources_choose(&model->sources, &maps, false);
+    for (size_t i = 0; i < maps.count; i++)
+        points[i] = &maps.points[i];
+    sources_choose(&model->sources, points, maps.count, levels, false);
     for (size_t i = 0; i < maps.count; i++)
         maps.points[i].seconds = MAP_WORD_BYTES / bandwidth_of(model, &maps.points[i].supply);
     return maps;

@@ -106,7 +106,7 @@ static void plain_models(void **state)
 static void sources_of_points(void **state)
 {
     struct map_point points[3] = {{0}};
-    struct maps maps = {.points = points, .count = 3, .machine.level_count = 2};
+    const struct map_point *const all[] = {&points[0], &points[1], &points[2]};
     struct supply supply = {0};
     struct sources sources;
     double rates[SOURCES_MAX];
@@ -115,7 +115,7 @@ static void sources_of_points(void **state)
     points[0].supply.accesses[0][SUPPLY_NEAR] = 1;
     points[1].supply.accesses[1][SUPPLY_NEAR] = 1;
     points[2].supply.accesses[2][SUPPLY_FAR] = 1;
-    sources_choose(&sources, &maps, true);
+    sources_choose(&sources, all, 3, 2, true);
     assert_int_equal(sources.count, 3);
     assert_int_equal(sources.level[2], 2);
     assert_int_equal(sources.kind[2], SUPPLY_FAR);
@@ -126,7 +126,7 @@ static void sources_of_points(void **state)
     assert_near(rates[0], 0, 0);
     assert_near(rates[1], 0.75, 1e-15);
     assert_near(rates[2], 0.25, 1e-15);
-    sources_choose(&sources, &maps, false);
+    sources_choose(&sources, all, 3, 2, false);
     assert_int_equal(sources.count, 3);
     assert_false(sources.by_kind);
 }
