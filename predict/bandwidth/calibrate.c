@@ -6,7 +6,7 @@
  * fall at once, under random replacement they fall slowly, and where they fall is the size.
  *
  * So variants of the machine are tried: as it is; with random replacement behind the first level;
- * with three quarters or half of the last level; and with two or three levels in its place, sizes
+ * with three quarters of the last level, and less; and with two or three levels in its place, sizes
  * spread between the level before it and its own, which is a mixture of shares. The variant is
  * taken whose rates explain the times best, by the fit that is fastest (METHOD_NNLS), and a simpler
  * one when a further one is not better by a twentieth. One that there cannot be is passed over.
@@ -22,8 +22,10 @@
 
 #define BETTER 0.95
 
-static const struct calibration calibrations[] = {{false, 1, 1},  {true, 1, 1}, {true, 1, 0.75},
-                                                  {true, 1, 0.5}, {true, 2, 1}, {true, 3, 1}};
+static const struct calibration calibrations[] = {
+    {false, 1, 1},  {true, 1, 1},     {true, 1, 0.75}, {true, 1, 0.625},
+    {true, 1, 0.5}, {true, 1, 0.375}, {true, 2, 1},    {true, 3, 1},
+};
 
 enum { CALIBRATIONS = sizeof calibrations / sizeof calibrations[0] };
 

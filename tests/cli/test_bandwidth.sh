@@ -31,6 +31,7 @@ expect 0 "$PSNAP" multimaps --of points.yaml -m 16K:64:4
 has out 'stride 64'
 has out 'block 16'
 expect 0 "$PSNAP" multimaps --of points.yaml -m 16K:64:4 -o other.yaml
+expect 0 "$PSNAP" multimaps --of points.yaml -m 4K:64:4,16K:64:4,64K:64:8 -o points3.yaml
 [ "$(grep -c bandwidth_bytes_per_s: points.yaml)" = "$(grep -c bandwidth_bytes_per_s: other.yaml)" ] || fail "points were lost"
 has other.yaml 'size_bytes: 16K'
 # this computer's own rates: a variant of its machine is chosen, and named
@@ -119,7 +120,7 @@ expect 2 "$PSNAP" fit made.yaml --folds 1
 expect 2 "$PSNAP" fit
 
 # ---------------------------------------------------------------- predict bandwidth
-# 1000 loads of one line after the other, far from each other: 6 ns each; then 9 more rounds of 8 lines
+# 1000 loads of lines that are far from each other, once each: 6 ns
 {
     for ((i = 0; i < 1000; i++)); do printf '0 %x\n' $((i * 65536)); done
 } > far.din
@@ -136,6 +137,19 @@ END
 expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage made.yaml
 has out 'memory s'
 has out '0-36'
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method all -m "$PSNAP_SOURCE/samples/machines/complete.yaml"
+has out 'floating s'
+has out 'by averaged'
+expect 0 "$PSNAP" predict bandwidth "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" --fit fit.yaml
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage points3.yaml
+has err 'levels, and the fit has 2'
+sed '/^machine:/,/^  - {size_bytes: 64K/d' made.yaml > nomachine.yaml
+expect 0 "$PSNAP" fit nomachine.yaml --method nnls --folds 0 -o nofit.yaml
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit nofit.yaml
+has err 'no machine'
+head -40 nomachine.yaml > some.yaml
+expect 1 "$PSNAP" fit some.yaml --folds 100 --method additive
+has err 'fewer folds, or more points'
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit made.yaml
 has err 'made.yaml'
 expect 2 "$PSNAP" predict bandwidth far.din --from din

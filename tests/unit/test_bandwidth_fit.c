@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "formats/base/rng.h"
+#include "predict/bandwidth/calibrate.h"
 #include "predict/bandwidth/fit.h"
 
 static double uniform(struct psnap_rng *rng)
@@ -230,6 +231,57 @@ static void too_few_points(void **state)
     maps_release(&maps);
 }
 
+static void variants(void **state)
+{
+    struct psnap_machine machine, variant;
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(psnap_machine_parse_inline("1K:64:4,16K:64:4,256K:64:8", &machine, &error),
+                     PSNAP_OK);
+    assert_int_equal(machine_vary(&machine, &(struct calibration){true, 2, 1}, &variant, &error),
+                     PSNAP_OK);
+    assert_int_equal(variant.level_count, 4);
+    assert_int_equal(variant.levels[2].size_bytes, 64 << 10); /* between 16K and 256K */
+    assert_int_equal(variant.levels[3].size_bytes, 256 << 10);
+    assert_int_equal(variant.levels[0].replacement, PSNAP_REPLACE_LRU);
+    assert_int_equal(variant.levels[2].replacement, PSNAP_REPLACE_RANDOM);
+    assert_int_equal(machine_vary(&machine, &(struct calibration){false, 1, 0.5}, &variant, &error),
+                     PSNAP_OK);
+    assert_int_equal(variant.level_count, 3);
+    assert_int_equal(variant.levels[2].size_bytes, 128 << 10);
+    assert_int_equal(variant.levels[2].replacement, PSNAP_REPLACE_LRU);
+}
+
+/* Times as a machine would have them whose last cache is half and replaces at random: found. */
+static void calibrates(void **state)
+{
+    static const double seconds[] = {1e-10, 4e-10, 3e-9};
+    struct psnap_machine machine, truth;
+    struct maps maps = {0};
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(psnap_machine_parse_inline("1K:64:4,64K:64:8", &machine, &error), PSNAP_OK);
+    assert_int_equal(machine_vary(&machine, &(struct calibration){true, 1, 0.5}, &truth, &error),
+                     PSNAP_OK);
+    assert_int_equal(maps_plan_strided(&maps, 14, 256 << 10, 8, &error), PSNAP_OK);
+    assert_int_equal(maps_supply(&maps, &truth, NULL, NULL, &error), PSNAP_OK);
+    for (size_t i = 0; i < maps.count; i++) {
+        double sum = 0;
+
+        for (int level = 0; level < 3; level++)
+            for (int kind = 0; kind < SUPPLY_KINDS; kind++)
+                sum += seconds[level] * maps.points[i].supply.accesses[level][kind];
+        maps.points[i].seconds = sum;
+    }
+    assert_int_equal(maps_calibrate(&maps, &machine, NULL, NULL, &error), PSNAP_OK);
+    assert_int_equal(maps.machine.level_count, 2);
+    assert_int_equal(maps.machine.levels[1].size_bytes, 32 << 10);
+    assert_int_equal(maps.machine.levels[1].replacement, PSNAP_REPLACE_RANDOM);
+    maps_release(&maps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +291,8 @@ int main(void)
         cmocka_unit_test(recovers_additive),
         cmocka_unit_test(same_for_all_threads),
         cmocka_unit_test(least_absolute_deviations),
+        cmocka_unit_test(variants),
+        cmocka_unit_test(calibrates),
         cmocka_unit_test(held_out),
         cmocka_unit_test(too_few_points),
     };
