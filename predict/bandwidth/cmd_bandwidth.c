@@ -10,8 +10,8 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/text.h"
-#include "predict/bandwidth/cmd_convolve.h"
-#include "predict/bandwidth/coverage.h"
+#include "predict/bandwidth/cmd_bandwidth.h"
+#include "predict/bandwidth/cmd_coverage.h"
 #include "predict/cmd_predict.h"
 
 #define RELEVANT 0.005 /* of an input's accesses: smaller loops are in the total alone */
@@ -71,10 +71,7 @@ static enum psnap_status read_files(struct report *report, const struct request 
     if (!status)
         status = choose_result(report, request, error);
     if (!status && request->coverage) {
-        file = psnap_input_file(request->coverage, error);
-        status = file ? maps_read(file, request->coverage, &report->points, error) : error->code;
-        if (file && file != stdin)
-            fclose(file);
+        status = maps_read_path(request->coverage, &report->points, error);
         if (!status && report->points.machine.level_count != report->fits.machine.level_count)
             status = psnap_error_set(error, PSNAP_ERROR_VALUE,
                                      "'%.200s' has %" PRIu32 " levels, and the fit has %" PRIu32
@@ -186,48 +183,6 @@ static void print_table(const struct report *report, const struct request *reque
     puts("; hit rates are cumulative, in percent");
 }
 
-/* For each level and bin: points, loops, and the share of accesses of these. */
-static void print_coverage(const struct report *report)
-{
-    static const char *const headings[] = {"level", "hit rate %", "points", "loops", "accesses %"};
-    struct psnap_table *table = psnap_table_new(5, headings);
-    const struct psnap_machine *machine = &report->points.machine;
-    double all = 0;
-
-    for (size_t i = 0; i < report->count; i++)
-        all += (double)report->inputs[i].rows[0].accesses;
-    for (int column = 2; column < 5; column++)
-        psnap_table_align_right(table, (size_t)column);
-    for (uint32_t level = 0; level < machine->level_count; level++)
-        for (int bin = 0; bin < COVERAGE_BINS; bin++) {
-            size_t points = 0, loops = 0;
-            double accesses = 0;
-
-            for (size_t i = 0; i < report->points.count; i++)
-                points +=
-                    coverage_bin(supply_hit_rate(&report->points.points[i].supply, level)) == bin;
-            for (size_t i = 0; i < report->count; i++)
-                for (size_t row = 1; row < report->inputs[i].count; row++) {
-                    const struct convolve_row *loop = &report->inputs[i].rows[row];
-
-                    if (!loop->accesses ||
-                        coverage_bin(supply_hit_rate(&loop->supply, level)) != bin)
-                        continue;
-                    loops++;
-                    accesses += (double)loop->accesses;
-                }
-            psnap_table_cell(table, "%" PRIu32, level + 1);
-            psnap_table_cell(table, "%s", coverage_bin_name(bin));
-            psnap_table_cell(table, "%zu", points);
-            psnap_table_cell(table, "%zu", loops);
-            psnap_table_cell(table, "%.2f%s", 100 * accesses / all,
-                             loops && !points ? " (no point)" : "");
-        }
-    putchar('\n');
-    psnap_table_print(table, stdout);
-    psnap_table_free(table);
-}
-
 /* --------------------------------------------------------------------------- JSON */
 
 static void json_row(struct psnap_json *json, const struct report *report,
@@ -281,6 +236,8 @@ static void print_json(const struct report *report, const struct request *reques
                 if (is_shown(&report->inputs[i], row, request))
                     json_row(&json, report, &report->inputs[i], row, k);
     psnap_json_end_array(&json);
+    if (request->coverage)
+        coverage_json(&json, &report->points, report->inputs, report->count);
     psnap_json_end_object(&json);
     putchar('\n');
 }
@@ -307,7 +264,7 @@ static int run(const struct request *request)
         print_table(report, request, k);
     }
     if (!status && request->coverage && !request->json)
-        print_coverage(report);
+        coverage_print(&report->points, report->inputs, report->count);
     for (size_t i = 0; report && i < report->count; i++)
         convolve_release(&report->inputs[i]);
     if (report) {

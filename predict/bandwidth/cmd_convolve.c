@@ -159,10 +159,11 @@ enum psnap_status convolve_input(struct convolve_input *input,
 {
     struct pass pass = {.input = input, .settings = settings};
     struct psnap_input_options options = settings->input;
+    bool in_turn;
     enum psnap_status status;
 
     options.kept = &pass.profile;
-    status = psnap_turns_pass(input->path, &options, false, run, &pass, &input->in_turn, error);
+    status = psnap_turns_pass(input->path, &options, false, run, &pass, &in_turn, error);
     psnap_profile_free(pass.profile);
     if (!status)
         predict(input, settings);

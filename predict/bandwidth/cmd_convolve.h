@@ -22,7 +22,6 @@ struct convolve_input {
     const char *path;
     struct convolve_row *rows; /* [0] is all of it, the others are loops, as the program has them */
     size_t count;
-    bool in_turn; /* threads came access by access */
 };
 
 struct convolve_settings {

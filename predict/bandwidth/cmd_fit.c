@@ -12,7 +12,6 @@
 #include "formats/base/output.h"
 #include "predict/bandwidth/cmd_bandwidth.h"
 #include "predict/bandwidth/fit.h"
-#include "replay/cmd_input.h"
 
 enum { FOLDS_MAX = 100, POPULATION_MAX = 1000000, GENERATIONS_MAX = 100000 };
 
@@ -46,16 +45,6 @@ static void erase(void)
 {
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
-}
-
-static enum psnap_status read_points(const char *path, struct maps *maps, struct psnap_error *error)
-{
-    FILE *file = psnap_input_file(path, error);
-    enum psnap_status status = file ? maps_read(file, path, maps, error) : error->code;
-
-    if (file && file != stdin)
-        fclose(file);
-    return status;
 }
 
 static enum psnap_status fit_all(const struct request *request, const struct maps *maps,
@@ -180,9 +169,12 @@ static int run(const struct request *request)
     if (request->output && !(output = psnap_output_open(request->output, request->force, &error)))
         status = error.code;
     if (!status)
-        status = read_points(request->input, &maps, &error);
-    if (!status)
+        status = maps_read_path(request->input, &maps, &error);
+    if (!status) {
         status = fit_all(request, &maps, &fits, &error);
+        if (status)
+            psnap_error_at(&error, request->input, 0, 0);
+    }
     if (!status && output)
         status = fits_write(&fits, psnap_output_file(output), &error);
     status = psnap_output_finish(output, status, &error);

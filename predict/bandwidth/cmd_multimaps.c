@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_progress.h"
 #include "formats/base/output.h"
 #include "predict/bandwidth/calibrate.h"
 #include "predict/bandwidth/cmd_bandwidth.h"
 #include "predict/bandwidth/maps.h"
-#include "replay/cmd_input.h"
 #include "simcore/cmd_host.h"
 
 #define BUDGET_SECONDS 120.0
@@ -29,12 +29,19 @@ struct request {
     bool no_apex, json, force;
 };
 
+static bool is_stdout(const char *path)
+{
+    return path && psnap_output_is_stdout(path);
+}
+
 /* ------------------------------------------------------------------- progress */
 
 struct watch {
     bool is_on_terminal;
     double budget, told; /* seconds; share of the work at the last line */
     size_t points;
+    struct psnap_progress *progress; /* of simulating; NULL: none */
+    size_t simulated;                /* points, as far as that knows */
 };
 
 static void tell_measured(void *context, uint32_t round, size_t unstable, double share)
@@ -52,22 +59,20 @@ static void tell_measured(void *context, uint32_t round, size_t unstable, double
 
 static void tell_simulated(void *context, size_t points)
 {
-    const struct watch *watch = context;
+    struct watch *watch = context;
 
-    if (watch->is_on_terminal)
-        fprintf(stderr, "\rpsnap: simulating hit rates, %zu of %zu points\033[K", points,
-                watch->points);
+    psnap_progress_add(watch->progress, points - watch->simulated);
+    watch->simulated = points;
 }
 
 static void tell_variant(void *context, uint32_t variant, uint32_t count)
 {
-    const struct watch *watch = context;
+    struct watch *watch = context;
 
-    if (watch->is_on_terminal)
-        fprintf(stderr,
-                "\rpsnap: simulating hit rates, variant %" PRIu32 " of %" PRIu32
-                " of the machine\033[K",
-                variant, count);
+    if (!watch->progress)
+        watch->progress = psnap_progress_of(count, "variants of the machine");
+    if (variant > 1)
+        psnap_progress_add(watch->progress, 1);
 }
 
 static void erase(const struct watch *watch)
@@ -123,13 +128,25 @@ static enum psnap_status measure(struct maps *maps, const struct request *reques
     return status;
 }
 
+/* Hit rates of the machine that was asked for, or of a variant of this computer. */
+static enum psnap_status simulate(struct maps *maps, const struct request *request,
+                                  const struct psnap_machine *machine, struct watch *watch,
+                                  struct psnap_error *error)
+{
+    enum psnap_status status;
+
+    if (request->machine)
+        watch->progress = psnap_progress_of(maps->count, "points simulated");
+    status = request->machine ? maps_supply(maps, machine, tell_simulated, watch, error)
+                              : maps_calibrate(maps, machine, tell_variant, watch, error);
+    psnap_progress_free(watch->progress);
+    return status;
+}
+
 static enum psnap_status read_again(struct maps *maps, const char *path, struct psnap_error *error)
 {
-    FILE *file = psnap_input_file(path, error);
-    enum psnap_status status = file ? maps_read(file, path, maps, error) : error->code;
+    enum psnap_status status = maps_read_path(path, maps, error);
 
-    if (file && file != stdin)
-        fclose(file);
     for (size_t i = 0; i < maps->count && !status; i++)
         if (!maps->points[i].step ||
             maps->points[i].size_bytes < 2 * MAP_WORD_BYTES * (uint64_t)maps->points[i].step)
@@ -224,17 +241,17 @@ static void print_summary(const struct maps *maps, double tolerance)
                unstable, 1000 * tolerance);
 }
 
+/* Points first, and the figure then: what was measured is there, whatever gnuplot says. */
 static enum psnap_status write_files(const struct request *request, const struct maps *maps,
                                      struct psnap_output *output, struct psnap_output *plot,
-                                     struct psnap_error *error)
+                                     enum psnap_status status, struct psnap_error *error)
 {
-    enum psnap_status status = PSNAP_OK;
-
-    if (output)
+    if (!status && output)
         status = maps_write(maps, psnap_output_file(output), error);
+    status = psnap_output_finish(output, status, error);
     if (!status && plot)
         status = maps_plot(maps, request->plot, psnap_output_file(plot), error);
-    return status;
+    return psnap_output_finish(plot, status, error);
 }
 
 /* ------------------------------------------------------------------ the command */
@@ -260,20 +277,14 @@ static int run(const struct request *request, double budget)
     if (!status)
         status = request->again ? read_again(&maps, request->again, &error)
                                 : measure(&maps, request, budget, &machine, &watch, &error);
-    watch.points = maps.count;
     if (!status)
-        status = request->machine ? maps_supply(&maps, &machine, tell_simulated, &watch, &error)
-                                  : maps_calibrate(&maps, &machine, tell_variant, &watch, &error);
-    erase(&watch);
-    if (!status)
-        status = write_files(request, &maps, output, plot, &error);
-    status = psnap_output_finish(plot, status, &error);
-    status = psnap_output_finish(output, status, &error);
+        status = simulate(&maps, request, &machine, &watch, &error);
+    status = write_files(request, &maps, output, plot, status, &error);
     if (!status && request->json)
         print_json(&maps);
-    else if (!status && !request->output)
+    else if (!status && !request->output && !is_stdout(request->plot))
         print_points(&maps);
-    else if (!status && !psnap_output_is_stdout(request->output) && !request->again)
+    else if (!status && !is_stdout(request->output) && !is_stdout(request->plot) && !request->again)
         print_summary(&maps, request->tolerance);
     maps_release(&maps);
     return status ? psnap_cmd_fail("multimaps", &error)
@@ -291,8 +302,11 @@ static int check_usage(const struct request *request)
         return psnap_cmd_usage("multimaps", "--largest is 4K to 16G");
     if (!(request->tolerance > 0) || request->tolerance > 1)
         return psnap_cmd_usage("multimaps", "--tolerance is above 0 and at most 1");
-    if (request->json && request->output && psnap_output_is_stdout(request->output))
-        return psnap_cmd_usage("multimaps", "only one of JSON and YAML can go to standard output");
+    if (request->json + is_stdout(request->output) + is_stdout(request->plot) > 1)
+        return psnap_cmd_usage("multimaps",
+                               "only one of JSON, YAML and the figure can go to standard output");
+    if (psnap_output_is_same(request->output, request->plot))
+        return psnap_cmd_usage("multimaps", "-o and --plot are both '%.200s'", request->plot);
     return 0;
 }
 

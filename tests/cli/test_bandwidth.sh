@@ -38,6 +38,7 @@ has other.yaml 'size_bytes: 16K'
 expect 0 "$PSNAP" multimaps --sizes 4 --largest 64K --no-apex --budget 100ms -m 16K:64:4 -o strided.yaml
 expect 0 "$PSNAP" multimaps --of strided.yaml -o host.yaml
 has host.yaml 'name: host'
+grep -A1 description: host.yaml | grep -qE 'as described|random replacement' || fail "no variant is named: $(cat host.yaml)"
 if command -v gnuplot > /dev/null; then
     expect 0 "$PSNAP" multimaps --of points.yaml -m 16K:64:4 --plot map.svg -o other2.yaml
     has map.svg '<svg'
@@ -46,6 +47,9 @@ fi
 expect 2 "$PSNAP" multimaps --budget never
 has err "'never' is no time"
 expect 2 "$PSNAP" multimaps --sizes 0
+expect 2 "$PSNAP" multimaps --of points.yaml -o same.yaml --plot same.yaml
+has err "-o and --plot are both 'same.yaml'"
+expect 2 "$PSNAP" multimaps --of points.yaml -o - --json
 expect 2 "$PSNAP" multimaps --stride 128
 expect 2 "$PSNAP" multimaps points.yaml
 
@@ -99,6 +103,7 @@ expect 0 "$PSNAP" fit - --method additive --folds 0 < made.yaml
 head -12 made.yaml > few.yaml
 expect 1 "$PSNAP" fit few.yaml --method ga
 has err 'parameters'
+has err 'few.yaml'
 sed 's/hit_rates: \[1, 1\]/hit_rates: [1, 0.5]/' made.yaml > falling.yaml
 expect 1 "$PSNAP" fit falling.yaml
 has err 'falling.yaml:7'
@@ -137,6 +142,19 @@ END
 expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage made.yaml
 has out 'memory s'
 has out '0-36'
+sed '/hit_rates: \[[^1]/d; /hit_rates: \[1, [^1]/d' made.yaml > near.yaml
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage near.yaml
+[ "$(grep -c '100.00 (no point)' out)" = 2 ] || fail "not told that no point is near, of both levels: $(cat out)"
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage made.yaml --json
+mv out coverage.json
+python3 -B - << 'END'
+import json
+cells = json.load(open("coverage.json"))["coverage"]
+assert len(cells) == 2 * 8, cells
+assert sum(c["points"] for c in cells) == 2 * 112, cells
+assert [c["share"] for c in cells if c["loops"]] == [1, 1], cells
+assert all(c["hit_rate_percent"] == "0-36" for c in cells if c["loops"]), cells
+END
 expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method all -m "$PSNAP_SOURCE/samples/machines/complete.yaml"
 has out 'floating s'
 has out 'by averaged'
