@@ -28,8 +28,8 @@ struct processes {
                               struct psnap_error *error);
 };
 
-/* Works on the items, in their order as far as processes are free. On an error those that have
- * begun are waited for, and taken. */
+/* Works on the items, in their order as far as processes are free. On an error processes that have
+ * begun their item are waited for, and what they told is taken. */
 enum psnap_status processes_run(const struct processes *processes, void *const *items, size_t count,
                                 struct psnap_error *error);
 

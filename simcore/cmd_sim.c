@@ -6,23 +6,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/reals.h"
 #include "formats/base/text.h"
 #include "replay/cmd_input.h"
 #include "simcore/cmd_side.h"
 #include "simcore/cmd_sim.h"
 #include "simcore/cmd_sweep.h"
 #include "simcore/cmd_turns.h"
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static void release_scopes(struct sim_report *report)
 {
@@ -43,7 +35,7 @@ static enum psnap_status run_all(struct sim_report *report, struct psnap_source 
                                               .threads = psnap_processors()};
     struct psnap_sink *sim =
         psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
-    const double start = now();
+    const double start = psnap_reals_now();
     enum psnap_status status = sim ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
     release_scopes(report);
@@ -51,7 +43,7 @@ static enum psnap_status run_all(struct sim_report *report, struct psnap_source 
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for regions");
     if (status == PSNAP_OK)
         status = psnap_pump(source, sim, &report->accesses, error);
-    report->seconds = now() - start;
+    report->seconds = psnap_reals_now() - start;
     if (status == PSNAP_OK)
         report->threads = psnap_sim_threads(sim);
     for (int i = 0; i < PSNAP_SCOPE_COUNT && status == PSNAP_OK; i++)

@@ -18,9 +18,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "formats/base/reals.h"
 #include "formats/base/rng.h"
 #include "simcore/machine.h"
 #include "simcore/probe_survey.h"
@@ -30,35 +30,20 @@
 #define REPEATS_MIN 5
 #define REPEATS_MAX 8192
 
-static double now_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static double time_run(struct probe_kernel kernel, uint64_t steps)
 {
     double begin;
 
     if (kernel.prepare)
         kernel.prepare(kernel.context);
-    begin = now_seconds();
+    begin = psnap_reals_now();
     kernel.run(kernel.context, steps);
-    return now_seconds() - begin;
-}
-
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    return psnap_reals_now() - begin;
 }
 
 static double median(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, compare_reals);
+    qsort(values, n, sizeof *values, psnap_reals_compare);
     return values[n / 2];
 }
 
@@ -66,13 +51,13 @@ struct probe_time probe_measure(struct probe_kernel kernel, double seconds)
 {
     double share, cycles[REPEATS_MAX], times[REPEATS_MAX];
     const struct probe_kernel additions = probe_operation(PSNAP_OP_INT_ADD, true, &share);
-    const double end = now_seconds() + seconds;
+    const double end = psnap_reals_now() + seconds;
     uint64_t steps = 1;
     size_t n = 0;
 
     while (time_run(kernel, steps) < RUN_SECONDS)
         steps *= 2;
-    while (n < REPEATS_MIN || (n < REPEATS_MAX && now_seconds() < end)) {
+    while (n < REPEATS_MIN || (n < REPEATS_MAX && psnap_reals_now() < end)) {
         const double cycle = time_run(additions, ADDITIONS) * share / ADDITIONS;
 
         times[n] = time_run(kernel, steps) / (double)steps;
@@ -84,13 +69,7 @@ struct probe_time probe_measure(struct probe_kernel kernel, double seconds)
 
 double survey_rounded(double value)
 {
-    double scale;
-
-    if (!(value > 0))
-        return 0;
-    scale = pow(10, 2 - floor(log10(value)));
-    return scale >= 1 ? round(value * scale) / scale
-                      : round(value / round(1 / scale)) * round(1 / scale);
+    return value > 0 ? psnap_reals_round(value, 3) : 0;
 }
 
 struct probe_time survey_measure(struct survey *survey, struct probe_kernel kernel, double slices,
@@ -189,7 +168,7 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
     enum psnap_status status;
 
     *notes = (struct probe_notes){.cpu = sched_getcpu()};
-    survey.begin = now_seconds();
+    survey.begin = psnap_reals_now();
     survey.all = 2 * PSNAP_OPERATION_COUNT + 4 + 6 * (machine->level_count + 1) +
                  SURVEY_CAPACITY_SLICES + SURVEY_FUNCTIONS_SLICES + SURVEY_PARALLEL_SLICES;
     survey.slice = seconds / survey.all;
@@ -212,6 +191,6 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
         notes->cpu = -1;
     if (!status)
         survey_parallel(&survey);
-    notes->seconds = now_seconds() - survey.begin;
+    notes->seconds = psnap_reals_now() - survey.begin;
     return status;
 }

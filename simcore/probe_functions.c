@@ -83,7 +83,7 @@ static void run_calls(void *context, uint64_t steps)
 
 static double drawn(struct psnap_rng *rng, double low, double high)
 {
-    return low + (high - low) * (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
+    return low + (high - low) * psnap_rng_uniform(rng);
 }
 
 void survey_functions(struct survey *survey)

@@ -61,4 +61,10 @@ static inline uint64_t psnap_rng_below(struct psnap_rng *rng, uint64_t bound)
     return (uint64_t)(((psnap_wide)psnap_rng_next(rng) * bound) >> 64);
 }
 
+/* Uniform in [0, 1), of 53 bits. */
+static inline double psnap_rng_uniform(struct psnap_rng *rng)
+{
+    return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
+}
+
 #endif

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "formats/base/reals.h"
 #include "formats/base/rng.h"
 
 struct job {
@@ -20,14 +20,6 @@ struct job {
     const struct map_point **points; /* in use, in an order that was drawn */
     size_t count;
 };
-
-static double now_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void tell_generation(void *context, uint32_t generation, double mean_error)
 {
@@ -210,10 +202,10 @@ enum psnap_status fit_points(const struct maps *maps, enum bandwidth_method meth
     result->parameters = parameters_of(method, samples.sources.count);
     status = check_points(&job, result, error);
     if (!status) {
-        begin = now_seconds();
+        begin = psnap_reals_now();
         take_samples(&job, 0, false, &samples);
         status = fit_model(&job, &samples, result, error);
-        result->seconds = now_seconds() - begin;
+        result->seconds = psnap_reals_now() - begin;
     }
     if (!status)
         judge(&job, &samples, result);

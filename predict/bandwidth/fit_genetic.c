@@ -11,8 +11,8 @@
  * whose deviation is one of three; a child in eight learns, by trying steps of one gene to either
  * side; each island keeps its best; migrants are copies of the best and of random others, and take
  * the places of random ones on the next island, in a circle. It ends early when the best error has
- * not got better by a thousandth in FLAT generations. At last the best one learns until it gets no
- * better.
+ * not got better by a thousandth in FLAT generations. At last the best one has
+ * POLISH lessons for each gene.
  *
  * Islands have random numbers of their own and meet only between generations, so the result does
  * not depend on the number of threads.
@@ -57,15 +57,11 @@ struct worker {
     uint32_t first; /* island; the others are as many further as there are threads */
 };
 
-static double uniform(struct psnap_rng *rng)
-{
-    return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
-}
-
 /* Box and Muller. */
 static double normal(struct psnap_rng *rng)
 {
-    return sqrt(-2 * log(1 - uniform(rng))) * cos(6.283185307179586 * uniform(rng));
+    return sqrt(-2 * log(1 - psnap_rng_uniform(rng))) *
+           cos(6.283185307179586 * psnap_rng_uniform(rng));
 }
 
 /* ------------------------------------------------------------------------ life */
@@ -88,7 +84,7 @@ static void learn(const struct genes *genes, struct individual *pupil, struct ps
 {
     for (int lesson = 0; lesson < lessons; lesson++) {
         const size_t gene = psnap_rng_below(rng, genes->count);
-        double step = 0.3 * pow(2, -8 * uniform(rng));
+        double step = 0.3 * pow(2, -8 * psnap_rng_uniform(rng));
 
         for (int side = 0; side < 2; side++, step = -step) {
             const double before = pupil->genes[gene];
@@ -137,9 +133,9 @@ static void bear(const struct genes *genes, struct island *island, struct indivi
     struct individual pupil;
 
     *child = *choose_parent(island);
-    if (uniform(rng) < CROSSOVER)
+    if (psnap_rng_uniform(rng) < CROSSOVER)
         cross(genes, child, choose_parent(island), rng);
-    if (uniform(rng) < MUTATION)
+    if (psnap_rng_uniform(rng) < MUTATION)
         mutate(genes, child, rng);
     child->error = genes_error(genes, child->genes);
     if (island->culture == DARWINIAN || psnap_rng_below(rng, LEARNS))

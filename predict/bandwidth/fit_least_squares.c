@@ -7,13 +7,14 @@
  * so that residuals are relative, is solved by coordinate descent on the normal equations: each
  * coordinate in turn to its best value, or 0. Weights 1/max(|residual|, FLOOR), anew in each of
  * ROUNDS rounds, make it least absolute deviations, as the error of fits is. In each round a
- * sample counts that the model has, or the measurement shows, to take longer than level 1 does:
- * the others say nothing of what is hidden behind that.
+ * sample counts if the model or the measurement has it take longer than level 1 does: of a sample
+ * that is as fast as level 1 the time of further levels is hidden, and may be anything below.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/reals.h"
 #include "predict/bandwidth/model.h"
 
 enum { COLUMNS_MAX = SOURCES_MAX * OVERLAPS, ROUNDS = 100, SWEEPS = 200 };
@@ -70,11 +71,12 @@ static void descend(struct system *system)
         largest = fmax(largest, system->product[a][a]);
     for (int sweep = 0; sweep < SWEEPS; sweep++)
         for (size_t a = 0; a < n; a++) {
-            double rest = system->right[a];
+            double remaining = system->right[a];
 
             for (size_t b = 0; b < n; b++)
-                rest -= b == a ? 0 : system->product[a][b] * system->solution[b];
-            system->solution[a] = rest > 0 ? rest / (system->product[a][a] + RIDGE * largest) : 0;
+                remaining -= b == a ? 0 : system->product[a][b] * system->solution[b];
+            system->solution[a] =
+                remaining > 0 ? remaining / (system->product[a][a] + RIDGE * largest) : 0;
         }
 }
 
@@ -137,13 +139,6 @@ static void system_free(struct system *system)
     free(system);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* The median time of samples that have nearly all accesses of one source; 0: there are none. */
 static double median_of(const struct samples *samples, uint32_t source, double *room)
 {
@@ -154,7 +149,7 @@ static double median_of(const struct samples *samples, uint32_t source, double *
             room[n++] = MAP_WORD_BYTES / samples->items[i].bandwidth;
     if (!n)
         return 0;
-    qsort(room, n, sizeof *room, by_value);
+    qsort(room, n, sizeof *room, psnap_reals_compare);
     return room[n / 2];
 }
 

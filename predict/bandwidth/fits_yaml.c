@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "formats/base/reals.h"
 #include "formats/base/yaml.h"
 #include "predict/bandwidth/fit.h"
 
@@ -12,22 +13,11 @@ enum { FITS_VERSION = 1 };
 
 /* --------------------------------------------------------------------- writing */
 
-static double digits(double value, int count)
-{
-    double scale;
-
-    if (value == 0 || !isfinite(value))
-        return 0;
-    scale = pow(10, count - 1 - floor(log10(fabs(value))));
-    return scale >= 1 ? round(value * scale) / scale
-                      : round(value / round(1 / scale)) * round(1 / scale);
-}
-
 static void add_known(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map, const char *key,
                       double value)
 {
     if (isfinite(value))
-        psnap_yaml_add_real(doc, map, key, digits(value, 4));
+        psnap_yaml_add_real(doc, map, key, psnap_reals_round(value, 4));
 }
 
 static bool is_penalised(enum bandwidth_method method)
@@ -50,14 +40,15 @@ static void add_source(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list,
 
         for (int i = 0; i < (s ? OVERLAPS : 1); i++)
             psnap_yaml_add_real(doc, times, NULL,
-                                digits(1e9 * (s ? t[i] : model->overlapped.first), 6));
+                                psnap_reals_round(1e9 * (s ? t[i] : model->overlapped.first), 6));
         return;
     }
     psnap_yaml_add_real(
         doc, map, "bandwidth_bytes_per_s",
-        digits(is_penalised(model->method) ? model->penalised.b[s] : model->bandwidth[s], 6));
+        psnap_reals_round(is_penalised(model->method) ? model->penalised.b[s] : model->bandwidth[s],
+                          6));
     if (is_penalised(model->method))
-        psnap_yaml_add_real(doc, map, "relative_time", digits(model->penalised.c[s], 6));
+        psnap_yaml_add_real(doc, map, "relative_time", psnap_reals_round(model->penalised.c[s], 6));
 }
 
 static void add_result(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list,
@@ -80,8 +71,8 @@ static void add_result(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list,
     for (int i = 0; i < 2; i++) {
         struct psnap_yaml_node *penalty = psnap_yaml_add_map(doc, part, NULL, PSNAP_YAML_FLOW);
 
-        psnap_yaml_add_real(doc, penalty, "f", digits(model->penalised.f[i], 6));
-        psnap_yaml_add_real(doc, penalty, "x", digits(model->penalised.x[i], 6));
+        psnap_yaml_add_real(doc, penalty, "f", psnap_reals_round(model->penalised.f[i], 6));
+        psnap_yaml_add_real(doc, penalty, "x", psnap_reals_round(model->penalised.x[i], 6));
     }
 }
 

@@ -8,11 +8,11 @@
 #include "predict/bandwidth/maps.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/parallel.h"
 #include "formats/base/rng.h"
 #include "formats/base/room.h"
 
@@ -113,7 +113,7 @@ void map_starts(const struct map_point *point, uint32_t *starts, size_t count)
 
     psnap_rng_init(&rng, point->step);
     for (size_t i = 0; i < count; i++) {
-        const double u = (double)(psnap_rng_next(&rng) >> 11) * 0x1p-53;
+        const double u = psnap_rng_uniform(&rng);
 
         starts[i] = (uint32_t)(words * pow(u, 1 / point->alpha));
     }
@@ -230,60 +230,47 @@ enum psnap_status map_point_supply(struct map_point *point, const struct psnap_m
 
 /* --------------------------------------------------------------------- all points */
 
-struct crew {
+struct simulation {
     struct maps *maps;
     const struct psnap_machine *machine;
-    atomic_size_t next;
     atomic_bool has_failed;
     struct psnap_error error; /* of the first failure */
     void (*done)(void *context, size_t points);
     void *context;
+    atomic_size_t points;
 };
 
-static void work(struct crew *crew, bool tells)
+/* As of psnap_parallel(). */
+static void simulate_point(void *context, unsigned thread, size_t i)
 {
-    size_t i;
+    struct simulation *simulation = context;
+    struct psnap_error error = {0};
+    size_t points;
 
-    while (!atomic_load(&crew->has_failed) &&
-           (i = atomic_fetch_add(&crew->next, 1)) < crew->maps->count) {
-        struct psnap_error error = {0};
-
-        if (map_point_supply(&crew->maps->points[i], crew->machine, &error) &&
-            !atomic_exchange(&crew->has_failed, true))
-            crew->error = error;
-        if (tells && crew->done)
-            crew->done(crew->context, i + 1);
-    }
-}
-
-static void *work_beside(void *context)
-{
-    work(context, false);
-    return NULL;
+    if (atomic_load(&simulation->has_failed))
+        return;
+    if (map_point_supply(&simulation->maps->points[i], simulation->machine, &error) &&
+        !atomic_exchange(&simulation->has_failed, true))
+        simulation->error = error;
+    points = atomic_fetch_add(&simulation->points, 1) + 1;
+    if (!thread && simulation->done)
+        simulation->done(simulation->context, points);
 }
 
 enum psnap_status maps_supply(struct maps *maps, const struct psnap_machine *machine,
                               void (*done)(void *context, size_t points), void *context,
                               struct psnap_error *error)
 {
-    enum { THREADS_MAX = 64 };
-    struct crew crew = {.maps = maps, .machine = machine, .done = done, .context = context};
-    const uint32_t processors = psnap_processors();
-    const size_t wanted = processors < THREADS_MAX ? processors - 1 : THREADS_MAX;
-    pthread_t threads[THREADS_MAX];
-    size_t count = 0;
+    struct simulation simulation = {
+        .maps = maps, .machine = machine, .done = done, .context = context};
 
-    while (count < wanted && !pthread_create(&threads[count], NULL, work_beside, &crew))
-        count++;
-    work(&crew, true);
-    while (count)
-        pthread_join(threads[--count], NULL);
+    psnap_parallel(maps->count, simulate_point, &simulation);
     if (machine != &maps->machine)
         maps->machine = *machine;
     maps->has_machine = maps->has_kinds = true;
-    if (!atomic_load(&crew.has_failed))
+    if (!atomic_load(&simulation.has_failed))
         return PSNAP_OK;
     if (error)
-        *error = crew.error;
-    return crew.error.code;
+        *error = simulation.error;
+    return simulation.error.code;
 }

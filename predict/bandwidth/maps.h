@@ -60,7 +60,7 @@ void maps_release(struct maps *maps);
 bool maps_add(struct maps *maps, const struct map_point *point);
 
 /* The points of `sizes` arrays from 1 KiB to `largest` bytes, equally far apart in logarithms, with
- * strides of 1, 2, ... `stride_max` words; those that would be fewer than two accesses are left
+ * strides of 1, 2, ... `stride_max` words. A point that would have fewer than two accesses is left
  * out. */
 enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t largest,
                                     uint32_t stride_max, struct psnap_error *error);

@@ -6,38 +6,31 @@
  * least one. In each run the array lies elsewhere in a buffer of ordinary pages, and so in other
  * frames of memory: the median is over ways to lie in a physically indexed cache, too.
  *
- * Kernels add doubles into eight sums, which is fast enough not to be what is measured; volatile
- * loads keep the compiler from making one access of several. The position goes back to the start
- * without a branch.
+ * A kernel adds what it loads into eight sums, so that loads and not the additions limit it;
+ * volatile loads keep the compiler from making one access of several. The position goes back to the
+ * start without a branch.
  */
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "formats/base/reals.h"
 #include "formats/base/rng.h"
 #include "predict/bandwidth/maps.h"
 
 #define RUN_SECONDS 400e-6
 #define WARM_SECONDS 25e-3
 #define BETTER 0.99      /* times the fastest pass: a faster one */
+#define SLOWER 3         /* passes in a row that were no faster: warm */
 #define SHORT_STEPS 2500 /* take longer than reading the time by far */
 #define APEX_RUN 4       /* parts of the list of starts: a run takes one */
 #define RUNS_MIN 7       /* before a point may be stable */
 #define RUNS_MAX 512
 #define OFFSETS_BYTES ((size_t)16 << 20) /* of the buffer more than the largest array */
 #define PAGE_BYTES ((size_t)4096)
-
-static double now_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* -------------------------------------------------------------------- kernels */
 
@@ -150,29 +143,29 @@ static const double *place_array(struct bench *bench, uint64_t bytes)
 /* Seconds of `steps` of a pass. */
 static double time_steps(const struct map_point *point, const double *array, uint64_t steps)
 {
-    const double begin = now_seconds();
+    const double begin = psnap_reals_now();
 
     read_strided(point, array, steps);
-    return now_seconds() - begin;
+    return psnap_reals_now() - begin;
 }
 
 /*
  * Passes until they get no faster: a shared cache that takes what nearer ones give up fills
- * slowly, and after one pass through 3 MB half of it was still missing here. At least three, and
- * for at most WARM_SECONDS. Returns what the last of them took.
+ * slowly, and after one pass through 3 MB half of it was still missing here. Until SLOWER
+ * passes have not beaten the fastest one, for at most WARM_SECONDS. Returns what the last of them
+ * took.
  */
 static double warm(const struct map_point *point, const double *array, uint64_t pass)
 {
-    const double begin = now_seconds();
+    const double begin = psnap_reals_now();
     double fastest = INFINITY, last;
-    int slower = 0, passes = 0;
+    int slower = 0;
 
     do {
         last = time_steps(point, array, pass);
         slower = last < BETTER * fastest ? 0 : slower + 1;
         fastest = fmin(fastest, last);
-        passes++;
-    } while ((slower < 3 || passes < 3) && now_seconds() - begin < WARM_SECONDS);
+    } while (slower < SLOWER && psnap_reals_now() - begin < WARM_SECONDS);
     return last;
 }
 
@@ -199,19 +192,12 @@ static double time_starts(struct bench *bench, const struct map_point *point,
     double begin;
 
     read_starts(point, array, starts + (run + 1) % APEX_RUN * part, part);
-    begin = now_seconds();
+    begin = psnap_reals_now();
     read_starts(point, array, from, part);
-    return (now_seconds() - begin) / (double)part / (double)point->step;
+    return (psnap_reals_now() - begin) / (double)part / (double)point->step;
 }
 
 /* --------------------------------------------------------------------- rounds */
-
-static int by_value(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 /* The median so far and its spread, from a copy of the times. */
 static void settle(struct map_point *point, const double *times)
@@ -220,7 +206,7 @@ static void settle(struct map_point *point, const double *times)
     const size_t n = point->runs;
 
     memcpy(sorted, times, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, psnap_reals_compare);
     point->seconds = n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
     point->spread = 0.5 * (sorted[3 * n / 4] - sorted[n / 4]) / point->seconds;
 }
@@ -268,7 +254,7 @@ static enum psnap_status measure_rounds(struct bench *bench, struct maps *maps, 
                                         const struct maps_settings *settings,
                                         struct psnap_error *error)
 {
-    const double begin = now_seconds();
+    const double begin = psnap_reals_now();
     enum psnap_status status = PSNAP_OK;
     size_t unstable = maps->count;
     double share = 0;
@@ -280,7 +266,7 @@ static enum psnap_status measure_rounds(struct bench *bench, struct maps *maps, 
         for (size_t i = 0; i < maps->count && !status && (share < 1 || !round); i++) {
             if (!is_stable(&maps->points[order[i]], settings->tolerance))
                 status = measure_point(bench, maps, order[i], error);
-            share = (now_seconds() - begin) / settings->budget_seconds;
+            share = (psnap_reals_now() - begin) / settings->budget_seconds;
             if (settings->tell)
                 settings->tell(settings->context, round + 1, unstable, share);
         }
@@ -288,7 +274,7 @@ static enum psnap_status measure_rounds(struct bench *bench, struct maps *maps, 
         for (size_t i = 0; i < maps->count; i++)
             unstable += !is_stable(&maps->points[i], settings->tolerance);
     }
-    maps->origin.seconds = now_seconds() - begin;
+    maps->origin.seconds = psnap_reals_now() - begin;
     return status;
 }
 

@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "formats/base/reals.h"
 #include "formats/base/yaml.h"
 #include "predict/bandwidth/maps.h"
 
-enum { MAPS_VERSION = 1 };
+enum { MAPS_VERSION = 1, DIGITS = 4 /* of what was measured */ };
 
 #define SHARE_UNITS 1e6 /* shares are written in parts of 1 */
 #define SUM_OFF_MAX 1e-3
@@ -19,13 +20,6 @@ enum { MAPS_VERSION = 1 };
 static void add_share(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list, double share)
 {
     psnap_yaml_add_real(doc, list, NULL, round(share * SHARE_UNITS) / SHARE_UNITS);
-}
-
-static double rounded(double value)
-{
-    const double scale = pow(10, 3 - floor(log10(value)));
-
-    return value > 0 ? round(value * scale) / scale : 0;
 }
 
 static void add_supply(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
@@ -59,9 +53,10 @@ static void add_point(struct psnap_yaml_doc *doc, struct psnap_yaml_node *points
         psnap_yaml_add_u64(doc, map, "block_words", point->step);
         psnap_yaml_add_real(doc, map, "alpha", point->alpha);
     }
-    psnap_yaml_add_real(doc, map, "bandwidth_bytes_per_s", rounded(map_point_bandwidth(point)));
+    psnap_yaml_add_real(doc, map, "bandwidth_bytes_per_s",
+                        psnap_reals_round(map_point_bandwidth(point), DIGITS));
     if (point->runs > 0) {
-        psnap_yaml_add_real(doc, map, "spread", rounded(point->spread));
+        psnap_yaml_add_real(doc, map, "spread", psnap_reals_round(point->spread, DIGITS));
         psnap_yaml_add_u64(doc, map, "runs", point->runs);
     }
     add_supply(doc, map, maps, &point->supply);
@@ -81,7 +76,7 @@ static void add_origin(struct psnap_yaml_doc *doc, struct psnap_yaml_node *root,
     if (origin->cpu >= 0)
         psnap_yaml_add_u64(doc, map, "cpu", (uint64_t)origin->cpu);
     psnap_yaml_add_u64(doc, map, "rounds", origin->rounds);
-    psnap_yaml_add_real(doc, map, "seconds", rounded(origin->seconds));
+    psnap_yaml_add_real(doc, map, "seconds", psnap_reals_round(origin->seconds, DIGITS));
 }
 
 enum psnap_status maps_write(const struct maps *maps, FILE *file, struct psnap_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bandwidth as a function of where accesses are satisfied. BANDWIDTH.md has the equations, and what
- * in them is published and what is ours.
+ * Bandwidth as a function of where accesses are satisfied. BANDWIDTH.md has the equations, and
+ * says which of them are published.
  *
  * A source is a level of the machine, or its memory, and behind level 1 perhaps a kind of stream
  * (supply.h); a stream's rates are the shares of its accesses that each source satisfies. Source 0

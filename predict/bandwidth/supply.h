@@ -2,7 +2,7 @@
 /*
  * Where the accesses of a stream are satisfied: how many at each level of a machine, or by its
  * memory, and behind level 1 how many in each of three kinds of streams, which prefetchers fetch
- * ahead differently. It is what bandwidth is a function of (bandwidth.h). BANDWIDTH.md says why.
+ * ahead differently. It is what bandwidth is a function of (model.h). BANDWIDTH.md says why.
  */
 #ifndef PSNAP_PREDICT_BANDWIDTH_SUPPLY_H
 #define PSNAP_PREDICT_BANDWIDTH_SUPPLY_H

@@ -35,8 +35,8 @@ struct work {
     uint32_t *counts;         /* of cells */
     uint32_t *cells;          /* of observations */
     double *residuals, *room; /* of observations */
-    double *scaled;           /* of cells: sqrt(n_ij) times what is left of their means */
-    double *matrix;           /* the same of indicators, a row for each cell */
+    double *scaled;           /* of cells: sqrt(n_ij) times the mean, the larger factor swept out */
+    double *matrix;           /* the same of the other factor's indicators, a row for each cell */
     double *level_means, *level_weights; /* of a factor: m_i and W_i */
     size_t cell_count;
 };

@@ -14,7 +14,7 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/text.h"
-#include "predict/hybrid/csv.h"
+#include "predict/csv.h"
 #include "predict/hybrid/observations.h"
 
 #define NAMES_MAX 4096  /* of codes, of machines, and of sizes */

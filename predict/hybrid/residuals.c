@@ -18,18 +18,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/base/reals.h"
 #include "predict/hybrid/anova.h"
 #include "predict/hybrid/numeric.h"
 
 #define LEAST_FOR_NORMALITY 8
 #define LEAST_LOG (-700.0) /* of a probability that underflows */
-
-static int by_value(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 /* Table 4.9 */
 static double stephens_p(double a)
@@ -58,7 +52,7 @@ static void check_normal(struct anova_checks *checks, const double *residuals, s
         squares += residuals[i] * residuals[i];
     }
     deviation = sqrt(squares / (n - 1));
-    qsort(sorted, count, sizeof *sorted, by_value);
+    qsort(sorted, count, sizeof *sorted, psnap_reals_compare);
     for (size_t i = 0; i < count; i++) {
         const double below = log(numeric_normal_below(sorted[i] / deviation));
         const double above = log(numeric_normal_above(sorted[count - 1 - i] / deviation));
@@ -74,7 +68,7 @@ static void take_distances(double *values, size_t count)
 {
     double median;
 
-    qsort(values, count, sizeof *values, by_value);
+    qsort(values, count, sizeof *values, psnap_reals_compare);
     median = (values[(count - 1) / 2] + values[count / 2]) / 2;
     for (size_t i = 0; i < count; i++)
         values[i] = fabs(values[i] - median);

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "formats/base/reals.h"
 #include "formats/base/room.h"
 #include "formats/base/text.h"
 
@@ -104,14 +104,6 @@ static bool add_rows(struct locality_report *report, int side, const struct psna
     return !report->has_loops || add_loops(report, side, sink, program);
 }
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 enum psnap_status locality_add_side(struct locality_report *report, int side,
                                     const struct psnap_input_options *input,
                                     struct psnap_error *error)
@@ -120,10 +112,10 @@ enum psnap_status locality_add_side(struct locality_report *report, int side,
     struct psnap_source *source = psnap_input_open(to->path, input, error);
     struct psnap_sink *sink =
         source ? psnap_locality_new(source->program, report->word_bytes, error) : NULL;
-    const double start = now();
+    const double start = psnap_reals_now();
     enum psnap_status status = sink ? psnap_pump(source, sink, &to->accesses, error) : error->code;
 
-    to->seconds = now() - start;
+    to->seconds = psnap_reals_now() - start;
     if (!status) {
         to->threads = psnap_locality_threads(sink);
         status = add_rows(report, side, sink, source->program) ? PSNAP_OK : no_memory(error);

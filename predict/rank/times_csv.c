@@ -11,7 +11,7 @@
 
 #include "formats/base/room.h"
 #include "formats/base/text.h"
-#include "predict/hybrid/csv.h"
+#include "predict/csv.h"
 #include "predict/rank/times.h"
 
 enum {

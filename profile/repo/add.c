@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "formats/base/parallel.h"
 #include "profile/repo/gc.h"
 
 struct batch {
@@ -24,7 +25,7 @@ struct batch {
     struct add_item *items;
     size_t count;
     const struct codec_dictionary *dictionary;
-    struct codec *codecs[REPO_THREADS];
+    struct codec *codecs[PSNAP_PARALLEL_MAX];
     struct repo_bytes body;
 };
 
@@ -322,7 +323,7 @@ static enum psnap_status commit_locked(struct batch *batch, struct psnap_error *
     enum psnap_status status;
 
     batch->dictionary = repo_dictionary_for_new(adder->repo);
-    repo_parallel(batch->count, compress_item, batch);
+    psnap_parallel(batch->count, compress_item, batch);
     status = write_body(batch, error);
     if (status || (!batch->body.size && !batch->body.is_short))
         return status;
@@ -337,13 +338,13 @@ enum psnap_status add_batch(struct adder *adder, struct add_item *items, size_t 
     size_t added = 0;
     enum psnap_status status;
 
-    repo_parallel(count, read_item, &batch);
+    psnap_parallel(count, read_item, &batch);
     for (size_t i = 0; i < count; i++)
         find_known(adder, &items[i]);
     status =
         find_twins(&batch) ? PSNAP_OK : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!status) {
-        repo_parallel(count, parse_item, &batch);
+        psnap_parallel(count, parse_item, &batch);
         fail_twins(&batch);
         status = repo_lock(adder->repo, REPO_SHARED, error);
     }
@@ -356,7 +357,7 @@ enum psnap_status add_batch(struct adder *adder, struct add_item *items, size_t 
         repo_bytes_release(&items[i].facts);
         repo_bytes_release(&items[i].stored);
     }
-    for (unsigned i = 0; i < REPO_THREADS; i++)
+    for (unsigned i = 0; i < PSNAP_PARALLEL_MAX; i++)
         codec_free(batch.codecs[i]);
     repo_bytes_release(&batch.body);
     if (!status)

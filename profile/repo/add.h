@@ -57,10 +57,4 @@ enum psnap_status add_paths(struct adder *adder, char **paths, size_t count,
                             void (*done)(void *context, const struct add_item *item), void *context,
                             struct psnap_error *error);
 
-/* work(context, thread, i) of each i below count, by as many threads as there are processors, at
- * most REPO_THREADS. */
-enum { REPO_THREADS = 16 };
-void repo_parallel(size_t count, void (*work)(void *context, unsigned thread, size_t i),
-                   void *context);
-
 #endif

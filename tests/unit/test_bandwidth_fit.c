@@ -18,11 +18,6 @@
 #include "predict/bandwidth/calibrate.h"
 #include "predict/bandwidth/fit.h"
 
-static double uniform(struct psnap_rng *rng)
-{
-    return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
-}
-
 /* Points of a machine of `levels` levels: arrays of each level's, and those between two of them,
  * at strides of 1 to 8 words. Bandwidths are those of `model`, whose sources are filled in. */
 static struct maps made_up(struct bandwidth_model *model, uint32_t levels)
@@ -172,7 +167,7 @@ static void least_absolute_deviations(void **state)
     (void)state;
     psnap_rng_init(&rng, 5);
     for (size_t i = 0; i < maps.count; i++)
-        maps.points[i].seconds *= 1 + 0.2 * (uniform(&rng) - 0.5);
+        maps.points[i].seconds *= 1 + 0.2 * (psnap_rng_uniform(&rng) - 0.5);
     assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
     for (double a = 0; a < 3e-9; a += 0.1e-9)
         for (double b = 0; b < 3e-9; b += 0.1e-9)

@@ -17,11 +17,6 @@
 #include "predict/bandwidth/fit_genes.h"
 #include "tests/unit/test_bandwidth_support.h"
 
-static double uniform(struct psnap_rng *rng)
-{
-    return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
-}
-
 /* Level 1 and `count - 1` further ones, of one kind. */
 static struct sources levels(uint32_t count)
 {
@@ -64,7 +59,7 @@ static void additive_as_a_case(void **state)
     (void)state;
     psnap_rng_init(&rng, 2);
     for (int s = 0; s < 4; s++) {
-        model.bandwidth[s] = 1 + 100 * uniform(&rng);
+        model.bandwidth[s] = 1 + 100 * psnap_rng_uniform(&rng);
         penalised.b[s] = model.bandwidth[s];
         penalised.c[s] = model.bandwidth[0] / model.bandwidth[s];
     }
@@ -72,7 +67,7 @@ static void additive_as_a_case(void **state)
         double rates[SOURCES_MAX] = {0}, sum = 0;
 
         for (int s = 0; s < 4; s++)
-            sum += rates[s] = uniform(&rng);
+            sum += rates[s] = psnap_rng_uniform(&rng);
         for (int s = 0; s < 4; s++)
             rates[s] /= sum;
         assert_near(penalised_bandwidth(&penalised, &model.sources, rates) /
@@ -148,10 +143,10 @@ static void genes_as_the_function(void **state)
 
         memset(&items[i], 0, sizeof items[i]);
         for (int s = 0; s < 4; s++)
-            sum += items[i].rates[s] = i < 10 ? !s : s > i % 4 ? 0 : uniform(&rng);
+            sum += items[i].rates[s] = i < 10 ? !s : s > i % 4 ? 0 : psnap_rng_uniform(&rng);
         for (int s = 0; s < 4; s++)
             items[i].rates[s] /= sum;
-        items[i].bandwidth = 1e9 * (1 + uniform(&rng));
+        items[i].bandwidth = 1e9 * (1 + psnap_rng_uniform(&rng));
     }
     genes = genes_new(&samples, &error);
     assert_non_null(genes);
@@ -160,7 +155,7 @@ static void genes_as_the_function(void **state)
         double values[GENES_MAX];
 
         for (size_t k = 0; k < genes->count; k++)
-            values[k] = genes->start[k] + uniform(&rng) - 0.5;
+            values[k] = genes->start[k] + psnap_rng_uniform(&rng) - 0.5;
         genes_express(genes, values, &model.penalised);
         assert_near(genes_error(genes, values) /
                         (samples_error(&samples, &model) * (double)samples.count),

@@ -312,24 +312,19 @@ struct sample {
     uint32_t a_levels, b_levels;
 };
 
-static double uniform(struct psnap_rng *rng)
-{
-    return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
-}
-
 /* One to five observations a cell, or three of all. */
 static void make_random(struct sample *data, struct psnap_rng *rng, bool balanced)
 {
-    data->a_levels = 2 + (uint32_t)(uniform(rng) * (LEVELS - 1));
-    data->b_levels = 2 + (uint32_t)(uniform(rng) * (LEVELS - 1));
+    data->a_levels = 2 + (uint32_t)(psnap_rng_uniform(rng) * (LEVELS - 1));
+    data->b_levels = 2 + (uint32_t)(psnap_rng_uniform(rng) * (LEVELS - 1));
     data->count = 0;
     for (uint32_t c = 0; c < data->a_levels * data->b_levels; c++) {
-        const uint32_t n = balanced ? 3 : (c ? 1 : 2) + (uint32_t)(uniform(rng) * 5);
+        const uint32_t n = balanced ? 3 : (c ? 1 : 2) + (uint32_t)(psnap_rng_uniform(rng) * 5);
         for (uint32_t i = 0; i < n; i++, data->count++) {
             data->a[data->count] = c / data->b_levels;
             data->b[data->count] = c % data->b_levels;
-            data->values[data->count] =
-                1 + uniform(rng) + 0.3 * (c / data->b_levels) - 0.1 * (c % data->b_levels);
+            data->values[data->count] = 1 + psnap_rng_uniform(rng) + 0.3 * (c / data->b_levels) -
+                                        0.1 * (c % data->b_levels);
         }
     }
 }
@@ -414,7 +409,7 @@ static void keeps_laws(void **state)
         make_random(&data, &rng, false);
         before = analyse_random(&data);
         for (size_t r = 0; r < data.count; r++)
-            swap_rows(&data, r, (size_t)(uniform(&rng) * (double)data.count));
+            swap_rows(&data, r, (size_t)(psnap_rng_uniform(&rng) * (double)data.count));
         for (size_t r = 0; r < data.count; r++) {
             data.values[r] = 1000 * data.values[r] + 5;
             data.a[r] = data.a_levels - 1 - data.a[r];

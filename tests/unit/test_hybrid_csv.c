@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predict/hybrid/csv.h"
+#include "predict/csv.h"
 #include "predict/hybrid/observations.h"
 
 static FILE *open_text(const char *text)

@@ -2,8 +2,8 @@
 /*
  * Records of comma-separated fields, read one after the other.
  */
-#ifndef PSNAP_PREDICT_HYBRID_CSV_H
-#define PSNAP_PREDICT_HYBRID_CSV_H
+#ifndef PSNAP_PREDICT_CSV_H
+#define PSNAP_PREDICT_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>

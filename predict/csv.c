@@ -5,7 +5,7 @@
  * a byte order mark is skipped, and so are lines that are empty or begin with '#'; blanks around a
  * field without quotes are not part of it.
  */
-#include "predict/hybrid/csv.h"
+#include "predict/csv.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ enum psnap_status csv_error(const struct csv_reader *reader, size_t field,
     return PSNAP_ERROR_VALUE;
 }
 
-/* An error of what is not well formed, where it was read last. */
+/* A record is not well formed: an error at the byte that was read last. */
 static enum psnap_status malformed(const struct csv_reader *reader, const char *what,
                                    struct psnap_error *error)
 {
@@ -131,7 +131,8 @@ static bool is_blank(int byte)
     return byte == ' ' || byte == '\t';
 }
 
-/* What comes after an opening quote, until what follows the closing one, which goes to *byte. */
+/* The rest of a field in quotes, behind the opening one. *byte becomes the byte behind the closing
+ * quote and its blanks. */
 static enum psnap_status quoted(struct csv_reader *reader, int *byte, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
@@ -177,7 +178,7 @@ static enum psnap_status unquoted(struct csv_reader *reader, int *byte, struct p
     return status;
 }
 
-/* One that begins with *byte; *byte becomes what ends it. */
+/* The field that begins with *byte; *byte becomes the comma or end of line behind it. */
 static enum psnap_status read_field(struct csv_reader *reader, int *byte, struct psnap_error *error)
 {
     enum psnap_status status;
