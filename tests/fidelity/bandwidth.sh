@@ -44,8 +44,8 @@ one_row()
     for run in half all; do
         local -n arguments=$run
         [ -e "$row.$run.pst" ] || {
-            "$psnap" record --no-profile --force --trace "$row.part" -- "./$name.psnap" "${arguments[@]}" > /dev/null
-            mv "$row.part" "$row.$run.pst"
+            "$psnap" record --no-profile --force --trace "$row.part.pst" -- "./$name.psnap" "${arguments[@]}" > /dev/null
+            mv "$row.part.pst" "$row.$run.pst"
         }
         "$psnap" predict bandwidth "$row.$run.pst" --fit fit.yaml --method all -m "$machine" --by total --json \
             > "$row.$run.json"
