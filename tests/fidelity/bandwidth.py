@@ -17,7 +17,7 @@ import sys
 
 METHODS = ("ga", "nlopt", "nnls", "additive", "averaged")
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Of an access that hits in level 1: the fastest point of MultiMAPS
+# Of the predicted memory time: more than this beyond what the fastest point of MultiMAPS takes
 BOUND = 0.5
 
 
