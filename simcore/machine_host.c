@@ -10,12 +10,17 @@
  * Cores are counted, not the hardware threads of one core: a processor counts if it is the first
  * in its topology/thread_siblings_list. The cores that share a cache are those of its
  * shared_cpu_list.
+ *
+ * Some virtual machines hide the topology. Then the sizes are the C library's, which asks the
+ * processor: of a cache that groups of cores have each for themselves it may know the sum, and its
+ * ways not. The description says so.
  */
 #include "simcore/machine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/base/text.h"
 
@@ -73,6 +78,38 @@ static uint32_t count_listed_cores(const char *root, const char *list)
         list = *end == ',' ? end + 1 : end;
     }
     return cores ? cores : 1;
+}
+
+#define WAYS_UNKNOWN 16 /* what is taken where the C library knows no ways */
+
+/* What the C library knows, in order; levels it has no size of are left out. */
+static void ask_library(struct psnap_machine *machine)
+{
+    static const struct {
+        int size, line, ways;
+    } names[] = {
+        {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_LINESIZE, _SC_LEVEL1_DCACHE_ASSOC},
+        {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_LINESIZE, _SC_LEVEL2_CACHE_ASSOC},
+        {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL3_CACHE_LINESIZE, _SC_LEVEL3_CACHE_ASSOC},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct psnap_cache_level *level = &machine->levels[machine->level_count];
+        const long size = sysconf(names[i].size), line = sysconf(names[i].line);
+        const long ways = sysconf(names[i].ways);
+        const bool is_last = i + 1 == sizeof names / sizeof names[0];
+
+        if (size <= 0 || line <= 0)
+            continue;
+        *level = (struct psnap_cache_level){.size_bytes = (uint64_t)size,
+                                            .line_bytes = (uint64_t)line,
+                                            .ways = ways > 0 ? (uint64_t)ways : WAYS_UNKNOWN};
+        level->shared_by = is_last ? (uint32_t)sysconf(_SC_NPROCESSORS_CONF) : 1;
+        machine->level_count++;
+        snprintf(machine->description, sizeof machine->description,
+                 "this computer, as the C library describes it%s",
+                 ways > 0 ? "" : "; the last cache's ways are unknown, its size may be a sum");
+    }
 }
 
 /* The data or unified cache `index`, or false. */
@@ -146,8 +183,11 @@ enum psnap_status psnap_machine_host(const char *root, struct psnap_machine *mac
         }
         if (!found)
             break;
-        round_to_sets(machine, &machine->levels[machine->level_count - 1], machine->level_count);
     }
+    if (machine->level_count == 0 && !root)
+        ask_library(machine);
+    for (uint32_t i = 0; i < machine->level_count; i++)
+        round_to_sets(machine, &machine->levels[i], i + 1);
     if (machine->level_count == 0)
         return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
                                "the system does not describe its caches under '%.300s': write a "

@@ -249,8 +249,8 @@ PSNAP_API enum psnap_status psnap_machine_take(const struct psnap_yaml_doc *doc,
 
 /*
  * The machine of this computer's first processor, from the cache topology under
- * `root` (NULL: /sys/devices/system/cpu). PSNAP_ERROR_UNSUPPORTED when the
- * system does not tell.
+ * `root` (NULL: /sys/devices/system/cpu, and where that has none from the C library).
+ * PSNAP_ERROR_UNSUPPORTED when neither tells.
  */
 PSNAP_API enum psnap_status psnap_machine_host(const char *root, struct psnap_machine *machine,
                                                struct psnap_error *error);

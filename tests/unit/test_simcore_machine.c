@@ -530,9 +530,26 @@ static void host_is_read_from_its_description(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* Whether the system describes its caches, or hides them and the C library knows some. */
+static void host_is_known_where_the_library_knows_caches(void **state)
+{
+    struct psnap_machine machine;
+    struct psnap_error error;
+
+    (void)state;
+    if (sysconf(_SC_LEVEL1_DCACHE_SIZE) <= 0 || sysconf(_SC_LEVEL1_DCACHE_LINESIZE) <= 0)
+        skip();
+    assert_int_equal(psnap_machine_host(NULL, &machine, &error), PSNAP_OK);
+    assert_true(machine.level_count >= 1);
+    assert_true(machine.levels[0].ways >= 1);
+    assert_int_equal(machine.levels[0].line_bytes, sysconf(_SC_LEVEL1_DCACHE_LINESIZE));
+    assert_int_equal(psnap_machine_check(&machine, &error), PSNAP_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host_is_known_where_the_library_knows_caches),
         cmocka_unit_test(inline_form_reads_levels),
         cmocka_unit_test(inline_form_says_where_the_mistake_is),
         cmocka_unit_test(bundled_machines_are_the_published_ones),
