@@ -16,11 +16,11 @@ struct calibration {
 };
 
 /*
- * Gives the points the supplies of `machine`, or of a variant that explains their bandwidths
- * better; that is maps->machine then. `tell` is called before each of `count` variants; may be
- * NULL.
+ * The variant of `machine` that explains the points' bandwidths best, or itself. `tell` is called
+ * before each of about `count` variants; may be NULL.
  */
-enum psnap_status maps_calibrate(struct maps *maps, const struct psnap_machine *machine,
+enum psnap_status maps_calibrate(const struct maps *maps, const struct psnap_machine *machine,
+                                 struct psnap_machine *calibrated,
                                  void (*tell)(void *context, uint32_t variant, uint32_t count),
                                  void *context, struct psnap_error *error);
 

@@ -3,17 +3,21 @@
  * The convolver: per loop, hit rates -> bandwidth -> memory time, and the time that units need for
  * its operations.
  *
- *   memory time = accesses * MAP_WORD_BYTES / F(rates)
+ *   memory time = (accesses - waits) * MAP_WORD_BYTES / F(their rates) + sum over levels waits_i
+ * l_i
  *
- * An access counts as one of the benchmark's words whatever its size: a wider one takes as long in
- * level 1, and what it takes beyond is in its hit rates. Times are those of the loops' own rates,
- * and the total's is their sum.
+ * Waits are what nothing goes on beside: loads whose next one needs what they bring (predict/amm's
+ * pattern.h), and of irregular loads in blocks that end in a branch which is mispredicted the share
+ * of that. l_i is the latency of chains. An access counts as one of the benchmark's words whatever
+ * its size: a wider one takes as long in level 1, and what it takes beyond is in its hit rates.
+ * Times are those of the loops' own rates, and the total's is their sum.
  */
 #include "predict/bandwidth/cmd_convolve.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "predict/amm/measure.h"
 #include "profile/profile.h"
 #include "simcore/cmd_turns.h"
 
@@ -41,42 +45,30 @@ void convolve_release(struct convolve_input *input)
 
 /* ------------------------------------------------------------------------ counts */
 
-static void take_supply(struct convolve_row *row, const struct supply *supply)
+/* The share of a reference's accesses that the core waits for. */
+static double waiting(const struct measure *measure, uint32_t ref)
+{
+    const struct psnap_ref *of = &measure->program->refs[ref];
+    const double windows = measure->windows[of->block];
+
+    if (of->kind != PSNAP_LOAD || measure->patterns[ref] == RUNTIME_REGULAR)
+        return 0;
+    if (measure->patterns[ref] == RUNTIME_DEPENDENT)
+        return 1;
+    return windows > 0 ? fmin(measure->mispredictions[of->block] / windows, 1) : 0;
+}
+
+static void take_ref(struct convolve_row *row, const struct supply *supply, double share)
 {
     supply_add(&row->supply, supply, 1);
-    row->accesses = (uint64_t)(supply_total(&row->supply) + 0.5);
+    supply_add(&row->waits, supply, share);
 }
 
-static void take_operations(const struct pass *pass, const struct psnap_program *program,
-                            const struct psnap_grouping *grouping)
+static enum psnap_status take_rows(struct convolve_input *input, const struct measure *measure,
+                                   const struct psnap_sink *rates, bool has_latencies,
+                                   struct psnap_error *error)
 {
-    struct convolve_row *rows = pass->input->rows;
-    uint32_t loop = 0;
-
-    for (uint32_t i = 0; !pass->profile && i < program->block_count; i++) {
-        const struct psnap_block *block = &program->blocks[i];
-        double *sum = rows[1 + psnap_grouping_loop(grouping, block->loop)].operations;
-
-        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            sum[op] += (double)block->executions * block->operations[op];
-    }
-    /* the program's loops are the profile's but for threads' parts, in the same order */
-    for (uint32_t i = 0; pass->profile && i < pass->profile->loop_count; i++) {
-        const struct psnap_profile_loop *from = &pass->profile->loops[i];
-
-        if (from->whole != PSNAP_NONE || loop >= program->loop_count)
-            continue;
-        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            rows[1 + psnap_grouping_loop(grouping, loop)].operations[op] +=
-                (double)from->operations[op];
-        loop++;
-    }
-}
-
-static enum psnap_status take_rows(const struct pass *pass, const struct psnap_sink *sink,
-                                   const struct psnap_program *program, struct psnap_error *error)
-{
-    struct convolve_input *input = pass->input;
+    const struct psnap_program *program = measure->program;
     struct psnap_grouping grouping;
     bool fits = psnap_grouping_init(&grouping, PSNAP_SCOPE_LOOP, program, program->ref_count, NULL);
 
@@ -86,14 +78,17 @@ static enum psnap_status take_rows(const struct pass *pass, const struct psnap_s
     input->count = fits ? grouping.row_count + (size_t)1 : 0;
     for (uint32_t i = 0; fits && i < grouping.row_count; i++)
         fits = psnap_grouping_name(&grouping, i, &input->rows[1 + i].id, &input->rows[1 + i].name);
-    for (uint32_t loop = 0; fits && loop < program->loop_count; loop++) {
+    for (uint32_t ref = 0; fits && ref < program->ref_count; ref++) {
         struct supply supply;
 
-        supply_of_loop(sink, loop, &supply);
-        take_supply(&input->rows[1 + psnap_grouping_loop(&grouping, loop)], &supply);
+        supply_of_ref(rates, ref, &supply);
+        take_ref(&input->rows[1 + psnap_grouping_row(&grouping, ref)], &supply,
+                 has_latencies ? waiting(measure, ref) : 0);
     }
-    if (fits)
-        take_operations(pass, program, &grouping);
+    for (uint32_t loop = 0; fits && loop < program->loop_count; loop++)
+        for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            input->rows[1 + psnap_grouping_loop(&grouping, loop)].operations[op] +=
+                measure->operations[loop * PSNAP_OPERATION_COUNT + op];
     psnap_grouping_release(&grouping);
     return fits ? PSNAP_OK : no_memory(error);
 }
@@ -101,17 +96,29 @@ static enum psnap_status take_rows(const struct pass *pass, const struct psnap_s
 static enum psnap_status run(void *context, struct psnap_source *source, struct psnap_error *error)
 {
     struct pass *pass = context;
-    struct psnap_sink *sink;
+    const struct fits *fits = pass->settings->fits;
+    const struct measure_options counts = {.rate = 1};
+    struct psnap_sink *sinks[2] = {supply_sink_new(&fits->machine, source->program, 0, error)};
+    struct psnap_sink *tee = NULL;
+    struct measure measure = {.program = source->program};
     enum psnap_status status;
 
     convolve_release(pass->input);
-    sink = supply_sink_new(&pass->settings->fits->machine, source->program, 0, error);
-    if (!sink)
-        return error->code;
-    status = psnap_pump(source, sink, NULL, error);
+    if (sinks[0])
+        sinks[1] = measure_sink_new(source->program, &counts, error);
+    status = sinks[0] && sinks[1] ? PSNAP_OK : error->code;
     if (!status)
-        status = take_rows(pass, sink, source->program, error);
-    psnap_sink_free(sink);
+        tee = psnap_tee_sink_new(sinks, 2);
+    if (!status)
+        status = tee ? psnap_pump(source, tee, NULL, error) : no_memory(error);
+    if (!status)
+        status = measure_take(&measure, sinks[1], pass->profile, error);
+    if (!status)
+        status = take_rows(pass->input, &measure, sinks[0], fits->latencies[0] > 0, error);
+    measure_release(&measure);
+    psnap_sink_free(tee);
+    psnap_sink_free(sinks[1]);
+    psnap_sink_free(sinks[0]);
     return status;
 }
 
@@ -132,6 +139,22 @@ static double compute_seconds(const struct convolve_row *row, const struct psnap
     return cycles / costs->clock_hz;
 }
 
+/* By one fit. */
+static double memory_seconds(const struct convolve_row *row, const struct fits *fits, size_t result)
+{
+    struct supply flow = row->supply;
+    double seconds = 0, accesses;
+
+    supply_add(&flow, &row->waits, -1);
+    accesses = supply_total(&flow);
+    if (accesses > 0)
+        seconds = accesses * MAP_WORD_BYTES / bandwidth_of(&fits->results[result].model, &flow);
+    for (uint32_t level = 0; level <= fits->machine.level_count; level++)
+        for (int kind = 0; kind < SUPPLY_KINDS; kind++)
+            seconds += row->waits.accesses[level][kind] * fits->latencies[level];
+    return seconds;
+}
+
 static void predict(struct convolve_input *input, const struct convolve_settings *settings)
 {
     const struct fits *fits = settings->fits;
@@ -140,13 +163,15 @@ static void predict(struct convolve_input *input, const struct convolve_settings
     for (size_t i = 1; i < input->count; i++) {
         struct convolve_row *row = &input->rows[i];
 
+        row->accesses = (uint64_t)(supply_total(&row->supply) + 0.5);
         for (size_t k = 0; row->accesses && k < fits->count; k++) {
-            row->memory_seconds[k] = (double)row->accesses * MAP_WORD_BYTES /
-                                     bandwidth_of(&fits->results[k].model, &row->supply);
+            row->memory_seconds[k] = memory_seconds(row, fits, k);
             total->memory_seconds[k] += row->memory_seconds[k];
         }
         row->compute_seconds = compute_seconds(row, settings->costs);
-        take_supply(total, &row->supply);
+        total->accesses += row->accesses;
+        supply_add(&total->supply, &row->supply, 1);
+        supply_add(&total->waits, &row->waits, 1);
         total->compute_seconds += row->compute_seconds;
         for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
             total->operations[op] += row->operations[op];

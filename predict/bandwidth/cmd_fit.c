@@ -59,7 +59,7 @@ static enum psnap_status fit_all(const struct request *request, const struct map
                                           .with_apex = request->with_apex,
                                           .tell = tell,
                                           .context = (void *)request};
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = fit_latencies(maps, fits->latencies, error);
 
     fits->machine = maps->machine;
     fits->origin = maps->origin;
@@ -93,12 +93,12 @@ static void percent(struct psnap_table *table, double share)
 
 static void print_table(const struct request *request, const struct fits *fits)
 {
-    static const char *const headings[] = {"method",      "parameters", "error %",
-                                           "worst %",     "held out %", "+-",
-                                           "MultiMAPS %", "Apex-MAP %", "seconds"};
-    struct psnap_table *table = psnap_table_new(9, headings);
+    static const char *const headings[] = {"method",     "parameters", "error %",     "worst %",
+                                           "held out %", "+-",         "MultiMAPS %", "streams %",
+                                           "Apex-MAP %", "seconds"};
+    struct psnap_table *table = psnap_table_new(10, headings);
 
-    for (size_t column = 1; column < 9; column++)
+    for (size_t column = 1; column < 10; column++)
         psnap_table_align_right(table, column);
     for (size_t i = 0; i < fits->count; i++) {
         const struct fit_result *result = &fits->results[i];
@@ -110,6 +110,7 @@ static void print_table(const struct request *request, const struct fits *fits)
         percent(table, result->held_out_error);
         percent(table, result->held_out_spread);
         percent(table, result->probe_error[MAP_STRIDED]);
+        percent(table, result->probe_error[MAP_STREAMS]);
         percent(table, result->probe_error[MAP_APEX]);
         psnap_table_cell(table, "%.1f", result->seconds);
     }
@@ -145,6 +146,7 @@ static void print_json(const struct fits *fits)
         psnap_json_real(&json, "held_out_error", result->held_out_error);
         psnap_json_real(&json, "held_out_spread", result->held_out_spread);
         psnap_json_real(&json, "multimaps_error", result->probe_error[MAP_STRIDED]);
+        psnap_json_real(&json, "streams_error", result->probe_error[MAP_STREAMS]);
         psnap_json_real(&json, "apex_error", result->probe_error[MAP_APEX]);
         if (result->model.method == METHOD_GA)
             psnap_json_u64(&json, "generations", result->generations);
@@ -235,7 +237,7 @@ int psnap_cmd_fit(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "as-published", &request.as_published, NULL,
          "hit rates of levels alone, whatever kind of stream"},
         {PSNAP_OPTION_FLAG, 0, "apex", &request.with_apex, NULL,
-         "fit to the points of Apex-MAP, too"},
+         "fit to all points of Apex-MAP, not those of random words alone"},
         {PSNAP_OPTION_COUNT, 0, "population", &request.population, "N",
          "of the genetic algorithm (10000)"},
         {PSNAP_OPTION_COUNT, 0, "generations", &request.generations, "N", "at most (200)"},

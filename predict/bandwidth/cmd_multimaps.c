@@ -20,13 +20,16 @@
 
 #define BUDGET_SECONDS 120.0
 #define LARGEST_MIN (UINT64_C(50) << 20)
-#define LARGEST_CACHES 4 /* times the last cache */
+#define LARGEST_MAX                                                                                \
+    (UINT64_C(256) << 20) /* what is said of a last cache may be the sum of many                   \
+                           */
+#define LARGEST_CACHES 4  /* times the last cache */
 
 struct request {
     const char *output, *budget, *machine, *again, *plot;
     uint64_t sizes, largest, stride, seed;
     double tolerance;
-    bool no_apex, json, force;
+    bool strided, json, force;
 };
 
 static bool is_stdout(const char *path)
@@ -101,6 +104,8 @@ static uint64_t largest_of(const struct request *request, const struct psnap_mac
 
     if (request->largest)
         return request->largest;
+    if (last > LARGEST_MAX / LARGEST_CACHES)
+        return LARGEST_MAX;
     return last > LARGEST_MIN / LARGEST_CACHES ? LARGEST_CACHES * last : LARGEST_MIN;
 }
 
@@ -118,8 +123,10 @@ static enum psnap_status measure(struct maps *maps, const struct request *reques
     enum psnap_status status = maps_plan_strided(maps, (uint32_t)request->sizes, largest,
                                                  (uint32_t)request->stride, error);
 
-    if (!status && !request->no_apex)
+    if (!status && !request->strided)
         status = maps_plan_apex(maps, largest, error);
+    if (!status && !request->strided)
+        status = maps_plan_further(maps, (uint32_t)(request->sizes + 1) / 2, largest, error);
     watch->points = maps->count;
     if (!status)
         status = maps_measure(maps, &settings, error);
@@ -133,12 +140,16 @@ static enum psnap_status simulate(struct maps *maps, const struct request *reque
                                   const struct psnap_machine *machine, struct watch *watch,
                                   struct psnap_error *error)
 {
-    enum psnap_status status;
+    struct psnap_machine variant = *machine;
+    enum psnap_status status = PSNAP_OK;
 
-    if (request->machine)
-        watch->progress = psnap_progress_of(maps->count, "points simulated");
-    status = request->machine ? maps_supply(maps, machine, tell_simulated, watch, error)
-                              : maps_calibrate(maps, machine, tell_variant, watch, error);
+    if (!request->machine)
+        status = maps_calibrate(maps, machine, &variant, tell_variant, watch, error);
+    psnap_progress_free(watch->progress);
+    if (status)
+        return status;
+    watch->progress = psnap_progress_of(maps->count, "points simulated");
+    status = maps_supply(maps, &variant, tell_simulated, watch, error);
     psnap_progress_free(watch->progress);
     return status;
 }
@@ -161,8 +172,7 @@ static enum psnap_status read_again(struct maps *maps, const char *path, struct 
 
 static void print_points(const struct maps *maps)
 {
-    static const char *const names[MAP_PROBES] = {"stride", "block"};
-    const char *headings[5 + PSNAP_LEVELS_MAX] = {"array", "words", "alpha", "GB/s", "spread"};
+    const char *headings[5 + PSNAP_LEVELS_MAX] = {"array", "probe", "alpha", "GB/s", "spread"};
     char levels[PSNAP_LEVELS_MAX][PSNAP_LEVEL_NAME_ROOM];
     const uint32_t count = maps->machine.level_count;
     struct psnap_table *table;
@@ -176,7 +186,8 @@ static void print_points(const struct maps *maps)
         const struct map_point *point = &maps->points[i];
 
         psnap_table_cell(table, "%.1f K", (double)point->size_bytes / 1024);
-        psnap_table_cell(table, "%s %" PRIu32, names[point->probe], point->step);
+        psnap_table_cell(table, "%s %" PRIu32, map_probe_name(point->probe),
+                         point->probe == MAP_STREAMS ? point->streams : point->step);
         if (point->probe == MAP_APEX)
             psnap_table_cell(table, "%g", point->alpha);
         else
@@ -207,10 +218,15 @@ static void print_json(const struct maps *maps)
         const struct map_point *point = &maps->points[i];
 
         psnap_json_begin_object(&json, NULL);
-        psnap_json_text(&json, "probe", point->probe == MAP_APEX ? "apex" : "strided");
+        psnap_json_text(&json, "probe", map_probe_name(point->probe));
         psnap_json_u64(&json, "size_bytes", point->size_bytes);
-        psnap_json_u64(&json, point->probe == MAP_APEX ? "block_words" : "stride_words",
+        psnap_json_u64(&json,
+                       point->probe == MAP_APEX    ? "block_words"
+                       : point->probe == MAP_CHAIN ? "chain_words"
+                                                   : "stride_words",
                        point->step);
+        if (point->probe == MAP_STREAMS)
+            psnap_json_u64(&json, "streams", point->streams);
         if (point->probe == MAP_APEX)
             psnap_json_real(&json, "alpha", point->alpha);
         psnap_json_real(&json, "bandwidth_bytes_per_s", map_point_bandwidth(point));
@@ -327,7 +343,8 @@ int psnap_cmd_multimaps(int argc, char **argv)
          "strides are powers of two up to it (64)"},
         {PSNAP_OPTION_REAL, 0, "tolerance", &request.tolerance, "SHARE",
          "a point whose median is known so well is done (0.005)"},
-        {PSNAP_OPTION_FLAG, 0, "no-apex", &request.no_apex, NULL, "leave Apex-MAP out"},
+        {PSNAP_OPTION_FLAG, 0, "strided", &request.strided, NULL,
+         "MultiMAPS alone: no random words, streams side by side and chains"},
         {PSNAP_OPTION_TEXT, 0, "of", &request.again, "POINTS.yaml",
          "measure nothing: these points, with the hit rates of MACHINE"},
         {PSNAP_OPTION_TEXT, 0, "plot", &request.plot, "FILE.svg",

@@ -55,7 +55,7 @@ static enum psnap_status fit_model(struct job *job, const struct samples *sample
     case METHODS:
         break;
     }
-    return fit_plain(samples, model->bandwidth, error);
+    return fit_plain(samples, job->method, model->bandwidth, error);
 }
 
 /* Points that are of fold `fold`, of 1 to folds; or all the others. */
@@ -137,6 +137,25 @@ static uint32_t parameters_of(enum bandwidth_method method, uint32_t sources)
     return sources;
 }
 
+/* By levels alone MultiMAPS' points are fitted to; else all that have something to say of kinds. */
+static bool is_fitted(const struct map_point *point, const struct fit_settings *settings)
+{
+    const bool is_random = point->alpha >= 1 && point->step == 1;
+
+    switch (point->probe) {
+    case MAP_STRIDED:
+        return true;
+    case MAP_STREAMS:
+        return settings->by_kind;
+    case MAP_APEX:
+        return settings->with_apex || (is_random && settings->by_kind);
+    case MAP_CHAIN:
+    case MAP_PROBES:
+        break;
+    }
+    return false;
+}
+
 static size_t draw_points(const struct maps *maps, const struct fit_settings *settings,
                           const struct map_point **points)
 {
@@ -144,7 +163,7 @@ static size_t draw_points(const struct maps *maps, const struct fit_settings *se
     size_t count = 0;
 
     for (size_t i = 0; i < maps->count; i++)
-        if (maps->points[i].probe == MAP_STRIDED || settings->with_apex)
+        if (is_fitted(&maps->points[i], settings))
             points[count++] = &maps->points[i];
     psnap_rng_init(&rng, settings->seed);
     for (size_t i = count; i > 1; i--) {
@@ -155,6 +174,35 @@ static size_t draw_points(const struct maps *maps, const struct fit_settings *se
         points[i - 1] = other;
     }
     return count;
+}
+
+enum psnap_status fit_latencies(const struct maps *maps, double latencies[SUPPLY_LEVELS],
+                                struct psnap_error *error)
+{
+    const struct map_point **chains = calloc(maps->count + 1, sizeof *chains);
+    struct samples samples = {.items = calloc(maps->count + 1, sizeof *samples.items)};
+    double bandwidths[SOURCES_MAX];
+    enum psnap_status status = PSNAP_OK;
+
+    memset(latencies, 0, SUPPLY_LEVELS * sizeof *latencies);
+    if (!chains || !samples.items)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a fit");
+    for (size_t i = 0; i < maps->count && !status; i++)
+        if (maps->points[i].probe == MAP_CHAIN)
+            chains[samples.count++] = &maps->points[i];
+    if (!status && samples.count) {
+        sources_choose(&samples.sources, chains, samples.count, maps->machine.level_count, false);
+        for (size_t i = 0; i < samples.count; i++) {
+            sources_rates(&samples.sources, &chains[i]->supply, samples.items[i].rates);
+            samples.items[i].bandwidth = map_point_bandwidth(chains[i]);
+        }
+        status = fit_plain(&samples, METHOD_ADDITIVE, bandwidths, error);
+        for (uint32_t i = 0; i <= maps->machine.level_count && !status; i++)
+            latencies[i] = MAP_WORD_BYTES / bandwidths[samples.sources.of[i][SUPPLY_NEAR]];
+    }
+    free(chains);
+    free(samples.items);
+    return status;
 }
 
 static enum psnap_status check_points(const struct job *job, const struct fit_result *result,

@@ -24,7 +24,7 @@ struct fit_settings {
     uint32_t folds; /* 0: no cross-validation */
     uint64_t seed;
     uint32_t population, generations, threads;
-    bool with_apex; /* else MultiMAPS' points alone */
+    bool with_apex; /* all points of Apex-MAP, not those of random words alone */
     /* Told now and then; `fold` 0 is the fit to all points. May be NULL. */
     void (*tell)(void *context, enum bandwidth_method method, uint32_t fold, uint32_t generation);
     void *context;
@@ -34,6 +34,11 @@ enum psnap_status fit_points(const struct maps *maps, enum bandwidth_method meth
                              const struct fit_settings *settings, struct fit_result *result,
                              struct psnap_error *error);
 
+/* Seconds that an access waits for each level of the machine, and for its memory, when the next one
+ * needs what it brings: from the points that are chains; all 0 without any. */
+enum psnap_status fit_latencies(const struct maps *maps, double latencies[SUPPLY_LEVELS],
+                                struct psnap_error *error);
+
 /* The best of the results by held-out error, or else by mean error. */
 size_t fit_best(const struct fit_result *results, size_t count);
 
@@ -42,7 +47,8 @@ size_t fit_best(const struct fit_result *results, size_t count);
 /* What a file of fits holds. */
 struct fits {
     struct psnap_machine machine;
-    struct map_origin origin; /* of the points */
+    struct map_origin origin;        /* of the points */
+    double latencies[SUPPLY_LEVELS]; /* seconds, of the machine's levels and memory; 0: unknown */
     struct fit_result results[METHODS];
     size_t count;
 };

@@ -102,10 +102,10 @@ static enum psnap_status start(struct genes *genes, struct psnap_error *error)
 {
     double bandwidth[SOURCES_MAX] = {0};
     const size_t c = c_genes(genes), f = f_genes(genes);
-    const enum psnap_status status = fit_plain(genes->samples, bandwidth, error);
+    const enum psnap_status status = fit_plain(genes->samples, METHOD_ADDITIVE, bandwidth, error);
 
     for (size_t s = 0; s < c && !status; s++) {
-        genes->start[s] = log(fmax(bandwidth[s], 1));
+        genes->start[s] = log(fmax(fmin(bandwidth[s], bandwidth[0]), 1));
         genes->scale[s] = 1;
         if (s) {
             genes->start[c + s - 1] = log(fmax(bandwidth[0], 1)) - genes->start[s];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fits of times by non-negative least squares: of each source alone (the baselines), and with
- * overlap (struct overlapped).
+ * Fits by non-negative least squares: of each source's time or bandwidth (the baselines), and of
+ * times with overlap (struct overlapped).
  *
- * min ||A t - 1||^2 over t >= 0, rows the samples' coefficients of t times the measured bandwidth,
+ * min ||A t - 1||^2 over t >= 0, rows the samples' coefficients of t divided by what was measured,
  * so that residuals are relative, is solved by coordinate descent on the normal equations: each
  * coordinate in turn to its best value, or 0. Weights 1/max(|residual|, FLOOR), anew in each of
  * ROUNDS rounds, make it least absolute deviations, as the error of fits is. In each round a
@@ -22,21 +22,21 @@ enum { COLUMNS_MAX = SOURCES_MAX * OVERLAPS, ROUNDS = 100, SWEEPS = 200 };
 #define FLOOR 0.01        /* relative residuals below count alike */
 #define HIDDEN 1.05       /* times level 1's time: a sample that takes no longer may be hidden */
 #define SECONDS_MIN 1e-12 /* of an access: less is a fit's way to say nothing */
-#define BANDWIDTH_MAX (MAP_WORD_BYTES / SECONDS_MIN)
-#define SATISFIED 0.95 /* of a sample's accesses: they are those of one source */
-#define MIXED 0.05     /* of a sample's accesses, of level 1 and of another source */
-#define RIDGE 1e-9     /* of the largest diagonal element, for columns that are sums of others */
+#define SATISFIED 0.95    /* of a sample's accesses: they are those of one source */
+#define MIXED 0.05        /* of a sample's accesses, of level 1 and of another source */
+#define RIDGE 1e-9        /* of the largest diagonal element, for columns that are sums of others */
 
 struct system {
     size_t columns;
     double (*rows)[COLUMNS_MAX]; /* [samples], coefficients */
-    double *seconds;             /* [samples], measured */
+    double *measured;            /* [samples], seconds of an access, or bytes per second: */
+    bool is_of_bandwidth;
     double first;
     double solution[COLUMNS_MAX], best[COLUMNS_MAX];
     double product[COLUMNS_MAX][COLUMNS_MAX], right[COLUMNS_MAX];
 };
 
-static double time_of(const struct system *system, size_t row)
+static double model_of(const struct system *system, size_t row)
 {
     double sum = 0;
 
@@ -47,18 +47,18 @@ static double time_of(const struct system *system, size_t row)
 
 static void add_row(struct system *system, size_t row)
 {
-    const double *of = system->rows[row], seconds = system->seconds[row];
-    const double residual = time_of(system, row) / seconds - 1;
+    const double *of = system->rows[row], measured = system->measured[row];
+    const double residual = model_of(system, row) / measured - 1;
     const double weight = 1 / fmax(fabs(residual), FLOOR);
 
     for (size_t a = 0; a < system->columns; a++) {
-        const double scaled = weight * of[a] / seconds;
+        const double scaled = weight * of[a] / measured;
 
         if (!(of[a] > 0))
             continue;
         system->right[a] += scaled;
         for (size_t b = 0; b < system->columns; b++)
-            system->product[a][b] += scaled * of[b] / seconds;
+            system->product[a][b] += scaled * of[b] / measured;
     }
 }
 
@@ -86,7 +86,9 @@ static double error_of(const struct system *system, size_t rows)
     double sum = 0;
 
     for (size_t i = 0; i < rows; i++)
-        sum += fabs(system->seconds[i] / fmax(time_of(system, i), system->first) - 1);
+        sum += system->is_of_bandwidth
+                   ? fabs(model_of(system, i) / system->measured[i] - 1)
+                   : fabs(system->measured[i] / fmax(model_of(system, i), system->first) - 1);
     return sum / (double)rows;
 }
 
@@ -103,8 +105,8 @@ static void solve(struct system *system, size_t rows)
         memset(system->product, 0, sizeof system->product);
         memset(system->right, 0, sizeof system->right);
         for (size_t i = 0; i < rows; i++)
-            if (system->seconds[i] > HIDDEN * system->first ||
-                time_of(system, i) > system->first / HIDDEN)
+            if (system->measured[i] > HIDDEN * system->first ||
+                model_of(system, i) > system->first / HIDDEN)
                 add_row(system, i);
         descend(system);
         for (size_t c = 0; c < system->columns; c++) /* which rows count changes: half a step */
@@ -124,9 +126,9 @@ static struct system *system_new(const struct samples *samples)
     if (!system)
         return NULL;
     system->rows = calloc(samples->count, sizeof *system->rows);
-    system->seconds = calloc(samples->count, sizeof *system->seconds);
-    for (size_t i = 0; system->seconds && i < samples->count; i++)
-        system->seconds[i] = MAP_WORD_BYTES / samples->items[i].bandwidth;
+    system->measured = calloc(samples->count, sizeof *system->measured);
+    for (size_t i = 0; system->measured && i < samples->count; i++)
+        system->measured[i] = MAP_WORD_BYTES / samples->items[i].bandwidth;
     return system;
 }
 
@@ -134,7 +136,7 @@ static void system_free(struct system *system)
 {
     if (system) {
         free(system->rows);
-        free(system->seconds);
+        free(system->measured);
     }
     free(system);
 }
@@ -158,34 +160,31 @@ static enum psnap_status no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a fit");
 }
 
-enum psnap_status fit_plain(const struct samples *samples, double bandwidth[SOURCES_MAX],
-                            struct psnap_error *error)
+enum psnap_status fit_plain(const struct samples *samples, enum bandwidth_method method,
+                            double bandwidth[SOURCES_MAX], struct psnap_error *error)
 {
     struct system *system = system_new(samples);
-    double *room = calloc(samples->count, sizeof *room);
-    enum psnap_status status = PSNAP_OK;
 
-    if (!room || !system || !system->rows || !system->seconds) {
-        status = no_memory(error);
-        goto out;
+    if (!system || !system->rows || !system->measured) {
+        system_free(system);
+        return no_memory(error);
     }
     system->columns = samples->sources.count;
     system->first = 1e-15; /* nothing is hidden */
-    for (size_t i = 0; i < samples->count; i++)
-        memcpy(system->rows[i], samples->items[i].rates, samples->sources.count * sizeof *room);
-    solve(system, samples->count);
-    for (uint32_t s = 0; s < samples->sources.count; s++) {
-        const double median = median_of(samples, s, room);
-        const double seconds = median > 0 ? median : system->best[s];
-
-        bandwidth[s] = seconds > SECONDS_MIN ? MAP_WORD_BYTES / seconds
-                       : s                   ? bandwidth[s - 1]
-                                             : BANDWIDTH_MAX;
+    system->is_of_bandwidth = method == METHOD_AVERAGED;
+    for (size_t i = 0; i < samples->count; i++) {
+        memcpy(system->rows[i], samples->items[i].rates,
+               samples->sources.count * sizeof *system->rows[i]);
+        if (system->is_of_bandwidth)
+            system->measured[i] = samples->items[i].bandwidth;
     }
-out:
+    solve(system, samples->count);
+    for (uint32_t s = 0; s < samples->sources.count; s++)
+        bandwidth[s] = system->is_of_bandwidth
+                           ? fmax(system->best[s], 1)
+                           : MAP_WORD_BYTES / fmax(system->best[s], SECONDS_MIN);
     system_free(system);
-    free(room);
-    return status;
+    return PSNAP_OK;
 }
 
 /* Whether samples tell how a source's time depends on the hits of level 1: some have a part of
@@ -210,7 +209,7 @@ enum psnap_status fit_overlapped(const struct samples *samples, struct overlappe
     enum psnap_status status = PSNAP_OK;
 
     *fitted = (struct overlapped){0};
-    if (!room || !system || !system->rows || !system->seconds) {
+    if (!room || !system || !system->rows || !system->measured) {
         status = no_memory(error);
         goto out;
     }

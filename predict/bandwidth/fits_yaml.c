@@ -90,6 +90,11 @@ enum psnap_status fits_write(const struct fits *fits, FILE *file, struct psnap_e
     psnap_yaml_add_text(doc, root, "measured", fits->origin.date);
     if (fits->machine.levels[0].size_bytes)
         psnap_machine_add(&fits->machine, doc, root);
+    if (fits->latencies[0] > 0) {
+        list = psnap_yaml_add_sequence(doc, root, "latencies_ns", PSNAP_YAML_FLOW);
+        for (uint32_t i = 0; i <= fits->machine.level_count; i++)
+            psnap_yaml_add_real(doc, list, NULL, psnap_reals_round(1e9 * fits->latencies[i], 4));
+    }
     list = psnap_yaml_add_sequence(doc, root, "methods", PSNAP_YAML_BLOCK);
     for (size_t i = 0; i < fits->count; i++)
         add_result(doc, list, &fits->results[i]);
@@ -155,7 +160,7 @@ static void read_place(struct reader *reader, const struct psnap_yaml_node *map,
             is_known = true;
         }
     if (!is_known)
-        fail(reader, kind, "kinds are near, skip and far");
+        fail(reader, kind, "kinds are near, beside, skip, far and lost");
 }
 
 static void read_times(struct reader *reader, const struct psnap_yaml_node *map,
@@ -258,10 +263,29 @@ static void read_method(struct reader *reader, const struct psnap_yaml_node *map
     sources_complete(&model->sources);
 }
 
+/* One of each level, and of memory. */
+static void read_latencies(struct reader *reader, const struct psnap_yaml_node *list,
+                           double latencies[SUPPLY_LEVELS])
+{
+    int level = 0;
+
+    if (!list || reader->status)
+        return;
+    if (list->kind != PSNAP_YAML_SEQUENCE || list->count != reader->level_count + 1)
+        fail(reader, list, "latencies_ns has a number for each level, and one for memory");
+    for (const struct psnap_yaml_node *each = reader->status ? NULL : list->first;
+         each && !reader->status; each = each->next, level++) {
+        double value = 0;
+
+        reader->status = psnap_yaml_real(reader->doc, each, 1e-6, 1e9, &value, reader->error);
+        latencies[level] = 1e-9 * value;
+    }
+}
+
 static void read_root(struct reader *reader, struct fits *fits)
 {
-    static const char *const keys[] = {"psnap_fit", "processor", "measured",
-                                       "machine",   "methods",   NULL};
+    static const char *const keys[] = {"psnap_fit",    "processor", "measured", "machine",
+                                       "latencies_ns", "methods",   NULL};
     const struct psnap_yaml_node *root = psnap_yaml_root(reader->doc), *node;
 
     reader->status = psnap_yaml_expect_keys(reader->doc, root, "a fit", keys, reader->error);
@@ -279,6 +303,7 @@ static void read_root(struct reader *reader, struct fits *fits)
             reader->status = psnap_machine_take(reader->doc, node, &fits->machine, reader->error);
     }
     reader->level_count = fits->machine.level_count;
+    read_latencies(reader, psnap_yaml_get(root, "latencies_ns"), fits->latencies);
     node = psnap_yaml_get(root, "methods");
     if (!node || node->kind != PSNAP_YAML_SEQUENCE || !node->count || node->count > METHODS)
         fail(reader, node ? node : root, "methods are a list of one to five");

@@ -23,6 +23,16 @@ enum {
     APEX_ACCESSES = 1 << 20 /* of the list of starts, at most: some of each word of a small array */
 };
 
+#define NEVER 3 /* times the last cache: one pass leaves it as any number does */
+#define FURTHER_MIN (16.0 * MAP_SIZE_MIN) /* less is in every level 1 */
+
+const char *map_probe_name(enum map_probe probe)
+{
+    static const char *const names[MAP_PROBES] = {"strided", "streams", "apex", "chain"};
+
+    return names[probe];
+}
+
 double map_point_bandwidth(const struct map_point *point)
 {
     return MAP_WORD_BYTES / point->seconds;
@@ -60,7 +70,8 @@ enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t 
         const double exponent = sizes > 1 ? (double)i / (sizes - 1) : 1;
         const double size = MAP_SIZE_MIN * pow((double)largest / MAP_SIZE_MIN, exponent);
         const uint64_t unit = size < 16 * MAP_SIZE_MIN ? MAP_SIZE_MIN / 2 : 8 * MAP_SIZE_MIN;
-        struct map_point point = {.size_bytes = (uint64_t)(size / (double)unit + 0.5) * unit};
+        struct map_point point = {.size_bytes = (uint64_t)(size / (double)unit + 0.5) * unit,
+                                  .streams = 1};
 
         if (maps->count && maps->points[maps->count - 1].size_bytes == point.size_bytes)
             continue;
@@ -74,7 +85,7 @@ enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t 
 enum psnap_status maps_plan_apex(struct maps *maps, uint64_t bytes, struct psnap_error *error)
 {
     static const double alphas[] = {1, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01};
-    struct map_point point = {.probe = MAP_APEX, .size_bytes = bytes};
+    struct map_point point = {.probe = MAP_APEX, .size_bytes = bytes, .streams = 1};
 
     for (size_t i = 0; i < sizeof alphas / sizeof alphas[0]; i++)
         for (point.step = 1; point.step <= 64; point.step *= 4) {
@@ -85,16 +96,39 @@ enum psnap_status maps_plan_apex(struct maps *maps, uint64_t bytes, struct psnap
     return PSNAP_OK;
 }
 
+enum psnap_status maps_plan_further(struct maps *maps, uint32_t sizes, uint64_t largest,
+                                    struct psnap_error *error)
+{
+    static const struct map_point probes[] = {
+        {.probe = MAP_STREAMS, .step = 1, .streams = 2},
+        {.probe = MAP_STREAMS, .step = 1, .streams = 4},
+        {.probe = MAP_APEX, .step = 1, .streams = 1, .alpha = 1},
+        {.probe = MAP_CHAIN, .step = MAP_CHAIN_WORDS, .streams = 1},
+    };
+
+    for (uint32_t i = 0; i < sizes; i++)
+        for (size_t k = 0; k < sizeof probes / sizeof probes[0]; k++) {
+            const double exponent = sizes > 1 ? (double)i / (sizes - 1) : 1;
+            const double size = FURTHER_MIN * pow(fmax((double)largest / FURTHER_MIN, 1), exponent);
+            struct map_point point = probes[k];
+
+            point.size_bytes = (uint64_t)(size / MAP_SIZE_MIN + 0.5) * MAP_SIZE_MIN;
+            if (!maps_add(maps, &point))
+                return no_memory(error);
+        }
+    return PSNAP_OK;
+}
+
 uint64_t map_pass_accesses(const struct map_point *point)
 {
-    const uint64_t count = point->size_bytes / MAP_WORD_BYTES / point->step;
+    const uint64_t count = point->size_bytes / MAP_WORD_BYTES / point->step / point->streams;
     uint64_t power = KERNEL / 2;
 
     if (count >= KERNEL)
-        return count - count % KERNEL;
+        return (count - count % KERNEL) * point->streams;
     while (power > count)
         power /= 2;
-    return power;
+    return power * point->streams;
 }
 
 size_t map_start_count(const struct map_point *point)
@@ -102,6 +136,8 @@ size_t map_start_count(const struct map_point *point)
     const uint64_t words = 4 * point->size_bytes / MAP_WORD_BYTES;
     const size_t accesses = words < APEX_ACCESSES ? (size_t)words : APEX_ACCESSES;
 
+    if (point->probe == MAP_CHAIN)
+        return (size_t)(point->size_bytes / MAP_WORD_BYTES / point->step);
     return 8 + accesses / (point->step < 16 ? 1 : point->step / 16) / 8 * 8;
 }
 
@@ -112,7 +148,13 @@ void map_starts(const struct map_point *point, uint32_t *starts, size_t count)
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, point->step);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; point->probe == MAP_CHAIN && i < count; i++) { /* a permutation, grown */
+        const size_t j = (size_t)psnap_rng_below(&rng, i + 1);
+
+        starts[i] = starts[j];
+        starts[j] = (uint32_t)i * point->step;
+    }
+    for (size_t i = 0; point->probe == MAP_APEX && i < count; i++) {
         const double u = psnap_rng_uniform(&rng);
 
         starts[i] = (uint32_t)(words * pow(u, 1 / point->alpha));
@@ -144,24 +186,39 @@ static void feed_put(struct feed *feed, uint64_t address)
         feed_flush(feed);
 }
 
-static void feed_pass(struct feed *feed, const struct map_point *point, uint64_t step_bytes,
-                      uint64_t bytes, const uint32_t *starts, size_t begin, size_t end)
+/* Part of the list of an Apex-MAP point; all of a chain. */
+static void feed_starts(struct feed *feed, const struct map_point *point, const uint32_t *starts,
+                        unsigned part)
 {
-    for (uint64_t at = 0; !starts && at < bytes; at += step_bytes)
-        feed_put(feed, at);
-    for (size_t i = begin; starts && i < end; i++)
-        for (uint32_t word = 0; word < point->step; word++)
-            feed_put(feed, ((uint64_t)starts[i] + word) * MAP_WORD_BYTES);
+    const bool is_chain = point->probe == MAP_CHAIN;
+    const size_t count = map_start_count(point) / (is_chain ? 1 : MAP_APEX_PARTS);
+    const uint32_t *const from = starts + (is_chain ? 0 : part * count);
+
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t word = 0; word < (is_chain ? 1 : point->step); word++)
+            feed_put(feed, ((uint64_t)from[i] + word) * MAP_WORD_BYTES);
 }
 
-/* Into point->supply: what the passes behind the first `warm` ones have more than these. */
+/* All arrays of a point, side by side. */
+static void feed_arrays(struct feed *feed, const struct map_point *point, uint64_t step_bytes)
+{
+    const uint64_t bytes = map_pass_accesses(point) / point->streams * point->step * MAP_WORD_BYTES;
+
+    for (uint64_t at = 0; at < bytes; at += step_bytes)
+        for (uint32_t stream = 0; stream < point->streams; stream++)
+            feed_put(feed, stream * bytes + at);
+}
+
+/* Into point->supply: what the passes behind the first `warm` ones have more than these. The parts
+ * of Apex-MAP are those that a measured run takes. */
 static enum psnap_status simulate(struct map_point *point, struct psnap_sink *sink,
-                                  uint64_t step_bytes, uint64_t bytes, const uint32_t *starts,
+                                  uint64_t step_bytes, uint64_t cache_bytes, const uint32_t *starts,
                                   struct psnap_error *error)
 {
-    const bool is_small = !starts && bytes / step_bytes < SMALL_LINES;
-    const int warm = is_small ? 8 : starts ? 1 : 3, passes = is_small ? 16 : starts ? 2 : 4;
-    const size_t half = starts ? map_start_count(point) / 2 : 0;
+    const bool is_small = point->probe != MAP_APEX && point->size_bytes / step_bytes < SMALL_LINES;
+    const bool fits_never = point->probe == MAP_APEX || point->size_bytes > NEVER * cache_bytes;
+    const unsigned warm = is_small ? 8 : fits_never ? 1 : 3;
+    const unsigned passes = warm + (is_small ? 8 : 1);
     struct feed *feed = calloc(1, sizeof *feed);
     struct supply before;
     enum psnap_status status;
@@ -170,9 +227,11 @@ static enum psnap_status simulate(struct map_point *point, struct psnap_sink *si
         return no_memory(error);
     feed->sink = sink;
     feed->error = error;
-    for (int pass = 0; pass < passes; pass++) {
-        feed_pass(feed, point, step_bytes, bytes, starts, (size_t)pass * half,
-                  ((size_t)pass + 1) * half);
+    for (unsigned pass = 0; pass < passes; pass++) {
+        if (starts)
+            feed_starts(feed, point, starts, pass);
+        else
+            feed_arrays(feed, point, step_bytes);
         feed_flush(feed);
         if (pass == warm - 1)
             supply_of_all(sink, &before);
@@ -190,7 +249,7 @@ static enum psnap_status supply_with(struct map_point *point, const struct psnap
 {
     const uint64_t line_bytes = machine->levels[0].line_bytes;
     const uint64_t stride = (uint64_t)point->step * MAP_WORD_BYTES;
-    const bool by_line = stride < line_bytes && line_bytes % stride == 0;
+    const bool by_line = !starts && stride < line_bytes && line_bytes % stride == 0;
     const uint64_t step_bytes = by_line ? line_bytes : stride;
     const uint64_t more = step_bytes / stride - 1;
     struct psnap_sink *sink = supply_sink_new(machine, program, point->size_bytes, error);
@@ -198,7 +257,8 @@ static enum psnap_status supply_with(struct map_point *point, const struct psnap
 
     if (!sink)
         return error->code;
-    status = simulate(point, sink, step_bytes, map_pass_accesses(point) * stride, starts, error);
+    status = simulate(point, sink, step_bytes, machine->levels[machine->level_count - 1].size_bytes,
+                      starts, error);
     psnap_sink_free(sink);
     if (!starts) /* the accesses of a line that follow the first one */
         point->supply.accesses[0][SUPPLY_NEAR] += supply_total(&point->supply) * (double)more;
@@ -210,16 +270,16 @@ enum psnap_status map_point_supply(struct map_point *point, const struct psnap_m
                                    struct psnap_error *error)
 {
     struct psnap_program *program = psnap_program_new();
-    const bool is_apex = point->probe == MAP_APEX;
-    const size_t count = is_apex ? map_start_count(point) : 0;
-    uint32_t *starts = is_apex ? malloc(count * sizeof *starts) : NULL;
+    const bool has_starts = point->probe == MAP_APEX || point->probe == MAP_CHAIN;
+    const size_t count = has_starts ? map_start_count(point) : 0;
+    uint32_t *starts = has_starts ? malloc((count + 1) * sizeof *starts) : NULL;
     enum psnap_status status = PSNAP_OK;
 
-    if (!program || (is_apex && !starts))
+    if (!program || (has_starts && !starts))
         status = no_memory(error);
     if (!status)
         status = psnap_program_add_anonymous(program, "map");
-    if (!status && is_apex)
+    if (!status && has_starts)
         map_starts(point, starts, count);
     if (!status)
         status = supply_with(point, machine, program, starts, error);
@@ -240,6 +300,41 @@ struct simulation {
     atomic_size_t points;
 };
 
+static uint64_t pass_bytes(const struct map_point *point)
+{
+    return map_pass_accesses(point) * point->step * MAP_WORD_BYTES;
+}
+
+/* The point before this one whose stream goes through the same lines, or this one: strides below a
+ * line differ in how many accesses of each line are left to level 1. */
+static size_t leader_of(const struct simulation *simulation, size_t i)
+{
+    const struct map_point *points = simulation->maps->points;
+    const uint64_t line_words = simulation->machine->levels[0].line_bytes / MAP_WORD_BYTES;
+    size_t leader = i;
+
+    if (points[i].probe != MAP_STRIDED || line_words % points[i].step)
+        return i;
+    while (leader && points[leader - 1].probe == MAP_STRIDED &&
+           points[leader - 1].size_bytes == points[i].size_bytes &&
+           line_words % points[leader - 1].step == 0 &&
+           pass_bytes(&points[leader - 1]) == pass_bytes(&points[i]))
+        leader--;
+    return leader;
+}
+
+/* From the supply of its leader, which has more accesses of each line, or fewer. */
+static void follow(struct map_point *point, const struct map_point *leader, uint64_t line_words)
+{
+    const double leads = (double)(line_words / leader->step);
+    const double follows = (double)(line_words / point->step);
+
+    point->supply = (struct supply){0};
+    supply_add(&point->supply, &leader->supply, leads);
+    point->supply.accesses[0][SUPPLY_NEAR] += follows - leads;
+    supply_normalise(&point->supply);
+}
+
 /* As of psnap_parallel(). */
 static void simulate_point(void *context, unsigned thread, size_t i)
 {
@@ -249,7 +344,8 @@ static void simulate_point(void *context, unsigned thread, size_t i)
 
     if (atomic_load(&simulation->has_failed))
         return;
-    if (map_point_supply(&simulation->maps->points[i], simulation->machine, &error) &&
+    if (leader_of(simulation, i) == i &&
+        map_point_supply(&simulation->maps->points[i], simulation->machine, &error) &&
         !atomic_exchange(&simulation->has_failed, true))
         simulation->error = error;
     points = atomic_fetch_add(&simulation->points, 1) + 1;
@@ -265,6 +361,10 @@ enum psnap_status maps_supply(struct maps *maps, const struct psnap_machine *mac
         .maps = maps, .machine = machine, .done = done, .context = context};
 
     psnap_parallel(maps->count, simulate_point, &simulation);
+    for (size_t i = 0; i < maps->count; i++)
+        if (leader_of(&simulation, i) != i)
+            follow(&maps->points[i], &maps->points[leader_of(&simulation, i)],
+                   machine->levels[0].line_bytes / MAP_WORD_BYTES);
     if (machine != &maps->machine)
         maps->machine = *machine;
     maps->has_machine = maps->has_kinds = true;

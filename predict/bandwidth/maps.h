@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Points of two memory benchmarks: how fast a machine reads a stream of simple form, and where that
+ * Points of memory benchmarks: how fast a machine reads a stream of simple form, and where that
  * stream is satisfied in the caches (supply.h).
  *
  * MultiMAPS (Tikir, Carrington, Strohmaier and Snavely, SC07): the sum of every stride-th word of
- * an array, again and again. Apex-MAP (Strohmaier and Shan, SC05): blocks of L words at places N *
- * u^(1/alpha) of an array of N words, u uniform: alpha 1 is random, smaller ones come back to its
- * front.
+ * an array, again and again. Streams: the sums of two or four arrays side by side. Apex-MAP
+ * (Strohmaier and Shan, SC05): blocks of L words at places N * u^(1/alpha) of an array of N words,
+ * u uniform: alpha 1 is random, smaller ones come back to its front. Chain: lines of an array in an
+ * order that was drawn, each of which has the address of the next.
  */
 #ifndef PSNAP_PREDICT_BANDWIDTH_MAPS_H
 #define PSNAP_PREDICT_BANDWIDTH_MAPS_H
@@ -17,13 +18,20 @@
 #define MAP_SIZE_MIN 1024 /* bytes of an array */
 #define MAP_SIZE_MAX (UINT64_C(1) << 34)
 #define MAP_STEP_MAX 64
+#define MAP_STREAMS_MAX 64
 #define MAP_POINTS_MAX 100000
+#define MAP_CHAIN_WORDS 8 /* between links: a line of 64 bytes */
+#define MAP_APEX_PARTS                                                                             \
+    4 /* of the list of starts: a run warms the caches by one and reads another */
 
-enum map_probe { MAP_STRIDED, MAP_APEX, MAP_PROBES };
+enum map_probe { MAP_STRIDED, MAP_STREAMS, MAP_APEX, MAP_CHAIN, MAP_PROBES };
+/* "strided", "streams", "apex", "chain" */
+const char *map_probe_name(enum map_probe probe);
 
 struct map_point {
     enum map_probe probe;
-    uint32_t step;       /* words: the stride; of Apex-MAP the block, L */
+    uint32_t step;       /* words: the stride; of Apex-MAP the block, L; of a chain the distance */
+    uint32_t streams;    /* arrays that size_bytes is the sum of; 1 but of MAP_STREAMS */
     uint64_t size_bytes; /* of the array */
     double alpha;        /* of Apex-MAP, above 0 and at most 1; else 0 */
     double seconds;      /* of one access, of MAP_WORD_BYTES: the median of runs */
@@ -67,11 +75,16 @@ enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t 
 /* Of Apex-MAP, in an array of `bytes`: blocks of 1, 4, 16 and 64 words, alpha from 1 down to 0.01.
  */
 enum psnap_status maps_plan_apex(struct maps *maps, uint64_t bytes, struct psnap_error *error);
+/* What MultiMAPS does not tell: random words (Apex-MAP, alpha 1), streams and chains, in `sizes`
+ * arrays each from 16 KiB to `largest` bytes. */
+enum psnap_status maps_plan_further(struct maps *maps, uint32_t sizes, uint64_t largest,
+                                    struct psnap_error *error);
 
-/* Accesses of a strided point's pass: what its array has of them, rounded down to what the kernel
- * takes at once, a multiple of 16 or a power of two below. */
+/* Accesses of a pass of a strided point or of streams: what the arrays have of them, rounded down
+ * to what the kernel takes at once, a multiple of 16 or a power of two below. */
 uint64_t map_pass_accesses(const struct map_point *point);
-/* Where the blocks of an Apex-MAP point begin, in words, drawn by a fixed seed; `count` of them. */
+/* Where the blocks of an Apex-MAP point or the links of a chain are, in words, drawn by a fixed
+ * seed; `count` of them. */
 void map_starts(const struct map_point *point, uint32_t *starts, size_t count);
 size_t map_start_count(const struct map_point *point);
 

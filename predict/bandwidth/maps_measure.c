@@ -23,11 +23,11 @@
 
 #define RUN_SECONDS 400e-6
 #define WARM_SECONDS 25e-3
-#define BETTER 0.99      /* times the fastest pass: a faster one */
-#define SLOWER 3         /* passes in a row that were no faster: warm */
-#define SHORT_STEPS 2500 /* take longer than reading the time by far */
-#define APEX_RUN 4       /* parts of the list of starts: a run takes one */
-#define RUNS_MIN 7       /* before a point may be stable */
+#define BETTER 0.99          /* times the fastest pass: a faster one */
+#define SLOWER 3             /* passes in a row that were no faster: warm */
+#define SHORT_STEPS 2500     /* take longer than reading the time by far */
+#define CHAIN_ACCESSES 20000 /* of a run */
+#define RUNS_MIN 7           /* before a point may be stable */
 #define RUNS_MAX 512
 #define OFFSETS_BYTES ((size_t)16 << 20) /* of the buffer more than the largest array */
 #define PAGE_BYTES ((size_t)4096)
@@ -89,12 +89,47 @@ KERNEL(16)
 KERNEL(32)
 KERNEL(64)
 
-static void read_strided(const struct map_point *point, const double *array, uint64_t steps)
+/*
+ * Reads 16 words a step of `streams` arrays of `count` words each, one behind the other, 16/streams
+ * of each.
+ */
+#define KERNEL_STREAMS(streams)                                                                    \
+    static void read_streams_##streams(const double *array, uint64_t count, uint64_t steps)        \
+    {                                                                                              \
+        enum { EACH = 16 / (streams), STRIDE = 1 };                                                \
+        const double *const end = array + count;                                                   \
+        const volatile double *from = array;                                                       \
+        double sum[8] = {0};                                                                       \
+                                                                                                   \
+        for (; steps; steps--) {                                                                   \
+            for (int stream = 0; stream < (streams); stream++) {                                   \
+                const volatile double *at = from + (uint64_t)stream * count;                       \
+                                                                                                   \
+                ADD(0) ADD(1) ADD(2) ADD(3) if (EACH == 8)                                         \
+                {                                                                                  \
+                    ADD(4) ADD(5) ADD(6) ADD(7)                                                    \
+                }                                                                                  \
+            }                                                                                      \
+            from += EACH;                                                                          \
+            from = from == end ? array : from;                                                     \
+        }                                                                                          \
+        kept_sum = sum_of(sum);                                                                    \
+    }
+KERNEL_STREAMS(2)
+KERNEL_STREAMS(4)
+
+/* A pass or more of a strided point, or of streams. */
+static void read_arrays(const struct map_point *point, const double *array, uint64_t steps)
 {
     static void (*const kernels[])(const double *, uint64_t, uint64_t) = {
         read_1, read_2, read_4, read_8, read_16, read_32, read_64};
     size_t log = 0;
 
+    if (point->probe == MAP_STREAMS) {
+        (point->streams == 2 ? read_streams_2 : read_streams_4)(
+            array, map_pass_accesses(point) / point->streams, steps);
+        return;
+    }
     while (UINT32_C(1) << log < point->step)
         log++;
     kernels[log](array, map_pass_accesses(point), steps);
@@ -128,11 +163,11 @@ struct bench {
     size_t buffer_bytes;
     struct psnap_rng rng;
     double *times;     /* [point][RUNS_MAX], seconds of an access */
-    uint32_t **starts; /* [point], of Apex-MAP, made when first needed */
+    uint32_t **starts; /* [point], of Apex-MAP and chains, made when first needed */
 };
 
 /* Somewhere in the buffer, at the beginning of a page. */
-static const double *place_array(struct bench *bench, uint64_t bytes)
+static double *place_array(struct bench *bench, uint64_t bytes)
 {
     const uint64_t pages = (bench->buffer_bytes - bytes) / PAGE_BYTES;
     void *at = bench->buffer + psnap_rng_below(&bench->rng, pages) * PAGE_BYTES;
@@ -145,7 +180,7 @@ static double time_steps(const struct map_point *point, const double *array, uin
 {
     const double begin = psnap_reals_now();
 
-    read_strided(point, array, steps);
+    read_arrays(point, array, steps);
     return psnap_reals_now() - begin;
 }
 
@@ -169,7 +204,7 @@ static double warm(const struct map_point *point, const double *array, uint64_t 
     return last;
 }
 
-static double time_strided(struct bench *bench, const struct map_point *point)
+static double time_arrays(struct bench *bench, const struct map_point *point)
 {
     const double *array = place_array(bench, point->size_bytes);
     const uint64_t count = map_pass_accesses(point);
@@ -187,14 +222,33 @@ static double time_starts(struct bench *bench, const struct map_point *point,
                           const uint32_t *starts, uint32_t run)
 {
     const double *array = place_array(bench, point->size_bytes);
-    const size_t part = map_start_count(point) / APEX_RUN;
-    const uint32_t *const from = starts + run % APEX_RUN * part;
+    const size_t part = map_start_count(point) / MAP_APEX_PARTS;
+    const uint32_t *const from = starts + run % MAP_APEX_PARTS * part;
     double begin;
 
-    read_starts(point, array, starts + (run + 1) % APEX_RUN * part, part);
+    read_starts(point, array, starts + (run + 1) % MAP_APEX_PARTS * part, part);
     begin = psnap_reals_now();
     read_starts(point, array, from, part);
     return (psnap_reals_now() - begin) / (double)part / (double)point->step;
+}
+
+/* Writing the chain, twice, warms the caches; words are 0 again behind it, as others add them. */
+static double time_chain(struct bench *bench, const struct map_point *point, const uint32_t *links)
+{
+    double *array = place_array(bench, point->size_bytes);
+    const size_t count = map_start_count(point);
+    void *at = array + links[0];
+    double begin, seconds;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < count; i++)
+            *(void **)(array + links[i]) = array + links[i + 1 < count ? i + 1 : 0];
+    begin = psnap_reals_now();
+    for (int i = 0; i < CHAIN_ACCESSES; i++)
+        at = *(void *volatile *)at;
+    seconds = psnap_reals_now() - begin;
+    memset(array, 0, point->size_bytes);
+    return seconds / CHAIN_ACCESSES;
 }
 
 /* --------------------------------------------------------------------- rounds */
@@ -236,15 +290,16 @@ static enum psnap_status measure_point(struct bench *bench, struct maps *maps, s
     double *times = bench->times + i * RUNS_MAX;
     const size_t starts = map_start_count(point);
 
-    if (point->probe == MAP_APEX && !bench->starts[i]) {
-        bench->starts[i] = malloc(starts * sizeof *bench->starts[i]);
+    if ((point->probe == MAP_APEX || point->probe == MAP_CHAIN) && !bench->starts[i]) {
+        bench->starts[i] = malloc((starts + 1) * sizeof *bench->starts[i]);
         if (!bench->starts[i])
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for random places");
         map_starts(point, bench->starts[i], starts);
     }
     times[point->runs] = point->probe == MAP_APEX
                              ? time_starts(bench, point, bench->starts[i], point->runs)
-                             : time_strided(bench, point);
+                         : point->probe == MAP_CHAIN ? time_chain(bench, point, bench->starts[i])
+                                                     : time_arrays(bench, point);
     point->runs++;
     settle(point, times);
     return PSNAP_OK;

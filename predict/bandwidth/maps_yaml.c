@@ -15,6 +15,9 @@ enum { MAPS_VERSION = 1, DIGITS = 4 /* of what was measured */ };
 #define SUM_OFF_MAX 1e-3
 #define MAP_STRIDE_READ_MAX (1U << 30)
 
+static const char *const step_keys[MAP_PROBES] = {"stride_words", "stride_words", "block_words",
+                                                  "chain_words"};
+
 /* --------------------------------------------------------------------- writing */
 
 static void add_share(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list, double share)
@@ -47,12 +50,12 @@ static void add_point(struct psnap_yaml_doc *doc, struct psnap_yaml_node *points
 
     if (point->size_bytes)
         psnap_yaml_add_u64(doc, map, "size_bytes", point->size_bytes);
-    if (point->probe == MAP_STRIDED && point->step) {
-        psnap_yaml_add_u64(doc, map, "stride_words", point->step);
-    } else if (point->probe == MAP_APEX) {
-        psnap_yaml_add_u64(doc, map, "block_words", point->step);
+    if (point->step)
+        psnap_yaml_add_u64(doc, map, step_keys[point->probe], point->step);
+    if (point->probe == MAP_STREAMS)
+        psnap_yaml_add_u64(doc, map, "streams", point->streams);
+    if (point->probe == MAP_APEX)
         psnap_yaml_add_real(doc, map, "alpha", point->alpha);
-    }
     psnap_yaml_add_real(doc, map, "bandwidth_bytes_per_s",
                         psnap_reals_round(map_point_bandwidth(point), DIGITS));
     if (point->runs > 0) {
@@ -167,7 +170,8 @@ static enum psnap_status read_kinds(const struct reader *reader, const struct ps
 
         status = psnap_yaml_expect(reader->doc, each, PSNAP_YAML_SEQUENCE, "kinds", reader->error);
         if (!status && each->count != SUPPLY_KINDS)
-            return fail(reader, each, "shares of three kinds of streams: near, skip, far");
+            return fail(reader, each,
+                        "shares of five kinds of streams: near, beside, skip, far, lost");
         for (const struct psnap_yaml_node *share = status ? NULL : each->first; share && !status;
              share = share->next, k++) {
             status = psnap_yaml_real(reader->doc, share, 0, 1, &supply->accesses[level][k],
@@ -187,32 +191,50 @@ static enum psnap_status read_probe(const struct reader *reader, const struct ps
     const struct psnap_yaml_node *size = psnap_yaml_get(map, "size_bytes");
     const struct psnap_yaml_node *stride = psnap_yaml_get(map, "stride_words");
     const struct psnap_yaml_node *block = psnap_yaml_get(map, "block_words");
+    const struct psnap_yaml_node *chain = psnap_yaml_get(map, "chain_words");
+    const struct psnap_yaml_node *streams = psnap_yaml_get(map, "streams");
     const struct psnap_yaml_node *alpha = psnap_yaml_get(map, "alpha");
-    uint64_t step = 0;
+    const struct psnap_yaml_node *const step = block ? block : chain ? chain : stride;
+    uint64_t words = 0, count = 1;
     enum psnap_status status = PSNAP_OK;
 
-    if (block && stride)
-        return fail(reader, block, "a point has stride_words or block_words, not both");
+    if ((block != NULL) + (chain != NULL) + (stride != NULL) > 1)
+        return fail(reader, step, "a point has one of stride_words, block_words and chain_words");
     if (!alpha != !block)
         return fail(reader, alpha ? alpha : block, "block_words and alpha come together");
+    if (streams && !stride)
+        return fail(reader, streams, "streams come with stride_words");
+    point->probe = block ? MAP_APEX : chain ? MAP_CHAIN : streams ? MAP_STREAMS : MAP_STRIDED;
     if (size)
         status = psnap_yaml_size(reader->doc, size, MAP_WORD_BYTES, MAP_SIZE_MAX,
                                  &point->size_bytes, reader->error);
-    if (!status && (stride || block))
-        status = psnap_yaml_u64(reader->doc, stride ? stride : block, 1,
-                                block ? MAP_STEP_MAX : MAP_STRIDE_READ_MAX, &step, reader->error);
+    if (!status && step)
+        status = psnap_yaml_u64(reader->doc, step, 1,
+                                point->probe == MAP_APEX ? MAP_STEP_MAX : MAP_STRIDE_READ_MAX,
+                                &words, reader->error);
+    if (!status && streams)
+        status = psnap_yaml_u64(reader->doc, streams, 2, MAP_STREAMS_MAX, &count, reader->error);
     if (!status && alpha)
         status = psnap_yaml_real(reader->doc, alpha, 1e-6, 1, &point->alpha, reader->error);
-    point->step = (uint32_t)step;
-    point->probe = block ? MAP_APEX : MAP_STRIDED;
+    point->step = (uint32_t)words;
+    point->streams = (uint32_t)count;
     return status;
 }
 
 static enum psnap_status read_point(const struct reader *reader, const struct psnap_yaml_node *map)
 {
-    static const char *const keys[] = {
-        "size_bytes", "stride_words", "block_words", "alpha", "bandwidth_bytes_per_s",
-        "spread",     "runs",         "hit_rates",   "kinds", NULL};
+    static const char *const keys[] = {"size_bytes",
+                                       "stride_words",
+                                       "block_words",
+                                       "chain_words",
+                                       "streams",
+                                       "alpha",
+                                       "bandwidth_bytes_per_s",
+                                       "spread",
+                                       "runs",
+                                       "hit_rates",
+                                       "kinds",
+                                       NULL};
     struct map_point point = {.src_line = map->src_line};
     const struct psnap_yaml_node *node;
     double bandwidth = 0;

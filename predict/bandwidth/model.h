@@ -111,9 +111,9 @@ enum psnap_status fit_nlopt(const struct samples *samples, uint64_t seed, struct
 enum psnap_status fit_overlapped(const struct samples *samples, struct overlapped *fitted,
                                  struct psnap_error *error);
 bool fit_nlopt_is_built(void);
-/* The bandwidth of each source: the median of the samples that have nearly all their accesses of
- * it, or else what least squares of times leave for it. */
-enum psnap_status fit_plain(const struct samples *samples, double bandwidth[SOURCES_MAX],
-                            struct psnap_error *error);
+/* The bandwidth of each source by METHOD_AVERAGED or METHOD_ADDITIVE, as explains the samples best.
+ * Of sources that samples have in one proportion the first may get all of the time. */
+enum psnap_status fit_plain(const struct samples *samples, enum bandwidth_method method,
+                            double bandwidth[SOURCES_MAX], struct psnap_error *error);
 
 #endif

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where the accesses of a stream are satisfied: how many at each level of a machine, or by its
- * memory, and behind level 1 how many in each of three kinds of streams, which prefetchers fetch
- * ahead differently. It is what bandwidth is a function of (model.h). BANDWIDTH.md says why.
+ * memory, and behind level 1 how many in each kind of stream, as prefetchers fetch them ahead
+ * differently. It is what bandwidth is a function of (model.h). BANDWIDTH.md says why.
  */
 #ifndef PSNAP_PREDICT_BANDWIDTH_SUPPLY_H
 #define PSNAP_PREDICT_BANDWIDTH_SUPPLY_H
 
 #include "simcore/simcore.h"
 
-/* The kind of stream that a line is of when it is accessed, by the lines around it that were
- * accessed not long ago. */
+/* The kind of stream that a line is of when it is accessed, by what was accessed shortly before. */
 enum supply_kind {
-    SUPPLY_NEAR, /* the next one on either side */
-    SUPPLY_SKIP, /* one of those up to seven lines away */
-    SUPPLY_FAR,  /* none of these */
+    SUPPLY_NEAR,   /* a line beside it, and no other stream's */
+    SUPPLY_BESIDE, /* a line beside it, and lines of another such stream, too */
+    SUPPLY_SKIP,   /* a line up to seven lines away */
+    SUPPLY_FAR,    /* none of these, but its page */
+    SUPPLY_LOST,   /* not its page either */
     SUPPLY_KINDS
 };
-/* "near", "skip", "far" */
+/* "near", "beside", "skip", "far", "lost" */
 const char *supply_kind_name(enum supply_kind kind);
 
 enum { SUPPLY_LEVELS = PSNAP_LEVELS_MAX + 1 };
@@ -44,8 +45,8 @@ double supply_hit_rate(const struct supply *supply, uint32_t level);
 struct psnap_sink *supply_sink_new(const struct psnap_machine *machine,
                                    const struct psnap_program *program, uint64_t seed,
                                    struct psnap_error *error);
-/* What it has counted so far of one loop of the program; of all. */
-void supply_of_loop(const struct psnap_sink *sink, uint32_t loop, struct supply *supply);
+/* What it has counted so far of one reference of the program; of all. */
+void supply_of_ref(const struct psnap_sink *sink, uint32_t ref, struct supply *supply);
 void supply_of_all(const struct psnap_sink *sink, struct supply *supply);
 
 /* The frame of a page: one for each, of 2^52. */

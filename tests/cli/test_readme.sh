@@ -51,7 +51,7 @@ quicker()
     sed -e "s,-m host,-m $host," -e '/^\.\/tests\/run\.sh/d' -e 's,samples/quickstart\.sh$,& 200,' -e 's,\./cg 2000,./cg 200,' \
         -e 's,/cg 7000,/cg 100,' -e 's,/jacobi 1000 10,/jacobi 100 2,' -e 's,/lu 150,/lu 40,' \
         -e 's,machine host,& --budget 200ms,' \
-        -e 's,psnap multimaps,& --budget 1s --sizes 12 --largest 1M --no-apex,' \
+        -e 's,psnap multimaps,& --budget 1s --sizes 12 --largest 1M --strided,' \
         -e 's,psnap fit,& --folds 0 --population 600 --as-published,'
 }
 

@@ -252,7 +252,7 @@ static void variants(void **state)
 static void calibrates(void **state)
 {
     static const double seconds[] = {1e-10, 4e-10, 3e-9};
-    struct psnap_machine machine, truth;
+    struct psnap_machine machine, truth, found;
     struct maps maps = {0};
     struct psnap_error error;
 
@@ -270,10 +270,10 @@ static void calibrates(void **state)
                 sum += seconds[level] * maps.points[i].supply.accesses[level][kind];
         maps.points[i].seconds = sum;
     }
-    assert_int_equal(maps_calibrate(&maps, &machine, NULL, NULL, &error), PSNAP_OK);
-    assert_int_equal(maps.machine.level_count, 2);
-    assert_int_equal(maps.machine.levels[1].size_bytes, 32 << 10);
-    assert_int_equal(maps.machine.levels[1].replacement, PSNAP_REPLACE_RANDOM);
+    assert_int_equal(maps_calibrate(&maps, &machine, &found, NULL, NULL, &error), PSNAP_OK);
+    assert_int_equal(found.level_count, 2);
+    assert_int_equal(found.levels[1].size_bytes, 32 << 10);
+    assert_int_equal(found.levels[1].replacement, PSNAP_REPLACE_RANDOM);
     maps_release(&maps);
 }
 

@@ -56,7 +56,8 @@ static struct supply supply_of_addresses(const char *machine_text, const uint64_
     return supply;
 }
 
-/* Lines of one page, each once: all miss, and only what lies around them differs. */
+/* Lines of one page, each once: all miss, and only what lies around them differs. The first one's
+ * page is new. */
 static void kinds_of_streams(void **state)
 {
     static const struct {
@@ -73,20 +74,47 @@ static void kinds_of_streams(void **state)
             addresses[i] = (c % 2 ? i : 7 - i) * cases[c].stride; /* up and down */
         supply = supply_of_addresses("1K:64:2", addresses, 8);
         assert_near(supply_total(&supply), 8, 0);
-        assert_near(supply.accesses[1][SUPPLY_FAR], cases[c].kind == SUPPLY_FAR ? 8 : 1, 0);
-        if (cases[c].kind != SUPPLY_FAR)
-            assert_near(supply.accesses[1][cases[c].kind], 7, 0);
+        assert_near(supply.accesses[1][SUPPLY_LOST], 1, 0);
+        assert_near(supply.accesses[1][cases[c].kind], 7, 0);
     }
 }
 
-/* Neighbours across the end of a page are not neighbours in memory. */
-static void pages_are_apart(void **state)
+/* A stream goes on in the next page; a place in a page that was not accessed is lost, whatever the
+ * stride. */
+static void kinds_across_pages(void **state)
 {
-    const uint64_t addresses[] = {4096 - 64, 4096};
-    const struct supply supply = supply_of_addresses("1K:64:2", addresses, 2);
+    const uint64_t across[] = {4096 - 64, 4096}, columns[] = {0, 4160, 8320, 12480};
+    struct supply supply = supply_of_addresses("1K:64:2", across, 2);
 
     (void)state;
-    assert_near(supply.accesses[1][SUPPLY_FAR], 2, 0);
+    assert_near(supply.accesses[1][SUPPLY_LOST], 1, 0);
+    assert_near(supply.accesses[1][SUPPLY_NEAR], 1, 0);
+    supply = supply_of_addresses("1K:64:2", columns, 4);
+    assert_near(supply.accesses[1][SUPPLY_LOST], 4, 0);
+}
+
+/* Two streams in turn have company from when both have gone on once; one stream of two pages, or
+ * one beside a line that stays, has none. */
+static void streams_have_company(void **state)
+{
+    uint64_t turns[64], alone[64], resting[64];
+    struct supply supply;
+
+    (void)state;
+    for (uint64_t i = 0; i < 64; i++) {
+        turns[i] = i / 2 * 64 + i % 2 * (1 << 20);
+        alone[i] = 4096 - 32 * 64 + i * 64;
+        resting[i] = i % 2 ? 1 << 20 : i / 2 * 64;
+    }
+    supply = supply_of_addresses("1K:64:2", turns, 64);
+    assert_near(supply.accesses[1][SUPPLY_LOST], 2, 0);
+    assert_near(supply.accesses[1][SUPPLY_NEAR], 1, 0); /* the first that goes on */
+    assert_near(supply.accesses[1][SUPPLY_BESIDE], 61, 0);
+    supply = supply_of_addresses("1K:64:2", alone, 64);
+    assert_near(supply.accesses[1][SUPPLY_NEAR], 63, 0);
+    supply = supply_of_addresses("1K:64:2", resting, 64);
+    assert_near(supply.accesses[1][SUPPLY_BESIDE], 0, 0);
+    assert_near(supply.accesses[1][SUPPLY_NEAR], 31, 0);
 }
 
 static int by_number(const void *left, const void *right)
@@ -153,7 +181,7 @@ static void sums_are_the_simulators(void **state)
 static struct supply slow_supply(const struct map_point *point, const char *machine_text)
 {
     const struct psnap_machine machine = machine_of(machine_text);
-    const uint64_t count = map_pass_accesses(point);
+    const uint64_t count = map_pass_accesses(point), each = count / point->streams;
     struct psnap_program *program = program_of_one();
     struct psnap_error error;
     struct psnap_sink *sink = supply_sink_new(&machine, program, point->size_bytes, &error);
@@ -162,7 +190,10 @@ static struct supply slow_supply(const struct map_point *point, const char *mach
     assert_non_null(sink);
     for (int pass = 0; pass < 12; pass++) {
         for (uint64_t i = 0; i < count; i++) {
-            const struct psnap_access access = {.address = i * point->step * 8, .size = 8};
+            const uint64_t line = i / 8 / point->streams, stream = i / 8 % point->streams;
+            const uint64_t word =
+                point->streams > 1 ? stream * each + line * 8 + i % 8 : i * point->step;
+            const struct psnap_access access = {.address = word * 8, .size = 8};
 
             assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
         }
@@ -177,6 +208,13 @@ static struct supply slow_supply(const struct map_point *point, const char *mach
     return supply;
 }
 
+static void assert_same(const struct supply *left, const struct supply *right)
+{
+    for (int level = 0; level < SUPPLY_LEVELS; level++)
+        for (int kind = 0; kind < SUPPLY_KINDS; kind++)
+            assert_near(left->accesses[level][kind], right->accesses[level][kind], 1e-9);
+}
+
 static void points_as_one_by_one(void **state)
 {
     static const char machine_text[] = "1K:64:4,16K:64:4";
@@ -185,33 +223,87 @@ static void points_as_one_by_one(void **state)
     (void)state;
     for (uint64_t size = 1024; size <= 65536; size *= 4)
         for (uint32_t step = 1; step <= 64; step *= 2) {
-            struct map_point point = {.step = step, .size_bytes = size};
+            struct map_point point = {.step = step, .size_bytes = size, .streams = 1};
             struct supply slow;
             struct psnap_error error;
 
             assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
             slow = slow_supply(&point, machine_text);
-            for (int level = 0; level < 3; level++)
-                for (int kind = 0; kind < SUPPLY_KINDS; kind++)
-                    assert_near(point.supply.accesses[level][kind], slow.accesses[level][kind],
-                                1e-9);
+            assert_same(&point.supply, &slow);
         }
+    for (uint32_t streams = 2; streams <= 4; streams *= 2) {
+        struct map_point point = {
+            .probe = MAP_STREAMS, .step = 1, .streams = streams, .size_bytes = 32768};
+        struct supply slow;
+        struct psnap_error error;
+
+        assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+        slow = slow_supply(&point, machine_text);
+        assert_same(&point.supply, &slow);
+    }
+}
+
+/* Points that go through the same lines are simulated once: the same as each for itself. */
+static void points_together(void **state)
+{
+    const struct psnap_machine machine = machine_of("1K:64:4,16K:64:4");
+    struct maps maps = {0};
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(maps_plan_strided(&maps, 9, 65536, 64, &error), PSNAP_OK);
+    assert_int_equal(maps_plan_further(&maps, 3, 65536, &error), PSNAP_OK);
+    assert_int_equal(maps_supply(&maps, &machine, NULL, NULL, &error), PSNAP_OK);
+    for (size_t i = 0; i < maps.count; i++) {
+        struct map_point point = maps.points[i];
+
+        assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+        assert_same(&point.supply, &maps.points[i].supply);
+    }
+    maps_release(&maps);
+}
+
+/* All lines of a chain, each once, before the first one again. */
+static void chains(void **state)
+{
+    struct map_point point = {
+        .probe = MAP_CHAIN, .step = MAP_CHAIN_WORDS, .streams = 1, .size_bytes = 32768};
+    const struct psnap_machine machine = machine_of("1K:64:4,16K:64:full");
+    const size_t count = map_start_count(&point);
+    bool is_there[512] = {false};
+    uint32_t starts[512];
+    size_t in_order = 0;
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(count, 512);
+    map_starts(&point, starts, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(starts[i] % MAP_CHAIN_WORDS, 0);
+        assert_false(is_there[starts[i] / MAP_CHAIN_WORDS]);
+        is_there[starts[i] / MAP_CHAIN_WORDS] = true;
+        in_order += i && starts[i] == starts[i - 1] + MAP_CHAIN_WORDS;
+    }
+    assert_true(in_order < 10);
+    assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
+    assert_near(supply_hit_rate(&point.supply, 1), 0, 0); /* LRU, and twice as large as it */
 }
 
 static void known_points(void **state)
 {
     const struct psnap_machine machine = machine_of("1K:64:full,16K:64:full");
-    struct map_point point = {.step = 1, .size_bytes = 512};
+    struct map_point point = {.step = 1, .streams = 1, .size_bytes = 512};
     struct psnap_error error;
 
     (void)state;
     assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
     assert_near(point.supply.accesses[0][SUPPLY_NEAR], 1, 0);
-    point = (struct map_point){.step = 2, .size_bytes = 8192}; /* four accesses of a line */
+    point = (struct map_point){
+        .step = 2, .streams = 1, .size_bytes = 8192}; /* four accesses of a line */
     assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
     assert_near(supply_hit_rate(&point.supply, 0), 0.75, 1e-12);
     assert_near(supply_hit_rate(&point.supply, 1), 1, 1e-12);
-    point = (struct map_point){.step = 16, .size_bytes = 1 << 20};
+    point = (struct map_point){.step = 16, .streams = 1, .size_bytes = 1 << 20};
     assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
     assert_near(supply_hit_rate(&point.supply, 1), 0, 1e-12);
     assert_true(point.supply.accesses[2][SUPPLY_SKIP] > 0.95); /* but the first of each page */
@@ -239,9 +331,15 @@ static void random_points(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_of_streams),     cmocka_unit_test(pages_are_apart),
-        cmocka_unit_test(frames_differ),        cmocka_unit_test(sums_are_the_simulators),
-        cmocka_unit_test(points_as_one_by_one), cmocka_unit_test(known_points),
+        cmocka_unit_test(kinds_of_streams),
+        cmocka_unit_test(kinds_across_pages),
+        cmocka_unit_test(streams_have_company),
+        cmocka_unit_test(frames_differ),
+        cmocka_unit_test(sums_are_the_simulators),
+        cmocka_unit_test(points_as_one_by_one),
+        cmocka_unit_test(points_together),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(known_points),
         cmocka_unit_test(random_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
