@@ -53,14 +53,24 @@ static enum psnap_status no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for points");
 }
 
+/* A size to the nearest eighth of the power of two below it, or to 8 KiB where that is finer: sizes
+ * that are a fifth apart or more stay apart. */
+static uint64_t round_size(double size)
+{
+    uint64_t unit = MAP_SIZE_MIN / 8;
+
+    while (unit < 8 * MAP_SIZE_MIN && size >= 16 * (double)unit)
+        unit *= 2;
+    return (uint64_t)(size / (double)unit + 0.5) * unit;
+}
+
 enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t largest,
                                     uint32_t stride_max, struct psnap_error *error)
 {
     for (uint32_t i = 0; i < sizes; i++) {
         const double exponent = sizes > 1 ? (double)i / (sizes - 1) : 1;
         const double size = MAP_SIZE_MIN * pow((double)largest / MAP_SIZE_MIN, exponent);
-        const uint64_t unit = size < 16 * MAP_SIZE_MIN ? MAP_SIZE_MIN / 2 : 8 * MAP_SIZE_MIN;
-        struct map_point point = {.size_bytes = (uint64_t)(size / (double)unit + 0.5) * unit};
+        struct map_point point = {.size_bytes = round_size(size)};
 
         if (maps->count && maps->points[maps->count - 1].size_bytes == point.size_bytes)
             continue;
