@@ -174,10 +174,11 @@ static void print_table(const struct report *report, const struct request *reque
                 print_row(table, report, &report->inputs[i], row, result);
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\nby %s, fitted to %" PRIu32 " points of %s within %.1f %%",
-           bandwidth_method_name(of->model.method), of->points,
-           report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine",
-           100 * of->mean_error);
+    printf("\nby %s, fitted to %" PRIu32 " points of %s", bandwidth_method_name(of->model.method),
+           of->points,
+           report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine");
+    if (!isnan(of->mean_error))
+        printf(" within %.1f %%", 100 * of->mean_error);
     if (!isnan(of->held_out_error))
         printf(", %.1f %% where they were held out", 100 * of->held_out_error);
     puts("; hit rates are cumulative, in percent");

@@ -175,6 +175,28 @@ has err '--fit FIT.yaml'
 expect 2 "$PSNAP" predict bandwidth --fit fit.yaml
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml -m 32K:64:8
 has err 'no clock'
+# refused FILE.yaml MESSAGE SED...: a fit that was edited so makes no sense
+refused() {
+    local file=$1 message=$2
+    shift 2
+    sed "$@" fit.yaml > "$file"
+    ! cmp -s fit.yaml "$file" || fail "$file is fit.yaml"
+    expect 1 "$PSNAP" predict bandwidth far.din --from din --fit "$file"
+    has err "$file:"
+    has err "$message"
+}
+refused still.yaml 'a number from 1.0e-30' '0,/relative_time: [^}]*/s//relative_time: 0/'
+refused slow.yaml 'a number from 1.0e-30' '/method: ga/,/method: nnls/s/bandwidth_bytes_per_s: [^,]*/bandwidth_bytes_per_s: 0/'
+refused broken.yaml 'a whole number from 1 to 3' '0,/level: 2/s//level: 1.9/'
+refused twice.yaml 'each once' '0,/level: 2, kind: near.*/s//&\n  - {level: 2, kind: near, bandwidth_bytes_per_s: 5e9, relative_time: 1}/'
+refused unsorted.yaml 'by kind (near, skip, far)' '0,/level: 2, kind: near/s//level: 2, kind: far/'
+refused second.yaml 'this method is there already' 's/method: averaged/method: additive/'
+refused other.yaml "no key 'relative_time'" '/method: additive/,$s/level: 1, /level: 1, relative_time: 1, /'
+refused penalty.yaml 'only ga and nlopt have penalties' '/method: additive/s/$/\n  penalties: [{f: 0, x: 1}, {f: 0, x: 1}]/'
+refused form.yaml "no key 'w'" '0,/penalties: \[{f: /s//penalties: [{w: 1, f: /'
+sed '/_error:/d; /held_out_spread:/d' fit.yaml > noerror.yaml
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit noerror.yaml
+! grep -qi nan out || fail "an error that is not known is told: $(cat out)"
 : > empty.din
 expect 1 "$PSNAP" predict bandwidth empty.din --from din --fit fit.yaml
 expect 2 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method ga9
