@@ -46,6 +46,27 @@ bool maps_add(struct maps *maps, const struct map_point *point)
     return true;
 }
 
+static bool is_same_cache(const struct psnap_cache_level *a, const struct psnap_cache_level *b)
+{
+    return a->size_bytes == b->size_bytes && a->line_bytes == b->line_bytes && a->ways == b->ways &&
+           a->replacement == b->replacement && a->index == b->index &&
+           a->inclusion == b->inclusion && a->write_through == b->write_through &&
+           a->no_write_allocate == b->no_write_allocate && a->victim_lines == b->victim_lines &&
+           a->seed == b->seed && a->prefetch.entries == b->prefetch.entries &&
+           a->prefetch.degree == b->prefetch.degree &&
+           a->prefetch.distance == b->prefetch.distance &&
+           a->prefetch.next_lines == b->prefetch.next_lines;
+}
+
+bool maps_are_of(const struct maps *maps, const struct psnap_machine *machine)
+{
+    bool is_same = maps->has_machine && maps->machine.level_count == machine->level_count;
+
+    for (uint32_t i = 0; is_same && i < machine->level_count; i++)
+        is_same = is_same_cache(&maps->machine.levels[i], &machine->levels[i]);
+    return is_same;
+}
+
 /* ----------------------------------------------------------------------- plans */
 
 static enum psnap_status no_memory(struct psnap_error *error)

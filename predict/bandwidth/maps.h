@@ -56,6 +56,8 @@ struct maps {
 };
 
 void maps_release(struct maps *maps);
+/* Whether the supplies are of a machine with the same caches, whatever their names and times. */
+bool maps_are_of(const struct maps *maps, const struct psnap_machine *machine);
 /* Appends; false: out of memory. */
 bool maps_add(struct maps *maps, const struct map_point *point);
 

@@ -160,11 +160,19 @@ has out 'floating s'
 has out 'by averaged'
 expect 0 "$PSNAP" predict bandwidth "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" --fit fit.yaml
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage points3.yaml
-has err 'levels, and the fit has 2'
+has err "the hit rates of 'points3.yaml' are of other caches than the fit's"
+# as many levels are not the same machine, another name is
+sed 's/size_bytes: 64K/size_bytes: 128K/' made.yaml > larger.yaml
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage larger.yaml
+has err "the hit rates of 'larger.yaml' are of other caches than the fit's"
+sed 's/^machine:/&\n  name: another/' made.yaml > named.yaml
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage named.yaml
 sed '/^machine:/,/^  - {size_bytes: 64K/d' made.yaml > nomachine.yaml
 expect 0 "$PSNAP" fit nomachine.yaml --method nnls --folds 0 -o nofit.yaml
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit nofit.yaml
 has err 'no machine'
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage nomachine.yaml
+has err 'of a machine that is not known'
 head -40 nomachine.yaml > some.yaml
 expect 1 "$PSNAP" fit some.yaml --folds 100 --method additive
 has err 'fewer folds, or more points'
