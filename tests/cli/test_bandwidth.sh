@@ -117,6 +117,14 @@ has err 'negative.yaml:7'
 sed '0,/kinds: \[\[0, /s//kinds: [[0.5, /' made.yaml > kinds.yaml
 expect 1 "$PSNAP" fit kinds.yaml
 has err 'do not add up'
+sed '9s/, kinds: .*/}/' made.yaml > lacking.yaml
+expect 1 "$PSNAP" fit lacking.yaml
+has err 'lacking.yaml:9:'
+has err 'points before this one have kinds: all have them, or none'
+sed '7,8s/, kinds: .*/}/' made.yaml > late.yaml
+expect 1 "$PSNAP" fit late.yaml
+has err 'late.yaml:9:'
+has err 'points before this one have no kinds'
 expect 1 "$PSNAP" fit fit.yaml
 has err 'fit.yaml'
 expect 2 "$PSNAP" fit made.yaml --method best
