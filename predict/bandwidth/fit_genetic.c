@@ -196,7 +196,8 @@ static void *work(void *context)
     return NULL;
 }
 
-/* One generation of all islands. What there is no thread for the caller does. */
+/* One generation of all islands, by the calling thread and others; when one of these cannot be
+ * made, the calling thread has its islands, too. */
 void archipelago_advance(struct archipelago *all)
 {
     pthread_t threads[ISLANDS];
