@@ -147,13 +147,7 @@ static size_t draw_points(const struct maps *maps, const struct fit_settings *se
         if (maps->points[i].probe == MAP_STRIDED || settings->with_apex)
             points[count++] = &maps->points[i];
     psnap_rng_init(&rng, settings->seed);
-    for (size_t i = count; i > 1; i--) {
-        const size_t j = (size_t)psnap_rng_below(&rng, i);
-        const struct map_point *other = points[j];
-
-        points[j] = points[i - 1];
-        points[i - 1] = other;
-    }
+    psnap_rng_shuffle(&rng, points, count, sizeof(const struct map_point *));
     return count;
 }
 
