@@ -166,6 +166,39 @@ END
 expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method all -m "$PSNAP_SOURCE/samples/machines/complete.yaml"
 has out 'floating s'
 has out 'by averaged'
+# two loops with operations: JSON has the times of both, and their sums
+cat > two.yaml << 'END'
+psnap: 1
+capture: {model: psnap}
+schedule: [far, near]
+loops:
+- id: far
+  operations: {fp_add: 3000, fp_div: 100, int_add: 5000}
+  regions:
+  - {id: a, working_set: {bytes: 63944, group: heap, offset: 0}, accesses: 1000, loads: 1000, sizes: {8: 1000}, strides: {64: 999}}
+- id: near
+  operations: {fp_mul: 400, fp_sqrt: 20}
+  regions:
+  - {id: b, working_set: {bytes: 8, group: image, offset: 0}, accesses: 2000, loads: 2000, sizes: {8: 2000}, strides: {0: 1999}}
+END
+expect 0 "$PSNAP" predict bandwidth two.yaml --fit fit.yaml --method all -m "$PSNAP_SOURCE/samples/machines/complete.yaml" --json
+mv out two.json
+python3 -B - << 'END'
+import json
+rows = json.load(open("two.json"))["rows"]
+def near(value, expected):
+    assert abs(value - expected) < 1e-9 * expected, (value, expected)
+for method in {r["method"] for r in rows}:
+    by = {r["id"]: r for r in rows if r["method"] == method}
+    assert {i: r["accesses"] for i, r in by.items()} == {"total": 3000, "far": 1000, "near": 2000}, by
+    near(by["far"]["t_cpu_seconds"], (3000 * 0.5 + 100 * 5) / 3.65e9)
+    near(by["near"]["t_cpu_seconds"], (400 * 0.5 + 20 * 9) / 3.65e9)
+    for key in ("t_mem_seconds", "t_cpu_seconds", "seconds"):
+        near(by["total"][key], by["far"][key] + by["near"][key])
+    for row in by.values():
+        near(row["seconds"], row["t_mem_seconds"] + row["t_cpu_seconds"])
+        near(row["t_mem_seconds"], 8 * row["accesses"] / row["bandwidth_bytes_per_s"])
+END
 expect 0 "$PSNAP" predict bandwidth "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" --fit fit.yaml
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage points3.yaml
 has err "the hit rates of 'points3.yaml' are of other caches than the fit's"
