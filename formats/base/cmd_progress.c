@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A line on the terminal that is rewritten twice a second, from the second
- * second on, and erased at the end: accesses (or other things), how many a second, and where the
- * end is known the share that is done and the time left. The time left assumes that the rest goes
- * as fast as what is done.
+ * second on, and erased at the end: accesses (or other things), how many a second, or what the work
+ * is at, and where the end is known the share that is done and the time left. The time left assumes
+ * that the rest goes as fast as what is done.
  */
 #include "formats/base/cmd_progress.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -56,9 +57,18 @@ static double fraction_done(const struct psnap_progress *self)
     return 0;
 }
 
+/* What a line ends with: the share that is done, and the time left. */
+static void show_left(struct psnap_progress *self, double seconds, double done)
+{
+    if (done > 0 && done <= 1)
+        fprintf(stderr, ", %.0f %%, %.0f s left", 100 * done, seconds * (1 - done) / done);
+    fputs("\033[K", stderr);
+    self->is_shown = true;
+    self->next_seconds = seconds + STEP_SECONDS;
+}
+
 static void show(struct psnap_progress *self, double seconds)
 {
-    const double done = fraction_done(self);
     char digits[32];
 
     psnap_group_digits(self->count, digits);
@@ -68,11 +78,7 @@ static void show(struct psnap_progress *self, double seconds)
     else
         fprintf(stderr, "\rpsnap: %s accesses, %.1f M/s", digits,
                 1e-6 * (double)self->count / seconds);
-    if (done > 0 && done <= 1)
-        fprintf(stderr, ", %.0f %%, %.0f s left", 100 * done, seconds * (1 - done) / done);
-    fputs("\033[K", stderr);
-    self->is_shown = true;
-    self->next_seconds = seconds + STEP_SECONDS;
+    show_left(self, seconds, fraction_done(self));
 }
 
 struct psnap_progress *psnap_progress_new(uint64_t total, int fd)
@@ -113,6 +119,20 @@ void psnap_progress_add(struct psnap_progress *self, uint64_t count)
     self->next_look = self->count + (self->things ? 1 : LOOK_ACCESSES);
     if (seconds >= self->next_seconds)
         show(self, seconds);
+}
+
+void psnap_progress_share(struct psnap_progress *self, double share, const char *format, ...)
+{
+    const double seconds = self ? seconds_since(&self->start) : 0;
+    va_list arguments;
+
+    if (!self || seconds < self->next_seconds)
+        return;
+    fputs("\rpsnap: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    show_left(self, seconds, share);
 }
 
 void psnap_progress_erase(struct psnap_progress *self)

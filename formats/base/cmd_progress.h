@@ -26,6 +26,10 @@ struct psnap_progress *psnap_progress_new(uint64_t total, int fd);
 /* Of so many things, each of which takes its time: "profiles". */
 struct psnap_progress *psnap_progress_of(uint64_t total, const char *things);
 void psnap_progress_add(struct psnap_progress *progress, uint64_t count);
+/* Of work that itself knows which share of it is done, 0 to 1, and says what it is at: "round 3".
+ * `progress` is of total 0. */
+void psnap_progress_share(struct psnap_progress *progress, double share, const char *format, ...)
+    PSNAP_PRINTF(3, 4);
 void psnap_progress_erase(struct psnap_progress *progress);
 void psnap_progress_free(struct psnap_progress *progress);
 

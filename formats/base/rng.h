@@ -8,6 +8,7 @@
 #ifndef PSNAP_BASE_RNG_H
 #define PSNAP_BASE_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "formats/base/api.h"
@@ -65,6 +66,25 @@ static inline uint64_t psnap_rng_below(struct psnap_rng *rng, uint64_t bound)
 static inline double psnap_rng_uniform(struct psnap_rng *rng)
 {
     return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
+}
+
+/* Puts `count` items of `size` bytes each into an order, all orders being equally likely (Fisher
+ * and Yates). */
+static inline void psnap_rng_shuffle(struct psnap_rng *rng, void *items, size_t count, size_t size)
+{
+    unsigned char *bytes = (unsigned char *)items;
+
+    for (size_t i = count; i > 1; i--) {
+        unsigned char *a = bytes + (i - 1) * size;
+        unsigned char *b = bytes + (size_t)psnap_rng_below(rng, i) * size;
+
+        for (size_t k = 0; k < size; k++) {
+            const unsigned char byte = a[k];
+
+            a[k] = b[k];
+            b[k] = byte;
+        }
+    }
 }
 
 #endif

@@ -72,12 +72,13 @@ static enum psnap_status read_files(struct report *report, const struct request 
         status = choose_result(report, request, error);
     if (!status && request->coverage) {
         status = maps_read_path(request->coverage, &report->points, error);
-        if (!status && report->points.machine.level_count != report->fits.machine.level_count)
+        if (!status && !maps_are_of(&report->points, &report->fits.machine))
             status = psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                     "'%.200s' has %" PRIu32 " levels, and the fit has %" PRIu32
-                                     ": --coverage takes the points of the fit",
-                                     request->coverage, report->points.machine.level_count,
-                                     report->fits.machine.level_count);
+                                     "the hit rates of '%.200s' are of %s: --coverage takes points "
+                                     "of the fit's machine",
+                                     request->coverage,
+                                     report->points.has_machine ? "other caches than the fit's"
+                                                                : "a machine that is not known");
     }
     if (!status && request->costs) {
         status = psnap_machine_find(request->costs, &report->costs, error);
@@ -174,10 +175,11 @@ static void print_table(const struct report *report, const struct request *reque
                 print_row(table, report, &report->inputs[i], row, result);
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\nby %s, fitted to %" PRIu32 " points of %s within %.1f %%",
-           bandwidth_method_name(of->model.method), of->points,
-           report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine",
-           100 * of->mean_error);
+    printf("\nby %s, fitted to %" PRIu32 " points of %s", bandwidth_method_name(of->model.method),
+           of->points,
+           report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine");
+    if (!isnan(of->mean_error))
+        printf(" within %.1f %%", 100 * of->mean_error);
     if (!isnan(of->held_out_error))
         printf(", %.1f %% where they were held out", 100 * of->held_out_error);
     puts("; hit rates are cumulative, in percent");

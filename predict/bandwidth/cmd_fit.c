@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_progress.h"
 #include "formats/base/output.h"
 #include "predict/bandwidth/cmd_bandwidth.h"
 #include "predict/bandwidth/fit.h"
@@ -27,29 +27,51 @@ bool fit_has_nlopt(void)
     return fit_nlopt_is_built();
 }
 
+/* ------------------------------------------------------------------- progress */
+
+struct watch {
+    const struct request *request;
+    struct psnap_progress *progress; /* NULL: none */
+};
+
+/* Of a fit, in generations of the genetic algorithm, which takes nearly all the time. */
+static double work_of(const struct request *request, enum bandwidth_method method)
+{
+    return method == METHOD_GA ? (double)request->generations : 1;
+}
+
+/* A fit that ends early has all its work done when the next one begins. */
 static void tell(void *context, enum bandwidth_method method, uint32_t fold, uint32_t generation)
 {
-    const struct request *request = context;
+    const struct watch *watch = context;
+    const struct request *request = watch->request;
+    const double fits = 1 + (double)request->folds;
+    double done = fold * work_of(request, method) + generation, all = 0;
+    char place[120] = "";
+    int length = 0;
 
-    if (!isatty(STDERR_FILENO))
-        return;
-    fprintf(stderr, "\rpsnap: %s", bandwidth_method_name(method));
+    for (int i = 0; i < METHODS; i++) {
+        const double work =
+            request->methods[i] ? fits * work_of(request, (enum bandwidth_method)i) : 0;
+
+        done += i < (int)method ? work : 0;
+        all += work;
+    }
     if (fold)
-        fprintf(stderr, ", fold %" PRIu32 " of %" PRIu64, fold, request->folds);
+        length =
+            snprintf(place, sizeof place, ", fold %" PRIu32 " of %" PRIu64, fold, request->folds);
     if (generation)
-        fprintf(stderr, ", generation %" PRIu32 " of %" PRIu64, generation, request->generations);
-    fputs("\033[K", stderr);
+        snprintf(place + length, sizeof place - (size_t)length,
+                 ", generation %" PRIu32 " of %" PRIu64, generation, request->generations);
+    psnap_progress_share(watch->progress, done / all, "%s%s", bandwidth_method_name(method), place);
 }
 
-static void erase(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
-}
+/* ----------------------------------------------------------------------- fits */
 
 static enum psnap_status fit_all(const struct request *request, const struct maps *maps,
                                  struct fits *fits, struct psnap_error *error)
 {
+    struct watch watch = {request, psnap_progress_new(0, -1)};
     const struct fit_settings settings = {.by_kind = !request->as_published,
                                           .folds = (uint32_t)request->folds,
                                           .seed = request->seed,
@@ -58,7 +80,7 @@ static enum psnap_status fit_all(const struct request *request, const struct map
                                           .threads = (uint32_t)request->jobs,
                                           .with_apex = request->with_apex,
                                           .tell = tell,
-                                          .context = (void *)request};
+                                          .context = &watch};
     enum psnap_status status = fit_latencies(maps, fits->latencies, error);
 
     fits->machine = maps->machine;
@@ -70,14 +92,14 @@ static enum psnap_status fit_all(const struct request *request, const struct map
                             &fits->results[fits->count++], error);
         if ((status == PSNAP_ERROR_UNSUPPORTED || status == PSNAP_ERROR_VALUE) &&
             !request->method) {
-            erase();
+            psnap_progress_erase(watch.progress);
             fprintf(stderr, "psnap fit: warning: %s: %s, so that method is left out\n",
                     bandwidth_method_name((enum bandwidth_method)method), error->message);
             fits->count--;
             status = PSNAP_OK;
         }
     }
-    erase();
+    psnap_progress_free(watch.progress);
     return status || fits->count ? status : error->code;
 }
 

@@ -4,11 +4,9 @@
  * rates that its caches are simulated to have of each. BANDWIDTH.md documents the file and JSON.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_progress.h"
@@ -40,24 +38,19 @@ static bool is_stdout(const char *path)
 /* ------------------------------------------------------------------- progress */
 
 struct watch {
-    bool is_on_terminal;
-    double budget, told; /* seconds; share of the work at the last line */
     size_t points;
-    struct psnap_progress *progress; /* of simulating; NULL: none */
+    struct psnap_progress *progress; /* of measuring, and then of simulating; NULL: none */
     size_t simulated;                /* points, as far as that knows */
 };
 
+/* The share is of the budget: the time left is the longest there may be. */
 static void tell_measured(void *context, uint32_t round, size_t unstable, double share)
 {
-    struct watch *watch = context;
+    const struct watch *watch = context;
 
-    if (!watch->is_on_terminal || fabs(share - watch->told) < 0.002)
-        return;
-    watch->told = share;
-    fprintf(stderr,
-            "\rpsnap: round %" PRIu32
-            ", %zu of %zu points not stable yet, at most %.0f s left\033[K",
-            round, unstable, watch->points, watch->budget * (share < 1 ? 1 - share : 0));
+    psnap_progress_share(watch->progress, share < 1 ? share : 1,
+                         "round %" PRIu32 ", %zu of %zu points not stable yet", round, unstable,
+                         watch->points);
 }
 
 static void tell_simulated(void *context, size_t points)
@@ -76,12 +69,6 @@ static void tell_variant(void *context, uint32_t variant, uint32_t count)
         watch->progress = psnap_progress_of(count, "variants of the machine");
     if (variant > 1)
         psnap_progress_add(watch->progress, 1);
-}
-
-static void erase(const struct watch *watch)
-{
-    if (watch->is_on_terminal)
-        fputs("\r\033[K", stderr);
 }
 
 /* ----------------------------------------------------------------------- work */
@@ -128,9 +115,12 @@ static enum psnap_status measure(struct maps *maps, const struct request *reques
     if (!status && !request->strided)
         status = maps_plan_further(maps, (uint32_t)(request->sizes + 1) / 2, largest, error);
     watch->points = maps->count;
-    if (!status)
+    if (!status) {
+        watch->progress = psnap_progress_new(0, -1);
         status = maps_measure(maps, &settings, error);
-    erase(watch);
+        psnap_progress_free(watch->progress);
+        watch->progress = NULL;
+    }
     fill_origin(&maps->origin);
     return status;
 }
@@ -274,7 +264,7 @@ static enum psnap_status write_files(const struct request *request, const struct
 
 static int run(const struct request *request, double budget)
 {
-    struct watch watch = {.is_on_terminal = isatty(STDERR_FILENO), .budget = budget, .told = -1};
+    struct watch watch = {.points = 0};
     struct psnap_output *output = NULL, *plot = NULL;
     struct psnap_machine machine;
     struct maps maps = {.origin.cpu = -1};

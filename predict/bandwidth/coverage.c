@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bins of hit-rate coverage: misses double from one to the next.
+ * The bins of hit-rate coverage: misses double from one to the next. Hit rates are compared with
+ * their ends as the paper prints them: 1 - 0.92 would not be 0.08.
  */
 #include "predict/bandwidth/coverage.h"
 
-static const double ends[COVERAGE_BINS] = {0.01, 0.02, 0.04, 0.08,
-                                           0.16, 0.32, 0.64, 2}; /* misses */
+/* Each bin is above its end, the last one has all the others. */
+static const double ends[COVERAGE_BINS] = {0.99, 0.98, 0.96, 0.92, 0.84, 0.68, 0.36, -1};
 
 int coverage_bin(double hit_rate)
 {
     int bin = 0;
 
-    while (1 - hit_rate >= ends[bin])
+    while (hit_rate <= ends[bin])
         bin++;
     return bin;
 }

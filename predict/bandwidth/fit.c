@@ -166,13 +166,7 @@ static size_t draw_points(const struct maps *maps, const struct fit_settings *se
         if (is_fitted(&maps->points[i], settings))
             points[count++] = &maps->points[i];
     psnap_rng_init(&rng, settings->seed);
-    for (size_t i = count; i > 1; i--) {
-        const size_t j = (size_t)psnap_rng_below(&rng, i);
-        const struct map_point *other = points[j];
-
-        points[j] = points[i - 1];
-        points[i - 1] = other;
-    }
+    psnap_rng_shuffle(&rng, points, count, sizeof(const struct map_point *));
     return count;
 }
 
@@ -265,16 +259,23 @@ out:
     return status;
 }
 
+/* An error that is not known is worse than any. */
+static double error_of(const struct fit_result *result, bool is_held_out)
+{
+    const double error = is_held_out ? result->held_out_error : result->mean_error;
+
+    return isnan(error) ? INFINITY : error;
+}
+
 size_t fit_best(const struct fit_result *results, size_t count)
 {
+    bool is_held_out = false;
     size_t best = 0;
 
-    for (size_t i = 1; i < count; i++) {
-        const bool is_held = !isnan(results[i].held_out_error);
-
-        if (is_held ? results[i].held_out_error < results[best].held_out_error
-                    : results[i].mean_error < results[best].mean_error)
+    for (size_t i = 0; i < count; i++)
+        is_held_out |= !isnan(results[i].held_out_error);
+    for (size_t i = 1; i < count; i++)
+        if (error_of(&results[i], is_held_out) < error_of(&results[best], is_held_out))
             best = i;
-    }
     return best;
 }

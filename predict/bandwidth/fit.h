@@ -39,7 +39,7 @@ enum psnap_status fit_points(const struct maps *maps, enum bandwidth_method meth
 enum psnap_status fit_latencies(const struct maps *maps, double latencies[SUPPLY_LEVELS],
                                 struct psnap_error *error);
 
-/* The best of the results by held-out error, or else by mean error. */
+/* The best of the results by held-out error, or by mean error when none was held out. */
 size_t fit_best(const struct fit_result *results, size_t count);
 
 /* --------------------------------------------------------------------- fit files */

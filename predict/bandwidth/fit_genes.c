@@ -30,12 +30,13 @@ struct genes_data {
     double *bandwidths;
 };
 
-/* Where genes of what begin. */
+/* The index of the first gene that is a log c; those before it are log b. */
 static size_t c_genes(const struct genes *genes)
 {
     return genes->samples->sources.count;
 }
 
+/* The index of the first f; two of them and then two log x are the last genes. */
 static size_t f_genes(const struct genes *genes)
 {
     return 2 * c_genes(genes) - 1;

@@ -11,46 +11,24 @@
  * whose deviation is one of three; a child in eight learns, by trying steps of one gene to either
  * side; each island keeps its best; migrants are copies of the best and of random others, and take
  * the places of random ones on the next island, in a circle. It ends early when the best error has
- * not got better by a thousandth in FLAT generations. At last the best one has
+ * not got better by the share GENETIC_BETTER in GENETIC_FLAT generations. At last the best one has
  * POLISH lessons for each gene.
  *
  * Islands have random numbers of their own and meet only between generations, so the result does
  * not depend on the number of threads.
  */
+#include "predict/bandwidth/fit_genetic.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/rng.h"
-#include "predict/bandwidth/fit_genes.h"
-
-enum { ISLANDS = 6, TOURNAMENT = 3, FLAT = 25, LEARNS = 8, LESSONS = 2, POLISH = 400 };
+enum { TOURNAMENT = 3, LEARNS = 8, LESSONS = 2, POLISH = 400 };
 
 #define MUTATION 0.8
 #define CROSSOVER 0.8
 #define MIGRATION 0.01
-#define BETTER 1e-3
-
-enum culture { DARWINIAN, LAMARCKIAN, BALDWINIAN, CULTURES };
-
-struct individual {
-    double genes[GENES_MAX];
-    double error;
-};
-
-struct island {
-    enum culture culture;
-    struct psnap_rng rng;
-    struct individual *people, *children; /* [size] */
-    uint32_t size, best;
-};
-
-struct archipelago {
-    const struct genes *genes;
-    struct island islands[ISLANDS];
-    uint32_t threads, generation;
-};
 
 struct worker {
     struct archipelago *archipelago;
@@ -127,7 +105,7 @@ static void cross(const struct genes *genes, struct individual *child,
     memcpy(child->genes + from, other->genes + from, (to - from + 1) * sizeof *child->genes);
 }
 
-static void bear(const struct genes *genes, struct island *island, struct individual *child)
+void island_bear(const struct genes *genes, struct island *island, struct individual *child)
 {
     struct psnap_rng *rng = &island->rng;
     struct individual pupil;
@@ -162,7 +140,7 @@ static void next_generation(const struct genes *genes, struct island *island)
 
     island->children[0] = island->people[island->best];
     for (uint32_t i = 1; i < island->size; i++)
-        bear(genes, island, &island->children[i]);
+        island_bear(genes, island, &island->children[i]);
     island->people = island->children;
     island->children = others;
     find_best(island);
@@ -218,8 +196,9 @@ static void *work(void *context)
     return NULL;
 }
 
-/* One generation of all islands. What there is no thread for the caller does. */
-static void advance(struct archipelago *all)
+/* One generation of all islands, by the calling thread and others; when one of these cannot be
+ * made, the calling thread has its islands, too. */
+void archipelago_advance(struct archipelago *all)
 {
     pthread_t threads[ISLANDS];
     struct worker workers[ISLANDS];
@@ -244,12 +223,10 @@ static void evolve(struct archipelago *all, const struct genetic_settings *setti
     double last = INFINITY, error;
     uint32_t flat = 0;
 
-    all->threads = settings->threads < 1 ? 1 : settings->threads;
-    all->threads = all->threads > ISLANDS ? ISLANDS : all->threads;
-    while (all->generation < settings->generations && flat < FLAT) {
-        advance(all);
+    while (all->generation < settings->generations && flat < GENETIC_FLAT) {
+        archipelago_advance(all);
         best_of(all, &error);
-        flat = error < last * (1 - BETTER) ? 0 : flat + 1;
+        flat = error < last * (1 - GENETIC_BETTER) ? 0 : flat + 1;
         last = flat ? last : error;
         if (settings->tell)
             settings->tell(settings->context, all->generation, error / samples);
@@ -258,12 +235,16 @@ static void evolve(struct archipelago *all, const struct genetic_settings *setti
 
 /* -------------------------------------------------------------------- beginning */
 
-static bool populate(struct archipelago *all, const struct genetic_settings *settings)
+bool archipelago_init(struct archipelago *all, const struct genes *genes,
+                      const struct genetic_settings *settings)
 {
     const uint32_t size = settings->population / ISLANDS > TOURNAMENT
                               ? settings->population / ISLANDS
                               : TOURNAMENT + 1;
 
+    *all = (struct archipelago){.genes = genes};
+    all->threads = settings->threads < 1 ? 1 : settings->threads;
+    all->threads = all->threads > ISLANDS ? ISLANDS : all->threads;
     for (uint32_t i = 0; i < ISLANDS; i++) {
         struct island *island = &all->islands[i];
 
@@ -288,6 +269,14 @@ static bool populate(struct archipelago *all, const struct genetic_settings *set
     return true;
 }
 
+void archipelago_release(struct archipelago *all)
+{
+    for (int i = 0; i < ISLANDS; i++) {
+        free(all->islands[i].people);
+        free(all->islands[i].children);
+    }
+}
+
 enum psnap_status fit_genetic(const struct samples *samples,
                               const struct genetic_settings *settings, struct penalised *fitted,
                               uint32_t *generations, struct psnap_error *error)
@@ -299,8 +288,7 @@ enum psnap_status fit_genetic(const struct samples *samples,
     double least;
 
     if (all && genes) {
-        all->genes = genes;
-        if (!populate(all, settings))
+        if (!archipelago_init(all, genes, settings))
             status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a population");
         if (!status) {
             evolve(all, settings, (double)samples->count);
@@ -310,10 +298,7 @@ enum psnap_status fit_genetic(const struct samples *samples,
             genes_express(genes, best.genes, fitted);
             *generations = all->generation;
         }
-        for (int i = 0; i < ISLANDS; i++) {
-            free(all->islands[i].people);
-            free(all->islands[i].children);
-        }
+        archipelago_release(all);
     } else if (!status) {
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for islands");
     }

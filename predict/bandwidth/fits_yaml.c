@@ -11,6 +11,9 @@
 
 enum { FITS_VERSION = 1 };
 
+#define RATE_MIN 1e-30 /* of what is above 0: genes are from e^-60 on */
+#define RATE_MAX 1e30
+
 /* --------------------------------------------------------------------- writing */
 
 static void add_known(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map, const char *key,
@@ -126,6 +129,20 @@ static double real(struct reader *reader, const struct psnap_yaml_node *map, con
     return value;
 }
 
+static uint64_t whole(struct reader *reader, const struct psnap_yaml_node *map, const char *key,
+                      uint64_t low, uint64_t high)
+{
+    const struct psnap_yaml_node *node = NULL;
+    uint64_t value = low;
+
+    if (reader->status)
+        return low;
+    node = psnap_yaml_require(reader->doc, map, key, reader->error);
+    reader->status = node ? psnap_yaml_u64(reader->doc, node, low, high, &value, reader->error)
+                          : reader->error->code;
+    return value;
+}
+
 static double optional(struct reader *reader, const struct psnap_yaml_node *map, const char *key)
 {
     return psnap_yaml_get(map, key) ? real(reader, map, key, 0, 1e9) : NAN;
@@ -138,16 +155,23 @@ static void fail(struct reader *reader, const struct psnap_yaml_node *node, cons
             psnap_yaml_fail(reader->doc, node, reader->error, PSNAP_ERROR_VALUE, "%s", what);
 }
 
+/* Sources are in order, so a second one of a level and kind is next to the first. */
+static bool is_behind(const struct sources *sources, uint32_t s, uint32_t before)
+{
+    if (sources->level[s] != sources->level[before])
+        return sources->level[s] > sources->level[before];
+    return sources->by_kind && sources->kind[s] > sources->kind[before];
+}
+
 static void read_place(struct reader *reader, const struct psnap_yaml_node *map,
                        struct sources *sources)
 {
     const struct psnap_yaml_node *kind = psnap_yaml_get(map, "kind");
-    const double level = real(reader, map, "level", 1, reader->level_count + 1);
     const uint32_t s = sources->count;
     bool is_known = !kind;
 
-    sources->level[s] = (uint32_t)level - 1;
-    if ((s == 0) != (level == 1) || (s && sources->level[s] < sources->level[s - 1]))
+    sources->level[s] = (uint32_t)whole(reader, map, "level", 1, reader->level_count + 1) - 1;
+    if ((s == 0) != (sources->level[s] == 0))
         fail(reader, map, "sources are by level, one for level 1 first");
     if (kind && s == 0)
         fail(reader, kind, "level 1 has no kinds");
@@ -161,6 +185,9 @@ static void read_place(struct reader *reader, const struct psnap_yaml_node *map,
         }
     if (!is_known)
         fail(reader, kind, "kinds are near, beside, skip, far and lost");
+    if (s && !is_behind(sources, s, s - 1))
+        fail(reader, map,
+             "sources are by level, and by kind (near, beside, skip, far, lost) within, each once");
 }
 
 static void read_times(struct reader *reader, const struct psnap_yaml_node *map,
@@ -191,8 +218,14 @@ static void read_times(struct reader *reader, const struct psnap_yaml_node *map,
 static void read_source(struct reader *reader, const struct psnap_yaml_node *map,
                         struct bandwidth_model *model)
 {
-    static const char *const keys[] = {"level",         "kind",        "bandwidth_bytes_per_s",
-                                       "relative_time", "nanoseconds", NULL};
+    static const char *const plain[] = {"level", "kind", "bandwidth_bytes_per_s", NULL};
+    static const char *const penalised[] = {"level", "kind", "bandwidth_bytes_per_s",
+                                            "relative_time", NULL};
+    static const char *const overlapped[] = {"level", "kind", "nanoseconds", NULL};
+    const bool has_penalties = is_penalised(model->method);
+    const char *const *keys = model->method == METHOD_NNLS ? overlapped
+                              : has_penalties              ? penalised
+                                                           : plain;
     const uint32_t s = model->sources.count;
 
     if (!reader->status)
@@ -202,11 +235,11 @@ static void read_source(struct reader *reader, const struct psnap_yaml_node *map
     read_place(reader, map, &model->sources);
     if (model->method == METHOD_NNLS) {
         read_times(reader, map, model, s);
-    } else if (is_penalised(model->method)) {
-        model->penalised.b[s] = real(reader, map, "bandwidth_bytes_per_s", 0, 1e30);
-        model->penalised.c[s] = real(reader, map, "relative_time", 0, 1e30);
+    } else if (has_penalties) {
+        model->penalised.b[s] = real(reader, map, "bandwidth_bytes_per_s", RATE_MIN, RATE_MAX);
+        model->penalised.c[s] = real(reader, map, "relative_time", RATE_MIN, RATE_MAX);
     } else {
-        model->bandwidth[s] = real(reader, map, "bandwidth_bytes_per_s", 1, 1e30);
+        model->bandwidth[s] = real(reader, map, "bandwidth_bytes_per_s", 1, RATE_MAX);
     }
     model->sources.count++;
 }
@@ -214,6 +247,7 @@ static void read_source(struct reader *reader, const struct psnap_yaml_node *map
 static void read_penalties(struct reader *reader, const struct psnap_yaml_node *map,
                            struct penalised *penalised)
 {
+    static const char *const keys[] = {"f", "x", NULL};
     const struct psnap_yaml_node *list =
         reader->status ? NULL : psnap_yaml_require(reader->doc, map, "penalties", reader->error);
     int i = 0;
@@ -226,22 +260,21 @@ static void read_penalties(struct reader *reader, const struct psnap_yaml_node *
         return;
     }
     for (const struct psnap_yaml_node *each = list->first; each; each = each->next, i++) {
+        if (!reader->status)
+            reader->status =
+                psnap_yaml_expect_keys(reader->doc, each, "a penalty", keys, reader->error);
         penalised->f[i] = real(reader, each, "f", -1e9, 1e9);
-        penalised->x[i] = real(reader, each, "x", 0, 1e30);
+        penalised->x[i] = real(reader, each, "x", RATE_MIN, RATE_MAX);
     }
 }
 
-static void read_method(struct reader *reader, const struct psnap_yaml_node *map,
-                        struct fit_result *result)
+/* The method's name, which no method before it has. */
+static void read_name(struct reader *reader, const struct psnap_yaml_node *map, struct fits *fits)
 {
-    static const char *const keys[] = {"method",          "points",  "mean_error", "held_out_error",
-                                       "held_out_spread", "sources", "penalties",  NULL};
-    struct bandwidth_model *model = &result->model;
-    const struct psnap_yaml_node *node;
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "method");
+    struct bandwidth_model *model = &fits->results[fits->count].model;
     bool is_known = false;
 
-    reader->status = psnap_yaml_expect_keys(reader->doc, map, "a method", keys, reader->error);
-    node = psnap_yaml_get(map, "method");
     for (int i = 0; node && node->kind == PSNAP_YAML_SCALAR && i < METHODS; i++)
         if (!strcmp(node->text, bandwidth_method_name((enum bandwidth_method)i))) {
             model->method = (enum bandwidth_method)i;
@@ -249,7 +282,22 @@ static void read_method(struct reader *reader, const struct psnap_yaml_node *map
         }
     if (!is_known)
         fail(reader, node ? node : map, "method is ga, nlopt, nnls, averaged or additive");
-    result->points = (uint32_t)real(reader, map, "points", 0, 1e9);
+    for (size_t i = 0; i < fits->count; i++)
+        if (fits->results[i].model.method == model->method)
+            fail(reader, node ? node : map, "this method is there already");
+}
+
+static void read_method(struct reader *reader, const struct psnap_yaml_node *map, struct fits *fits)
+{
+    static const char *const keys[] = {"method",          "points",  "mean_error", "held_out_error",
+                                       "held_out_spread", "sources", "penalties",  NULL};
+    struct fit_result *result = &fits->results[fits->count];
+    struct bandwidth_model *model = &result->model;
+    const struct psnap_yaml_node *node;
+
+    reader->status = psnap_yaml_expect_keys(reader->doc, map, "a method", keys, reader->error);
+    read_name(reader, map, fits);
+    result->points = (uint32_t)whole(reader, map, "points", 0, UINT32_MAX);
     result->mean_error = optional(reader, map, "mean_error");
     result->held_out_error = optional(reader, map, "held_out_error");
     result->held_out_spread = optional(reader, map, "held_out_spread");
@@ -258,8 +306,11 @@ static void read_method(struct reader *reader, const struct psnap_yaml_node *map
         fail(reader, node ? node : map, "sources are a list, from level 1 on");
     for (node = reader->status ? NULL : node->first; node && !reader->status; node = node->next)
         read_source(reader, node, model);
+    node = psnap_yaml_get(map, "penalties");
     if (is_penalised(model->method))
         read_penalties(reader, map, &model->penalised);
+    else if (node)
+        fail(reader, node, "only ga and nlopt have penalties");
     sources_complete(&model->sources);
 }
 
@@ -289,7 +340,7 @@ static void read_root(struct reader *reader, struct fits *fits)
     const struct psnap_yaml_node *root = psnap_yaml_root(reader->doc), *node;
 
     reader->status = psnap_yaml_expect_keys(reader->doc, root, "a fit", keys, reader->error);
-    real(reader, root, "psnap_fit", 1, FITS_VERSION);
+    whole(reader, root, "psnap_fit", 1, FITS_VERSION);
     node = psnap_yaml_get(root, "processor");
     if (node && node->kind == PSNAP_YAML_SCALAR)
         snprintf(fits->origin.processor, sizeof fits->origin.processor, "%s", node->text);
@@ -307,8 +358,10 @@ static void read_root(struct reader *reader, struct fits *fits)
     node = psnap_yaml_get(root, "methods");
     if (!node || node->kind != PSNAP_YAML_SEQUENCE || !node->count || node->count > METHODS)
         fail(reader, node ? node : root, "methods are a list of one to five");
-    for (node = reader->status ? NULL : node->first; node && !reader->status; node = node->next)
-        read_method(reader, node, &fits->results[fits->count++]);
+    for (node = reader->status ? NULL : node->first; node && !reader->status; node = node->next) {
+        read_method(reader, node, fits);
+        fits->count++;
+    }
 }
 
 enum psnap_status fits_read(FILE *file, const char *name, struct fits *fits,

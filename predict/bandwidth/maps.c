@@ -56,11 +56,43 @@ bool maps_add(struct maps *maps, const struct map_point *point)
     return true;
 }
 
+static bool is_same_cache(const struct psnap_cache_level *a, const struct psnap_cache_level *b)
+{
+    return a->size_bytes == b->size_bytes && a->line_bytes == b->line_bytes && a->ways == b->ways &&
+           a->replacement == b->replacement && a->index == b->index &&
+           a->inclusion == b->inclusion && a->write_through == b->write_through &&
+           a->no_write_allocate == b->no_write_allocate && a->victim_lines == b->victim_lines &&
+           a->seed == b->seed && a->prefetch.entries == b->prefetch.entries &&
+           a->prefetch.degree == b->prefetch.degree &&
+           a->prefetch.distance == b->prefetch.distance &&
+           a->prefetch.next_lines == b->prefetch.next_lines;
+}
+
+bool maps_are_of(const struct maps *maps, const struct psnap_machine *machine)
+{
+    bool is_same = maps->has_machine && maps->machine.level_count == machine->level_count;
+
+    for (uint32_t i = 0; is_same && i < machine->level_count; i++)
+        is_same = is_same_cache(&maps->machine.levels[i], &machine->levels[i]);
+    return is_same;
+}
+
 /* ----------------------------------------------------------------------- plans */
 
 static enum psnap_status no_memory(struct psnap_error *error)
 {
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for points");
+}
+
+/* A size to the nearest eighth of the power of two below it, or to 8 KiB where that is finer: sizes
+ * that are a fifth apart or more stay apart. */
+static uint64_t round_size(double size)
+{
+    uint64_t unit = MAP_SIZE_MIN / 8;
+
+    while (unit < 8 * MAP_SIZE_MIN && size >= 16 * (double)unit)
+        unit *= 2;
+    return (uint64_t)(size / (double)unit + 0.5) * unit;
 }
 
 enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t largest,
@@ -69,9 +101,7 @@ enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t 
     for (uint32_t i = 0; i < sizes; i++) {
         const double exponent = sizes > 1 ? (double)i / (sizes - 1) : 1;
         const double size = MAP_SIZE_MIN * pow((double)largest / MAP_SIZE_MIN, exponent);
-        const uint64_t unit = size < 16 * MAP_SIZE_MIN ? MAP_SIZE_MIN / 2 : 8 * MAP_SIZE_MIN;
-        struct map_point point = {.size_bytes = (uint64_t)(size / (double)unit + 0.5) * unit,
-                                  .streams = 1};
+        struct map_point point = {.size_bytes = round_size(size), .streams = 1};
 
         if (maps->count && maps->points[maps->count - 1].size_bytes == point.size_bytes)
             continue;

@@ -64,12 +64,14 @@ struct maps {
 };
 
 void maps_release(struct maps *maps);
+/* Whether the supplies are of a machine with the same caches, whatever their names and times. */
+bool maps_are_of(const struct maps *maps, const struct psnap_machine *machine);
 /* Appends; false: out of memory. */
 bool maps_add(struct maps *maps, const struct map_point *point);
 
-/* The points of `sizes` arrays from 1 KiB to `largest` bytes, equally far apart in logarithms, with
- * strides of 1, 2, ... `stride_max` words. A point that would have fewer than two accesses is left
- * out. */
+/* The points of `sizes` arrays from 1 KiB to `largest` bytes, equally far apart in logarithms but
+ * for rounding, with strides of 1, 2, ... `stride_max` words. Sizes that round to the same one are
+ * one, and a point that would have fewer than two accesses is left out. */
 enum psnap_status maps_plan_strided(struct maps *maps, uint32_t sizes, uint64_t largest,
                                     uint32_t stride_max, struct psnap_error *error);
 /* Of Apex-MAP, in an array of `bytes`: blocks of 1, 4, 16 and 64 words, alpha from 1 down to 0.01.

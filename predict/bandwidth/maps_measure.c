@@ -273,16 +273,6 @@ static bool is_stable(const struct map_point *point, double tolerance)
            1.2533 / 0.6745 * point->spread / sqrt(point->runs) < tolerance;
 }
 
-static void shuffle(struct psnap_rng *rng, size_t *order, size_t n)
-{
-    for (size_t i = n; i > 1; i--) {
-        const size_t j = (size_t)psnap_rng_below(rng, i), other = order[j];
-
-        order[j] = order[i - 1];
-        order[i - 1] = other;
-    }
-}
-
 static enum psnap_status measure_point(struct bench *bench, struct maps *maps, size_t i,
                                        struct psnap_error *error)
 {
@@ -316,7 +306,7 @@ static enum psnap_status measure_rounds(struct bench *bench, struct maps *maps, 
 
     for (uint32_t round = 0; round < settings->rounds_max && unstable && !status && share < 1;
          round++) {
-        shuffle(&bench->rng, order, maps->count);
+        psnap_rng_shuffle(&bench->rng, order, maps->count, sizeof *order);
         maps->origin.rounds = round + 1;
         for (size_t i = 0; i < maps->count && !status && (share < 1 || !round); i++) {
             if (!is_stable(&maps->points[order[i]], settings->tolerance))

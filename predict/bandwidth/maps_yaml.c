@@ -264,7 +264,11 @@ static enum psnap_status read_point(const struct reader *reader, const struct ps
     node = psnap_yaml_get(map, "kinds");
     if (!status && node)
         status = read_kinds(reader, node, &point.supply);
-    reader->maps->has_kinds |= node != NULL;
+    if (!status && reader->maps->count && reader->maps->has_kinds != (node != NULL))
+        return fail(reader, node ? node : map,
+                    node ? "points before this one have no kinds: all have them, or none"
+                         : "points before this one have kinds: all have them, or none");
+    reader->maps->has_kinds = node != NULL;
     supply_normalise(&point.supply);
     if (!status && !maps_add(reader->maps, &point))
         status = psnap_error_set(reader->error, PSNAP_ERROR_MEMORY, "out of memory for points");

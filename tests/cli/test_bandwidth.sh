@@ -121,6 +121,14 @@ has err 'negative.yaml:7'
 sed '0,/kinds: \[\[0, /s//kinds: [[0.5, /' made.yaml > kinds.yaml
 expect 1 "$PSNAP" fit kinds.yaml
 has err 'do not add up'
+sed '9s/, kinds: .*/}/' made.yaml > lacking.yaml
+expect 1 "$PSNAP" fit lacking.yaml
+has err 'lacking.yaml:9:'
+has err 'points before this one have kinds: all have them, or none'
+sed '7,8s/, kinds: .*/}/' made.yaml > late.yaml
+expect 1 "$PSNAP" fit late.yaml
+has err 'late.yaml:9:'
+has err 'points before this one have no kinds'
 expect 1 "$PSNAP" fit fit.yaml
 has err 'fit.yaml'
 expect 2 "$PSNAP" fit made.yaml --method best
@@ -162,13 +170,54 @@ END
 expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method all -m "$PSNAP_SOURCE/samples/machines/complete.yaml"
 has out 'floating s'
 has out 'by averaged'
+# two loops with operations: JSON has the times of both, and their sums
+cat > two.yaml << 'END'
+psnap: 1
+capture: {model: psnap}
+schedule: [far, near]
+loops:
+- id: far
+  operations: {fp_add: 3000, fp_div: 100, int_add: 5000}
+  regions:
+  - {id: a, working_set: {bytes: 63944, group: heap, offset: 0}, accesses: 1000, loads: 1000, sizes: {8: 1000}, strides: {64: 999}}
+- id: near
+  operations: {fp_mul: 400, fp_sqrt: 20}
+  regions:
+  - {id: b, working_set: {bytes: 8, group: image, offset: 0}, accesses: 2000, loads: 2000, sizes: {8: 2000}, strides: {0: 1999}}
+END
+expect 0 "$PSNAP" predict bandwidth two.yaml --fit fit.yaml --method all -m "$PSNAP_SOURCE/samples/machines/complete.yaml" --json
+mv out two.json
+python3 -B - << 'END'
+import json
+rows = json.load(open("two.json"))["rows"]
+def near(value, expected):
+    assert abs(value - expected) < 1e-9 * expected, (value, expected)
+for method in {r["method"] for r in rows}:
+    by = {r["id"]: r for r in rows if r["method"] == method}
+    assert {i: r["accesses"] for i, r in by.items()} == {"total": 3000, "far": 1000, "near": 2000}, by
+    near(by["far"]["t_cpu_seconds"], (3000 * 0.5 + 100 * 5) / 3.65e9)
+    near(by["near"]["t_cpu_seconds"], (400 * 0.5 + 20 * 9) / 3.65e9)
+    for key in ("t_mem_seconds", "t_cpu_seconds", "seconds"):
+        near(by["total"][key], by["far"][key] + by["near"][key])
+    for row in by.values():
+        near(row["seconds"], row["t_mem_seconds"] + row["t_cpu_seconds"])
+        near(row["t_mem_seconds"], 8 * row["accesses"] / row["bandwidth_bytes_per_s"])
+END
 expect 0 "$PSNAP" predict bandwidth "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" --fit fit.yaml
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage points3.yaml
-has err 'levels, and the fit has 2'
+has err "the hit rates of 'points3.yaml' are of other caches than the fit's"
+# as many levels are not the same machine, another name is
+sed 's/size_bytes: 64K/size_bytes: 128K/' made.yaml > larger.yaml
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage larger.yaml
+has err "the hit rates of 'larger.yaml' are of other caches than the fit's"
+sed 's/^machine:/&\n  name: another/' made.yaml > named.yaml
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage named.yaml
 sed '/^machine:/,/^  - {size_bytes: 64K/d' made.yaml > nomachine.yaml
 expect 0 "$PSNAP" fit nomachine.yaml --method nnls --folds 0 -o nofit.yaml
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit nofit.yaml
 has err 'no machine'
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --coverage nomachine.yaml
+has err 'of a machine that is not known'
 head -40 nomachine.yaml > some.yaml
 expect 1 "$PSNAP" fit some.yaml --folds 100 --method additive
 has err 'fewer folds, or more points'
@@ -179,6 +228,28 @@ has err '--fit FIT.yaml'
 expect 2 "$PSNAP" predict bandwidth --fit fit.yaml
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml -m 32K:64:8
 has err 'no clock'
+# refused FILE.yaml MESSAGE SED...: a fit that was edited so makes no sense
+refused() {
+    local file=$1 message=$2
+    shift 2
+    sed "$@" fit.yaml > "$file"
+    ! cmp -s fit.yaml "$file" || fail "$file is fit.yaml"
+    expect 1 "$PSNAP" predict bandwidth far.din --from din --fit "$file"
+    has err "$file:"
+    has err "$message"
+}
+refused still.yaml 'a number from 1.0e-30' '0,/relative_time: [^}]*/s//relative_time: 0/'
+refused slow.yaml 'a number from 1.0e-30' '/method: ga/,/method: nnls/s/bandwidth_bytes_per_s: [^,]*/bandwidth_bytes_per_s: 0/'
+refused broken.yaml 'a whole number from 1 to 3' '0,/level: 2/s//level: 1.9/'
+refused twice.yaml 'each once' '0,/level: 2, kind: near.*/s//&\n  - {level: 2, kind: near, bandwidth_bytes_per_s: 5e9, relative_time: 1}/'
+refused unsorted.yaml 'by kind (near, skip, far)' '0,/level: 2, kind: near/s//level: 2, kind: far/'
+refused second.yaml 'this method is there already' 's/method: averaged/method: additive/'
+refused other.yaml "no key 'relative_time'" '/method: additive/,$s/level: 1, /level: 1, relative_time: 1, /'
+refused penalty.yaml 'only ga and nlopt have penalties' '/method: additive/s/$/\n  penalties: [{f: 0, x: 1}, {f: 0, x: 1}]/'
+refused form.yaml "no key 'w'" '0,/penalties: \[{f: /s//penalties: [{w: 1, f: /'
+sed '/_error:/d; /held_out_spread:/d' fit.yaml > noerror.yaml
+expect 0 "$PSNAP" predict bandwidth far.din --from din --fit noerror.yaml
+! grep -qi nan out || fail "an error that is not known is told: $(cat out)"
 : > empty.din
 expect 1 "$PSNAP" predict bandwidth empty.din --from din --fit fit.yaml
 expect 2 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method ga9

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # On a terminal long work shows how far it is, from the second second on: how many accesses, how
-# many a second. Elsewhere it is quiet.
+# many a second, or what it is at, and the time left. Elsewhere it is quiet.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/common.sh"
 command -v script > /dev/null || exit 77
@@ -55,6 +55,14 @@ mkfifo slow
 script -qec "'$PSNAP' merge p.yaml slow p.yaml -o m.yaml > out" /dev/null > shown < /dev/null || fail "merge: $(cat shown)"
 wait
 grep -Eq 'psnap: 2 profiles, [0-9.]+/s, 67 %, [0-9]+ s left' shown || fail "no rate of merge: $(cat -v shown)"
+
+# work that says what it is at
+script -qec "'$PSNAP' multimaps --sizes 12 --largest 64K --budget 4s --tolerance 0.00001 -m 4K:64:4,16K:64:4 -o points.yaml > out" /dev/null \
+    > shown < /dev/null || fail "multimaps: $(cat shown)"
+grep -Eq 'psnap: round [0-9]+, [0-9]+ of [0-9]+ points not stable yet, [0-9]+ %, [0-9]+ s left' shown || fail "no time left of multimaps: $(cat -v shown)"
+grep -q $'\r\033\[K' shown || fail "multimaps: not erased"
+script -qec "timeout 6 '$PSNAP' fit points.yaml --population 100000 > out" /dev/null > shown < /dev/null || true
+grep -Eq 'psnap: ga, generation [0-9]+ of 200, [0-9]+ %, [0-9]+ s left' shown || fail "no time left of fit: $(cat -v shown)"
 
 # no terminal: nothing
 slowly one.csv | "$PSNAP" sim - -m 1K:64:2 --by total > out 2> err

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fits to made-up machines whose parameters are known: the curves are found again within 1 % (each
- * method's own form), whatever the number of threads, the same for the same seed; non-negative
- * least squares against a slow search; and what cannot be fitted.
+ * method's own form), whatever the number of threads, the same for the same seed; the genetic
+ * algorithm's cultures and its end; non-negative least squares against a slow search; and what
+ * cannot be fitted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include "formats/base/rng.h"
 #include "predict/bandwidth/calibrate.h"
 #include "predict/bandwidth/fit.h"
+#include "predict/bandwidth/fit_genetic.h"
 
 /* Points of a machine of `levels` levels: arrays of each level's, and those between two of them,
  * at strides of 1 to 8 words. Bandwidths are those of `model`, whose sources are filled in. */
@@ -152,6 +154,150 @@ static void same_for_all_threads(void **state)
     maps_release(&maps);
 }
 
+/* Samples of level 1 and memory with noise, so that no function has all of them. */
+static struct samples noisy_samples(struct sample *items, size_t count)
+{
+    struct samples samples = {.items = items, .count = count, .sources = {.count = 2}};
+    struct psnap_rng rng;
+
+    samples.sources.level[1] = 1;
+    sources_complete(&samples.sources);
+    psnap_rng_init(&rng, 9);
+    for (size_t i = 0; i < count; i++) {
+        const double share = (double)(i % 9) / 8;
+
+        items[i] = (struct sample){.rates = {share, 1 - share}};
+        items[i].bandwidth = 1e9 * (1 + 9 * share) * (1 + 0.3 * psnap_rng_uniform(&rng));
+    }
+    return samples;
+}
+
+static bool are_same_genes(const struct genes *genes, const struct individual *a,
+                           const struct individual *b)
+{
+    return !memcmp(a->genes, b->genes, genes->count * sizeof *a->genes);
+}
+
+/* Born of the same random numbers, a Darwinian is as it was born, a Lamarckian has what it learnt
+ * in its genes, and a Baldwinian has the error of that and the genes it was born with. */
+static void cultures(void **state)
+{
+    enum { BIRTHS = 800 };
+    struct sample items[45];
+    const struct samples samples = noisy_samples(items, 45);
+    const struct genetic_settings settings = {.population = 600, .threads = 1, .seed = 3};
+    struct psnap_error error;
+    struct genes *genes = genes_new(&samples, &error);
+    struct archipelago all;
+    int learnt = 0, by_culture[CULTURES] = {0};
+
+    (void)state;
+    assert_non_null(genes);
+    assert_true(archipelago_init(&all, genes, &settings));
+    for (int i = 0; i < ISLANDS; i++)
+        by_culture[all.islands[i].culture]++;
+    for (int culture = 0; culture < CULTURES; culture++)
+        assert_int_equal(by_culture[culture], 2);
+    for (int birth = 0; birth < BIRTHS; birth++) {
+        struct individual children[CULTURES];
+
+        for (int culture = 0; culture < CULTURES; culture++) {
+            struct island island = all.islands[0];
+
+            island.culture = (enum culture)culture;
+            psnap_rng_init_stream(&island.rng, 5, (uint64_t)birth);
+            island_bear(genes, &island, &children[culture]);
+        }
+        assert_true(genes_error(genes, children[DARWINIAN].genes) == children[DARWINIAN].error);
+        assert_true(genes_error(genes, children[LAMARCKIAN].genes) == children[LAMARCKIAN].error);
+        assert_true(are_same_genes(genes, &children[BALDWINIAN], &children[DARWINIAN]));
+        assert_true(children[BALDWINIAN].error == children[LAMARCKIAN].error);
+        assert_true(children[LAMARCKIAN].error <= children[DARWINIAN].error);
+        if (children[LAMARCKIAN].error < children[DARWINIAN].error) {
+            assert_false(are_same_genes(genes, &children[LAMARCKIAN], &children[DARWINIAN]));
+            learnt++;
+        }
+    }
+    assert_in_range(learnt, BIRTHS / 16, BIRTHS / 6); /* one in eight, if there is a lesson in it */
+    archipelago_release(&all);
+    genes_free(genes);
+}
+
+/* Individuals whose error is below that of their genes are on Baldwinian islands alone. */
+static void islands_have_cultures(void **state)
+{
+    struct sample items[45];
+    const struct samples samples = noisy_samples(items, 45);
+    const struct genetic_settings settings = {.population = 600, .threads = 2, .seed = 4};
+    struct psnap_error error;
+    struct genes *genes = genes_new(&samples, &error);
+    struct archipelago all;
+
+    (void)state;
+    assert_non_null(genes);
+    assert_true(archipelago_init(&all, genes, &settings));
+    for (int generation = 0; generation < 5; generation++) {
+        archipelago_advance(&all);
+        for (int i = 0; i < ISLANDS; i++) {
+            const struct island *island = &all.islands[i];
+            uint32_t below = 0;
+
+            for (uint32_t k = 0; k < island->size; k++)
+                below += island->people[k].error < genes_error(genes, island->people[k].genes);
+            assert_int_equal(below > 0, island->culture == BALDWINIAN);
+        }
+    }
+    assert_int_equal(all.generation, 5);
+    archipelago_release(&all);
+    genes_free(genes);
+}
+
+struct errors {
+    double each[1000];
+    uint32_t count;
+};
+
+static void keep_error(void *context, uint32_t generation, double error)
+{
+    struct errors *errors = context;
+
+    errors->each[errors->count++] = error;
+    assert_int_equal(generation, errors->count);
+}
+
+/* It ends when 25 generations in a row are not better by a thousandth than the last one that was;
+ * and at the limit. */
+static void ends_when_flat(void **state)
+{
+    struct sample items[45];
+    const struct samples samples = noisy_samples(items, 45);
+    struct errors errors = {.count = 0};
+    struct genetic_settings settings = {.population = 600,
+                                        .generations = 1000,
+                                        .threads = 1,
+                                        .seed = 3,
+                                        .tell = keep_error,
+                                        .context = &errors};
+    struct penalised fitted;
+    struct psnap_error error;
+    uint32_t generations, better = 0;
+
+    (void)state;
+    assert_int_equal(fit_genetic(&samples, &settings, &fitted, &generations, &error), PSNAP_OK);
+    assert_int_equal(generations, errors.count);
+    assert_true(generations < 1000);
+    for (uint32_t i = 1; i < errors.count; i++) {
+        assert_true(i - better <= 25);
+        if (errors.each[i] < 0.999 * errors.each[better])
+            better = i;
+    }
+    assert_int_equal(errors.count - 1 - better, 25);
+    settings.generations = 10;
+    errors.count = 0;
+    assert_int_equal(fit_genetic(&samples, &settings, &fitted, &generations, &error), PSNAP_OK);
+    assert_int_equal(generations, 10);
+}
+
 /* Two sources, noise: no t on a fine grid has a smaller absolute error than the fit's by more than
  * its own stopping. */
 static void least_absolute_deviations(void **state)
@@ -200,7 +346,8 @@ static void held_out(void **state)
     assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
     assert_true(result.held_out_error >= 0 && result.held_out_error < 0.02);
     assert_true(result.held_out_spread >= 0 && result.held_out_spread < 0.02);
-    maps.points[5].seconds *= 10; /* who holds it out cannot know, nor who has it learn it */
+    /* no fit can predict the point that is ten times slower than its kind, held out or not */
+    maps.points[5].seconds *= 10;
     assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
     assert_true(result.held_out_error > 9.0 / (double)maps.count * 0.9);
     settings.folds = 0;
@@ -285,6 +432,9 @@ int main(void)
         cmocka_unit_test(recovers_overlapped),
         cmocka_unit_test(recovers_additive),
         cmocka_unit_test(same_for_all_threads),
+        cmocka_unit_test(cultures),
+        cmocka_unit_test(islands_have_cultures),
+        cmocka_unit_test(ends_when_flat),
         cmocka_unit_test(least_absolute_deviations),
         cmocka_unit_test(variants),
         cmocka_unit_test(calibrates),

@@ -166,16 +166,15 @@ static void genes_as_the_function(void **state)
 
 static void bins(void **state)
 {
+    static const double ends[COVERAGE_BINS + 1] = {1, 0.99, 0.98, 0.96, 0.92, 0.84, 0.68, 0.36, 0};
+
     (void)state;
-    assert_int_equal(coverage_bin(1), 0);
-    assert_int_equal(coverage_bin(0.995), 0);
-    assert_int_equal(coverage_bin(0.985), 1);
-    assert_int_equal(coverage_bin(0.97), 2);
-    assert_int_equal(coverage_bin(0.93), 3);
-    assert_int_equal(coverage_bin(0.85), 4);
-    assert_int_equal(coverage_bin(0.7), 5);
-    assert_int_equal(coverage_bin(0.5), 6);
     assert_int_equal(coverage_bin(0), 7);
+    for (int bin = 0; bin < COVERAGE_BINS; bin++) { /* from its first end to before its second */
+        assert_int_equal(coverage_bin(ends[bin]), bin);
+        assert_int_equal(coverage_bin((ends[bin] + ends[bin + 1]) / 2), bin);
+        assert_int_equal(coverage_bin(nextafter(ends[bin + 1], 1)), bin);
+    }
     assert_string_equal(coverage_bin_name(7), "0-36");
 }
 

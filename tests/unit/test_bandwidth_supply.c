@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Supplies: kinds of streams of hand-worked ones, frames that are a bijection, sums that are those
- * of the simulator, and points whose supply is that of all their accesses one by one.
+ * of the simulator, points whose supply is that of all their accesses one by one, and how many
+ * points there are.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -289,6 +290,31 @@ static void chains(void **state)
     assert_near(supply_hit_rate(&point.supply, 1), 0, 0); /* LRU, and twice as large as it */
 }
 
+/* The paper's plan: 54 sizes by 7 strides, whatever the last cache. */
+static void all_sizes(void **state)
+{
+    enum { SIZES = 54, STRIDES = 7 };
+
+    (void)state;
+    for (uint64_t largest = UINT64_C(50) << 20; largest <= MAP_SIZE_MAX; largest *= 2) {
+        struct maps maps = {0};
+        struct psnap_error error;
+
+        assert_int_equal(maps_plan_strided(&maps, SIZES, largest, 64, &error), PSNAP_OK);
+        assert_int_equal(maps.count, SIZES * STRIDES);
+        for (size_t i = 0; i < maps.count; i++) {
+            assert_int_equal(maps.points[i].step, 1 << i % STRIDES);
+            if (i % STRIDES)
+                assert_int_equal(maps.points[i].size_bytes, maps.points[i - 1].size_bytes);
+            else if (i)
+                assert_true(maps.points[i].size_bytes > maps.points[i - 1].size_bytes);
+        }
+        assert_int_equal(maps.points[0].size_bytes, 1024);
+        assert_int_equal(maps.points[maps.count - 1].size_bytes, largest);
+        maps_release(&maps);
+    }
+}
+
 static void known_points(void **state)
 {
     const struct psnap_machine machine = machine_of("1K:64:full,16K:64:full");
@@ -341,6 +367,7 @@ int main(void)
         cmocka_unit_test(chains),
         cmocka_unit_test(known_points),
         cmocka_unit_test(random_points),
+        cmocka_unit_test(all_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,40 @@ static void below_is_bounded_and_even(void **state)
     assert_int_equal(psnap_rng_below(&rng, 1), 0);
 }
 
+/* Of three items each of the six orders comes as often, whatever the items' size; one stays. */
+static void shuffles_are_even(void **state)
+{
+    enum { DRAWS = 60000 };
+    struct {
+        uint8_t number, rest[2];
+    } items[3];
+    int counts[27] = {0}, orders = 0;
+    uint64_t one = 5;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    for (int draw = 0; draw < DRAWS; draw++) {
+        for (uint8_t i = 0; i < 3; i++) {
+            items[i].number = i;
+            items[i].rest[0] = items[i].rest[1] = (uint8_t)(10 * i);
+        }
+        psnap_rng_shuffle(&rng, items, 3, sizeof items[0]);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(items[i].rest[0] + items[i].rest[1], 20 * items[i].number);
+        counts[9 * items[0].number + 3 * items[1].number + items[2].number]++;
+    }
+    for (int i = 0; i < 27; i++)
+        if (counts[i]) {
+            assert_in_range(counts[i], DRAWS / 6 - 500, DRAWS / 6 + 500); /* over five sigma */
+            orders++;
+        }
+    assert_int_equal(orders, 6);
+    psnap_rng_shuffle(&rng, &one, 1, sizeof one);
+    psnap_rng_shuffle(&rng, NULL, 0, sizeof one);
+    assert_int_equal(one, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +164,7 @@ int main(void)
         cmocka_unit_test(seeds_give_pinned_streams),
         cmocka_unit_test(streams_are_pinned_and_differ),
         cmocka_unit_test(below_is_bounded_and_even),
+        cmocka_unit_test(shuffles_are_even),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
