@@ -86,7 +86,7 @@ for pair, (a, b) in zip(report["pairs"], itertools.combinations(order, 2)):
         near(pair[key], want[key])
         total[key] += want[key]
     near(pair["inversion_probability"], want["expected_inversions"] / 2)
-    near(pair["order_inversion_probability"], phi(-abs(math.log(pair["ratio"])) / report["error"]["sigma"]))
+    near(pair["order_inversion_probability"], phi(-math.log(pair["ratio"]) / report["error"]["sigma"]))
 for key in total:
     near(report["total"][key], total[key])
 assert report["total"]["inversions"] == 6 and len(report["pairs"]) == 21
