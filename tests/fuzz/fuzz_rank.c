@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     file = fmemopen((void *)(uintptr_t)data, size, "r");
     check(file != NULL);
-    status = times_read(&times, file, "in", NULL, &error);
+    status = times_read(&times, file, &(struct times_file){.path = "in"}, &error);
     check(!status || (error.code < 0 && error.message[0]));
     fclose(file);
     if (!status && !times_check(&times, ranking_kind(&times), &error))
