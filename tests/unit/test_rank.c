@@ -209,6 +209,32 @@ static void pair_against_wins(void **state)
     times_release(&times);
 }
 
+/* What is expected is of all predictions, and 1/2 where they are equal; what is observed is of
+ * those that were measured too, and never of equal ones. */
+static void expected_beyond_observed(void **state)
+{
+    struct times times = {0};
+    struct ranking ranking;
+    const struct ranking_pair *pair;
+
+    (void)state;
+    put(&times, "equal", "A", TIMES_PREDICTED, 10);
+    put(&times, "equal", "B", TIMES_PREDICTED, 10);
+    put(&times, "equal", "A", TIMES_MEASURED, 12);
+    put(&times, "equal", "B", TIMES_MEASURED, 9);
+    put(&times, "unmeasured", "A", TIMES_PREDICTED, 10);
+    put(&times, "unmeasured", "B", TIMES_PREDICTED, 20);
+    ranking = make(&times, SIZE_MAX, 0.5, 0);
+    pair = &ranking.pairs[0];
+    assert_int_equal(pair->cases, 2);
+    assert_int_equal(pair->equal, 1);
+    assert_int_equal(pair->compared, 1);
+    assert_int_equal(pair->observed, 0);
+    NEAR(pair->expected, 0.5 + 0.163479, 2e-6); /* Phi(-0.980258) */
+    ranking_release(&ranking);
+    times_release(&times);
+}
+
 /* ln(predicted / measured) of 0.1, 0.2, 0.3 and 0: mean 0.15, deviation sqrt(0.05 / 3). */
 static void error_by_hand(void **state)
 {
@@ -503,6 +529,7 @@ int main(void)
         cmocka_unit_test(worked_by_hand),
         cmocka_unit_test(pair_against_order),
         cmocka_unit_test(pair_against_wins),
+        cmocka_unit_test(expected_beyond_observed),
         cmocka_unit_test(error_by_hand),
         cmocka_unit_test(monte_carlo),
         cmocka_unit_test(taus),
