@@ -126,11 +126,6 @@ static enum psnap_status commit(struct psnap_output **output, struct psnap_error
     return one ? psnap_output_commit(one, error) : PSNAP_OK;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && psnap_output_is_stdout(path);
-}
-
 static enum psnap_status write_all(struct outputs *outputs, const struct times *times,
                                    const struct ranking *ranking, const struct request *request,
                                    struct psnap_error *error)
@@ -146,7 +141,8 @@ static enum psnap_status write_all(struct outputs *outputs, const struct times *
         status = commit(&outputs->pairs, error);
     if (!status && request->json)
         rank_json(times, ranking, stdout);
-    else if (!status && !is_stdout(request->csv) && !is_stdout(request->pairs))
+    else if (!status && !psnap_output_is_stdout(request->csv) &&
+             !psnap_output_is_stdout(request->pairs))
         rank_print(times, ranking, stdout);
     return status;
 }
@@ -198,7 +194,9 @@ static int check(const struct request *request)
     if (!(request->threshold >= 0 && request->threshold <= 1))
         return psnap_cmd_usage("rank", "--threshold %g: a share from 0 to 1 is needed",
                                request->threshold);
-    if (request->json + is_stdout(request->csv) + is_stdout(request->pairs) > 1)
+    if (request->json + psnap_output_is_stdout(request->csv) +
+            psnap_output_is_stdout(request->pairs) >
+        1)
         return psnap_cmd_usage("rank", "only one of --json, --csv - and --pairs - can go to "
                                        "standard output");
     if (psnap_output_is_same(request->csv, request->pairs))
@@ -223,7 +221,7 @@ int psnap_cmd_rank(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "csv", &request.csv, "FILE",
          "write run times, errors and speeds as CSV"},
         {PSNAP_OPTION_TEXT, 0, "pairs", &request.pairs, "FILE", "write pairs of machines as CSV"},
-        {PSNAP_OPTION_FLAG, 'f', "force", &request.force, NULL, "overwrite files"},
+        {PSNAP_OPTION_FLAG, 0, "force", &request.force, NULL, "overwrite files"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {

@@ -262,5 +262,6 @@ has err 'as 0.1 for 10 %'
 expect 2 "$PSNAP" rank two.csv --threshold 2
 expect 2 "$PSNAP" rank two.csv --json --csv -
 expect 2 "$PSNAP" rank two.csv --csv x.csv --pairs x.csv
+expect 2 "$PSNAP" rank two.csv --csv all.csv -f # --force alone, as of all commands
 expect 0 "$PSNAP" rank --help
 has out 'usage: psnap rank'
