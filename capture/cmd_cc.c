@@ -134,17 +134,11 @@ static bool takes_value(const char *option)
            starts_with(option, "-Xopenmp-target=");
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && !strcmp(text + length - end_length, end);
-}
-
 static bool is_header(const char *input)
 {
     static const char *const ends[] = {".h", ".hh", ".hpp", ".hxx", ".H", ".h++", NULL};
     for (const char *const *end = ends; *end; end++)
-        if (ends_with(input, *end))
+        if (psnap_text_ends_in(input, *end))
             return true;
     return false;
 }
@@ -152,7 +146,7 @@ static bool is_header(const char *input)
 /* The value of an option: -x c-header asks for a precompiled header, which is not linked. */
 static void look_at_value(struct request *request, const char *option, const char *value)
 {
-    if (!strcmp(option, "-x") && ends_with(value, "-header"))
+    if (!strcmp(option, "-x") && psnap_text_ends_in(value, "-header"))
         request->stops_early = true;
 }
 
@@ -187,7 +181,7 @@ static void look_at(struct request *request, const char *argument)
 
     request->writes_assembly |= !strcmp(argument, "-S");
     if (is_one_of(argument, stops) ||
-        (starts_with(argument, "-x") && ends_with(argument, "-header")))
+        (starts_with(argument, "-x") && psnap_text_ends_in(argument, "-header")))
         request->stops_early = true;
     else if (is_one_of(argument, preprocess))
         request->preprocesses = request->stops_early = true;

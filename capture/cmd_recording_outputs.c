@@ -104,9 +104,8 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
                                           struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
-    bool has_profile =
-        !recording->no_profile && recording->profile && psnap_output_is_stdout(recording->profile);
-    bool has_trace = recording->trace && psnap_output_is_stdout(recording->trace);
+    bool has_profile = !recording->no_profile && psnap_output_is_stdout(recording->profile);
+    bool has_trace = psnap_output_is_stdout(recording->trace);
 
     if (psnap_builder_choose_model(&recording->builder, recording->model, error))
         return error->code;

@@ -199,7 +199,7 @@ static int open_path(struct psnap_output *output, bool is_partial, struct psnap_
 
 bool psnap_output_is_stdout(const char *path)
 {
-    return !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
+    return path && (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"));
 }
 
 bool psnap_output_is_same(const char *path, const char *other)

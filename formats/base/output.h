@@ -30,7 +30,7 @@ PSNAP_API struct psnap_output *psnap_output_open(const char *path, bool force,
 PSNAP_API struct psnap_output *psnap_output_open_partial(const char *path, bool force,
                                                          struct psnap_error *error);
 
-/* True of "-" and the like: such an output goes to standard output. */
+/* True of "-" and the like: such an output goes to standard output. False of NULL: no output. */
 PSNAP_API bool psnap_output_is_stdout(const char *path);
 
 /* Whether two paths, NULL for none, are one regular file, existing or to be made: the second output

@@ -230,6 +230,13 @@ const char *psnap_text_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+bool psnap_text_ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text), of_end = strlen(end);
+
+    return length >= of_end && !strcmp(text + length - of_end, end);
+}
+
 const char *psnap_text_nearest(const char *name, const char *const *names, size_t count)
 {
     const size_t length = strnlen(name, NAME_MAX_COMPARED);

@@ -37,6 +37,9 @@ PSNAP_API size_t psnap_text_utf8(const char *text);
 /* What follows the last slash: a pointer into `path`. */
 PSNAP_API const char *psnap_text_base_name(const char *path);
 
+/* Whether `text` ends in `end`; it may be all of it. */
+PSNAP_API bool psnap_text_ends_in(const char *text, const char *end);
+
 /* Of `count` names the one that `name` is most likely a misspelling of; NULL when none is near
  * (more than a third of the letters differ, and none begins with it). NULL entries are skipped. */
 PSNAP_API const char *psnap_text_nearest(const char *name, const char *const *names, size_t count);

@@ -251,17 +251,14 @@ static int take_sizes(struct forecast_settings *settings, const char *text)
     return status;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && psnap_output_is_stdout(path);
-}
-
 /* Each output has a place of its own; 0, or an exit status. */
 static int check_outputs(const struct forecast_settings *settings)
 {
     const char *const command = "predict runtime";
 
-    if (settings->json + is_stdout(settings->csv) + is_stdout(settings->write_probabilities) > 1)
+    if (settings->json + psnap_output_is_stdout(settings->csv) +
+            psnap_output_is_stdout(settings->write_probabilities) >
+        1)
         return psnap_cmd_usage(command,
                                "only one of JSON, CSV and probabilities can go to standard output");
     if (psnap_output_is_same(settings->csv, settings->write_probabilities))
@@ -371,7 +368,8 @@ static int run_command(const struct forecast_settings *settings,
     status = predict(forecast, settings, machines, &error);
     if (!status && settings->json)
         print_json(forecast);
-    else if (!status && !is_stdout(settings->csv) && !is_stdout(settings->write_probabilities))
+    else if (!status && !psnap_output_is_stdout(settings->csv) &&
+             !psnap_output_is_stdout(settings->write_probabilities))
         print_tables(forecast, settings);
     forecast_release(forecast);
     free(forecast);

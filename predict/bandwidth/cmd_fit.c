@@ -207,7 +207,7 @@ static int run(const struct request *request)
         return psnap_cmd_fail("fit", &error);
     if (request->json)
         print_json(&fits);
-    else if (!request->output || !psnap_output_is_stdout(request->output))
+    else if (!psnap_output_is_stdout(request->output))
         print_table(request, &fits);
     return psnap_cmd_close_stdout("fit", PSNAP_EXIT_DONE);
 }
@@ -240,7 +240,7 @@ static int check_usage(struct request *request)
         return psnap_cmd_usage("fit", "--population is 24 to %d", POPULATION_MAX);
     if (request->generations < 1 || request->generations > GENERATIONS_MAX)
         return psnap_cmd_usage("fit", "--generations is 1 to %d", GENERATIONS_MAX);
-    if (request->json && request->output && psnap_output_is_stdout(request->output))
+    if (request->json && psnap_output_is_stdout(request->output))
         return psnap_cmd_usage("fit", "only one of JSON and YAML can go to standard output");
     return take_method(request);
 }

@@ -30,11 +30,6 @@ struct request {
     bool strided, json, force;
 };
 
-static bool is_stdout(const char *path)
-{
-    return path && psnap_output_is_stdout(path);
-}
-
 /* ------------------------------------------------------------------- progress */
 
 struct watch {
@@ -288,9 +283,10 @@ static int run(const struct request *request, double budget)
     status = write_files(request, &maps, output, plot, status, &error);
     if (!status && request->json)
         print_json(&maps);
-    else if (!status && !request->output && !is_stdout(request->plot))
+    else if (!status && !request->output && !psnap_output_is_stdout(request->plot))
         print_points(&maps);
-    else if (!status && !is_stdout(request->output) && !is_stdout(request->plot) && !request->again)
+    else if (!status && !psnap_output_is_stdout(request->output) &&
+             !psnap_output_is_stdout(request->plot) && !request->again)
         print_summary(&maps, request->tolerance);
     maps_release(&maps);
     return status ? psnap_cmd_fail("multimaps", &error)
@@ -308,7 +304,9 @@ static int check_usage(const struct request *request)
         return psnap_cmd_usage("multimaps", "--largest is 4K to 16G");
     if (!(request->tolerance > 0) || request->tolerance > 1)
         return psnap_cmd_usage("multimaps", "--tolerance is above 0 and at most 1");
-    if (request->json + is_stdout(request->output) + is_stdout(request->plot) > 1)
+    if (request->json + psnap_output_is_stdout(request->output) +
+            psnap_output_is_stdout(request->plot) >
+        1)
         return psnap_cmd_usage("multimaps",
                                "only one of JSON, YAML and the figure can go to standard output");
     if (psnap_output_is_same(request->output, request->plot))

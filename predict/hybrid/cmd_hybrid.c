@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/base/output.h"
+#include "formats/base/text.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/hybrid/numeric.h"
 #include "replay/cmd_input.h"
@@ -22,20 +23,13 @@ bool hybrid_is_built(void)
 
 /* ----------------------------------------------------------------------- inputs */
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t length = strlen(path), of_suffix = strlen(suffix);
-
-    return length > of_suffix && !strcmp(path + length - of_suffix, suffix);
-}
-
 bool hybrid_is_csv(const char *path)
 {
     char begin[4096];
     FILE *file;
     size_t n;
 
-    if (!strcmp(path, "-") || has_suffix(path, ".csv"))
+    if (!strcmp(path, "-") || psnap_text_ends_in(path, ".csv"))
         return true;
     file = fopen(path, "re");
     if (!file)
@@ -119,11 +113,6 @@ static enum psnap_status write_files(struct files *files, const struct hybrid_se
     return status;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && psnap_output_is_stdout(path);
-}
-
 static int run(const struct hybrid_settings *settings, bool of_csv)
 {
     struct files files = {0};
@@ -144,7 +133,8 @@ static int run(const struct hybrid_settings *settings, bool of_csv)
         status = write_files(&files, settings, &hybrid, &observations, &error);
     if (!status && settings->json)
         hybrid_print_json(&hybrid, &observations, settings);
-    else if (!status && !is_stdout(settings->output) && !is_stdout(settings->plot))
+    else if (!status && !psnap_output_is_stdout(settings->output) &&
+             !psnap_output_is_stdout(settings->plot))
         hybrid_print(&hybrid, &observations, settings);
     psnap_output_abandon(files.csv);
     psnap_output_abandon(files.plot);
@@ -159,12 +149,15 @@ static int run(const struct hybrid_settings *settings, bool of_csv)
 /* 0, or the exit status of a mistake. */
 static int check_outputs(const struct hybrid_settings *settings)
 {
-    if (settings->plot && !is_stdout(settings->plot) && !hybrid_can_draw(settings->plot))
+    if (settings->plot && !psnap_output_is_stdout(settings->plot) &&
+        !hybrid_can_draw(settings->plot))
         return psnap_cmd_usage("hybrid", "--plot draws FILE.svg or FILE.png, not '%.200s'",
                                settings->plot);
     if (psnap_output_is_same(settings->output, settings->plot))
         return psnap_cmd_usage("hybrid", "-o and --plot are both '%.200s'", settings->output);
-    if (settings->json + is_stdout(settings->output) + is_stdout(settings->plot) > 1)
+    if (settings->json + psnap_output_is_stdout(settings->output) +
+            psnap_output_is_stdout(settings->plot) >
+        1)
         return psnap_cmd_usage("hybrid",
                                "only one of JSON, CSV and a figure can go to standard output");
     return 0;

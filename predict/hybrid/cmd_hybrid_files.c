@@ -5,9 +5,9 @@
  * observed.
  */
 #include <math.h>
-#include <string.h>
 
 #include "formats/base/cmd_csv.h"
+#include "formats/base/text.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/hybrid/cmd_hybrid.h"
 
@@ -80,16 +80,9 @@ void hybrid_write_csv(const struct hybrid *hybrid, const struct observations *ob
 
 /* -------------------------------------------------------------------- figures */
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t length = strlen(path), of_suffix = strlen(suffix);
-
-    return length > of_suffix && !strcmp(path + length - of_suffix, suffix);
-}
-
 bool hybrid_can_draw(const char *path)
 {
-    return has_suffix(path, ".svg") || has_suffix(path, ".png");
+    return psnap_text_ends_in(path, ".svg") || psnap_text_ends_in(path, ".png");
 }
 
 /* Points of each code that has some: size, m0, its standard deviation, m0 by t_i. How many codes.
@@ -172,7 +165,8 @@ static void write_script(FILE *script, const struct hybrid *hybrid,
     const size_t figures = write_data(script, hybrid);
 
     fprintf(script, "set terminal %s size 900,%zu\nset encoding utf8\n",
-            has_suffix(path, ".png") ? "pngcairo" : "svg dynamic", 420 * (figures ? figures : 1));
+            psnap_text_ends_in(path, ".png") ? "pngcairo" : "svg dynamic",
+            420 * (figures ? figures : 1));
     fputs("set xlabel 'problem size'\nset ylabel 'm0, share of latency hidden'\nset grid\n"
           "set key outside right top noenhanced\nset offsets graph 0.03, graph 0.03, graph 0.1, "
           "graph 0.1\n",

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/base/text.h"
 #include "predict/amm/cmd_forecast.h"
@@ -63,6 +64,37 @@ static uint32_t find_machine(const struct observations *observations, const char
     return UINT32_MAX;
 }
 
+/* The machine of -m MACHINE or -m NAME=MACHINE, and its index among those of the observations. A
+ * NAME that the table does not have is an error, unless the whole is the name of a file. */
+static enum psnap_status find_described(const struct observations *observations, const char *text,
+                                        struct psnap_machine *machine, uint32_t *index,
+                                        struct psnap_error *error)
+{
+    const char *equals = strchr(text, '=');
+    enum psnap_status status;
+
+    *index = equals ? find_machine(observations, text, (size_t)(equals - text)) : UINT32_MAX;
+    if (*index != UINT32_MAX)
+        return psnap_machine_find(equals + 1, machine, error);
+    if (equals && access(text, F_OK))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "no machine '%.*s' in the table, which -m %.80s names; the first "
+                               "one is '%.80s'",
+                               equals - text < 80 ? (int)(equals - text) : 80, text, text,
+                               observations->machines.names[0]);
+    status = psnap_machine_find(text, machine, error);
+    if (status)
+        return status;
+    *index = find_machine(observations, machine->name, strlen(machine->name));
+    return *index != UINT32_MAX
+               ? PSNAP_OK
+               : psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                 "no observation is on machine '%.80s'; the first one is on "
+                                 "'%.80s': give -m NAME=MACHINE where it has another name in the "
+                                 "table",
+                                 machine->name, observations->machines.names[0]);
+}
+
 enum psnap_status hybrid_add_latencies(struct observations *observations,
                                        const struct psnap_text_list *machines,
                                        struct psnap_error *error)
@@ -70,21 +102,10 @@ enum psnap_status hybrid_add_latencies(struct observations *observations,
     enum psnap_status status = PSNAP_OK;
 
     for (size_t i = 0; i < machines->count && !status; i++) {
-        const char *text = machines->items[i];
-        const char *equals = strchr(text, '=');
-        uint32_t index =
-            equals ? find_machine(observations, text, (size_t)(equals - text)) : UINT32_MAX;
         struct psnap_machine machine;
-        status = psnap_machine_find(index == UINT32_MAX ? text : equals + 1, &machine, error);
-        if (!status && index == UINT32_MAX) {
-            index = find_machine(observations, machine.name, strlen(machine.name));
-            if (index == UINT32_MAX)
-                status = psnap_error_set(
-                    error, PSNAP_ERROR_VALUE,
-                    "no observation is on machine '%.80s'; the first one is on '%.80s': give -m "
-                    "NAME=MACHINE where it has another name in the table",
-                    machine.name, observations->machines.names[0]);
-        }
+        uint32_t index;
+
+        status = find_described(observations, machines->items[i], &machine, &index, error);
         if (!status)
             status = add_latencies(observations, index, &machine, error);
     }

@@ -36,8 +36,8 @@ enum psnap_status numeric_least_squares(const double *matrix, size_t n, size_t k
                                         const double *vector, double *coefficients, double *left,
                                         bool *is_unique, struct psnap_error *error);
 
-/* The same, but no coefficient below 0 (Lawson and Hanson, "Solving Least Squares Problems", 1974:
- * the least squares of some subset of the columns). At most NUMERIC_COLUMNS_MAX columns. */
+/* The same, but no coefficient below 0: the best least squares of all subsets of the columns that
+ * have none. At most NUMERIC_COLUMNS_MAX columns. */
 #define NUMERIC_COLUMNS_MAX 10
 enum psnap_status numeric_least_squares_nonnegative(const double *matrix, size_t n, size_t k,
                                                     const double *vector, double *coefficients,

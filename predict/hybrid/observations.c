@@ -70,9 +70,10 @@ enum psnap_status observations_add(struct observations *observations, const stru
     return PSNAP_OK;
 }
 
-/* --------------------------------------------------------------------- doubles */
+/* ------------------------------------------------------------------ duplicates */
 
-static int by_what_it_is_of(const void *left, const void *right)
+/* Orders observations by code, machine, size and replicate, then as they came. */
+static int compare_observations(const void *left, const void *right)
 {
     const struct observation *a = *(const struct observation *const *)left;
     const struct observation *b = *(const struct observation *const *)right;
@@ -107,7 +108,7 @@ enum psnap_status observations_check(const struct observations *observations,
     for (size_t i = 0; i < observations->count; i++)
         sorted[i] = &observations->rows[i];
     if (observations->count)
-        qsort(sorted, observations->count, sizeof *sorted, by_what_it_is_of);
+        qsort(sorted, observations->count, sizeof *sorted, compare_observations);
     for (size_t i = 1; i < observations->count && !status; i++) {
         const struct observation *row = sorted[i], *before = sorted[i - 1];
         char size[32];

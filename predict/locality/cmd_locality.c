@@ -338,7 +338,7 @@ static int run(struct locality_report *report, const struct settings *settings)
     if (!status) {
         if (settings->json)
             print_json(report);
-        else if (!settings->csv || !psnap_output_is_stdout(settings->csv))
+        else if (!psnap_output_is_stdout(settings->csv))
             print_table(report);
         fflush(stdout);
         near = within_limit(report, settings);
@@ -379,7 +379,7 @@ static int check(const struct locality_report *report, const struct settings *se
     if (settings->surface && !surface_can_draw(settings->surface))
         return psnap_cmd_usage("locality", "--surface draws FILE.svg or FILE.png, not '%.200s'",
                                settings->surface);
-    if (settings->json && settings->csv && psnap_output_is_stdout(settings->csv))
+    if (settings->json && psnap_output_is_stdout(settings->csv))
         return psnap_cmd_usage("locality", "JSON and CSV cannot both go to standard output");
     if (psnap_output_is_same(settings->csv, settings->surface))
         return psnap_cmd_usage("locality", "--csv and --surface are both '%.200s'", settings->csv);

@@ -9,23 +9,16 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/cmd_csv.h"
+#include "formats/base/text.h"
 #include "predict/cmd_gnuplot.h"
 
 /* -------------------------------------------------------------------- figures */
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t length = strlen(path), of_suffix = strlen(suffix);
-
-    return length > of_suffix && !strcmp(path + length - of_suffix, suffix);
-}
-
 bool surface_can_draw(const char *path)
 {
-    return has_suffix(path, ".svg") || has_suffix(path, ".png");
+    return psnap_text_ends_in(path, ".svg") || psnap_text_ends_in(path, ".png");
 }
 
 static double share_of(const struct psnap_locality *locality, int s, int k)
@@ -108,7 +101,7 @@ void surface_axes(FILE *script)
 static void write_script(FILE *script, const struct locality_report *report, const char *path)
 {
     const struct locality_row *row = &report->rows[0];
-    const bool is_svg = has_suffix(path, ".svg");
+    const bool is_svg = psnap_text_ends_in(path, ".svg");
     int figures = 0;
 
     for (int side = 0; side < LOCALITY_SIDES; side++)

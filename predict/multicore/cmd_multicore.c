@@ -209,7 +209,7 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
 {
     enum psnap_status status;
 
-    if (settings->json && settings->list && psnap_output_is_stdout(settings->list))
+    if (settings->json && psnap_output_is_stdout(settings->list))
         return usage_error(
             error, "--task-list - and --json would both go to standard output: give a FILE%s", "");
     study->has_time = !settings->has_no_time;
@@ -261,7 +261,7 @@ static int run(struct multicore *study, const struct settings *settings,
         return psnap_cmd_fail("predict multicore", &error);
     if (settings->json)
         multicore_print_json(study);
-    else if (!settings->list || !psnap_output_is_stdout(settings->list))
+    else if (!psnap_output_is_stdout(settings->list))
         multicore_print(study, settings->has_sections);
     return psnap_cmd_close_stdout("predict multicore", PSNAP_EXIT_DONE);
 }

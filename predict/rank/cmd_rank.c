@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
@@ -18,25 +19,51 @@ struct request {
     const char *base, *method, *csv, *pairs;
     double error, threshold;
     bool json, force;
-    char **paths;
+    char **operands; /* FILE or NAME=FILE */
     size_t count;
 };
+
+/* FILE of NAME=FILE; the whole where it has no name, or is that of a file. */
+static const char *path_of(const char *operand)
+{
+    const char *equals = strchr(operand, '=');
+
+    return equals && equals > operand && access(operand, F_OK) ? equals + 1 : operand;
+}
+
+static enum psnap_status read_file(struct times *times, const char *operand, const char *method,
+                                   struct psnap_error *error)
+{
+    struct times_file how = {.path = path_of(operand), .method = method};
+    char *name = NULL;
+    FILE *file = psnap_input_file(how.path, error);
+    enum psnap_status status = PSNAP_OK;
+
+    if (!file)
+        return error->code;
+    if (how.path > operand) {
+        name = strndup(operand, (size_t)(how.path - operand) - 1);
+        if (!name)
+            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the run times");
+    }
+    how.machine = name;
+    if (file == stdin)
+        how.path = "stdin";
+    if (!status)
+        status = times_read(times, file, &how, error);
+    free(name);
+    if (file != stdin)
+        fclose(file);
+    return status;
+}
 
 static enum psnap_status read_files(struct times *times, const struct request *request,
                                     struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
-    for (size_t i = 0; i < request->count && !status; i++) {
-        const char *path = request->paths[i];
-        FILE *file = psnap_input_file(path, error);
-
-        if (!file)
-            return error->code;
-        status = times_read(times, file, file == stdin ? "stdin" : path, request->method, error);
-        if (file != stdin)
-            fclose(file);
-    }
+    for (size_t i = 0; i < request->count && !status; i++)
+        status = read_file(times, request->operands[i], request->method, error);
     for (size_t i = 0; i < times->warning_count && !status; i++)
         psnap_cmd_warn(&times->warnings[i]);
     return status ? status : times_check(times, ranking_kind(times), error);
@@ -99,11 +126,6 @@ static enum psnap_status commit(struct psnap_output **output, struct psnap_error
     return one ? psnap_output_commit(one, error) : PSNAP_OK;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && psnap_output_is_stdout(path);
-}
-
 static enum psnap_status write_all(struct outputs *outputs, const struct times *times,
                                    const struct ranking *ranking, const struct request *request,
                                    struct psnap_error *error)
@@ -119,7 +141,8 @@ static enum psnap_status write_all(struct outputs *outputs, const struct times *
         status = commit(&outputs->pairs, error);
     if (!status && request->json)
         rank_json(times, ranking, stdout);
-    else if (!status && !is_stdout(request->csv) && !is_stdout(request->pairs))
+    else if (!status && !psnap_output_is_stdout(request->csv) &&
+             !psnap_output_is_stdout(request->pairs))
         rank_print(times, ranking, stdout);
     return status;
 }
@@ -160,7 +183,7 @@ static int check(const struct request *request)
     if (!request->count)
         return psnap_cmd_usage("rank", "run times are needed, as CSV or JSON of predictions");
     for (size_t i = 0; i < request->count; i++)
-        stdins += !strcmp(request->paths[i], "-");
+        stdins += !strcmp(path_of(request->operands[i]), "-");
     if (stdins > 1)
         return psnap_cmd_usage("rank", "standard input is there twice");
     if (!isnan(request->error) && !(request->error >= 0 && request->error <= ERROR_MAX))
@@ -171,7 +194,9 @@ static int check(const struct request *request)
     if (!(request->threshold >= 0 && request->threshold <= 1))
         return psnap_cmd_usage("rank", "--threshold %g: a share from 0 to 1 is needed",
                                request->threshold);
-    if (request->json + is_stdout(request->csv) + is_stdout(request->pairs) > 1)
+    if (request->json + psnap_output_is_stdout(request->csv) +
+            psnap_output_is_stdout(request->pairs) >
+        1)
         return psnap_cmd_usage("rank", "only one of --json, --csv - and --pairs - can go to "
                                        "standard output");
     if (psnap_output_is_same(request->csv, request->pairs))
@@ -190,20 +215,23 @@ int psnap_cmd_rank(int argc, char **argv)
         {PSNAP_OPTION_REAL, 0, "threshold", &request.threshold, "A",
          "inversions over it: measured times differ by more than this share (0)"},
         {PSNAP_OPTION_TEXT, 0, "method", &request.method, "NAME",
-         "which predictions, where JSON has them by several methods (overlap)"},
+         "which predictions, where JSON has them by several methods (that of the least error in "
+         "it, or overlap)"},
         {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "print JSON"},
         {PSNAP_OPTION_TEXT, 0, "csv", &request.csv, "FILE",
          "write run times, errors and speeds as CSV"},
         {PSNAP_OPTION_TEXT, 0, "pairs", &request.pairs, "FILE", "write pairs of machines as CSV"},
-        {PSNAP_OPTION_FLAG, 'f', "force", &request.force, NULL, "overwrite files"},
+        {PSNAP_OPTION_FLAG, 0, "force", &request.force, NULL, "overwrite files"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap rank TIMES... [--base MACHINE] [--error E] [--json]",
+        "psnap rank TIMES... [--base MACHINE] [--error E] [--json]\n"
+        "psnap rank NAME=TIMES... [...]",
         "Puts machines in order by run times: relative speeds, which of two is faster, in how\n"
         "many cases, and with what probability it is the other way round. TIMES are CSV with\n"
         "columns application, machine, seconds, predicted (and input, cores), or what\n"
-        "'psnap predict runtime --json' and 'psnap predict bandwidth --json' print.\n"
+        "'psnap predict runtime --json' and 'psnap predict bandwidth --json' print. NAME is what\n"
+        "the one machine of a file is called here, where machines are 'host' in several.\n"
         "RANK.md defines the figures.",
         options};
     int status;
@@ -211,7 +239,7 @@ int psnap_cmd_rank(int argc, char **argv)
 
     if (operands < 0)
         return status;
-    request.paths = argv + 1;
+    request.operands = argv + 1;
     request.count = (size_t)operands;
     status = check(&request);
     return status ? status : run(&request);

@@ -16,12 +16,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of logarithms that are so far apart. */
-static double inversion(double apart, double sigma)
+/* That the first of two machines is in truth the slower one, where ln(second / first) of their
+ * predicted times is `ahead`; above 1/2 where that is below 0. */
+static double inversion(double ahead, double sigma)
 {
-    if (isnan(apart) || isnan(sigma))
+    if (isnan(ahead) || isnan(sigma))
         return NAN;
-    return apart > 0 ? erfc(apart / (2 * sigma)) / 2 : 0.5; /* sigma 0: erfc(inf) is 0 */
+    /* sigma 0: erfc(inf) is 0, erfc(-inf) is 2 */
+    return ahead > 0 || ahead < 0 ? erfc(ahead / (2 * sigma)) / 2 : 0.5;
 }
 
 double ranking_inversion(double seconds, double other_seconds, double sigma)
@@ -243,7 +245,7 @@ static struct ranking_pair pair_of(const struct ranking *ranking, const struct t
     if (isnan(sigma))
         pair.expected = NAN;
     pair.order_probability = /* the mean of n errors has sigma / sqrt n */
-        inversion(fabs(sum) / (double)pair.cases, sigma / sqrt((double)pair.cases));
+        inversion(sum / (double)pair.cases, sigma / sqrt((double)pair.cases));
     return pair;
 }
 

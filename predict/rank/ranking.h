@@ -41,7 +41,8 @@ struct ranking_pair {
     double ratio;               /* geometric mean of t(second) / t(first); NaN without cases */
     double expected;            /* inversions: the sum of their probabilities; NaN without sigma */
     double probability;         /* its mean over cases */
-    double order_probability;   /* that the geometric means are the other way round */
+    double order_probability;   /* that `first` is the slower one by geometric means of these cases;
+                                 * above 1/2 where `ratio` is below 1 */
     size_t compared;            /* cases with both kinds on both machines */
     size_t observed, over_threshold; /* inversions in these */
 };

@@ -149,19 +149,45 @@ static enum psnap_status find_cell(struct times_case *one, size_t machine, struc
 static enum psnap_status is_there(const struct times_case *one, const struct times_record *record,
                                   const struct times_place *first, struct psnap_error *error)
 {
+    const bool is_other_file = strcmp(first->path, record->place.path) != 0;
     char name[160];
 
-    psnap_error_set(error, PSNAP_ERROR_VALUE,
-                    "a run time of '%s' on '%.80s' is there already, from line %" PRIu32
-                    " of '%.120s': runs that differ need another input or number of cores",
-                    times_case_name(one, name, sizeof name), record->machine, first->src_line,
-                    first->path);
+    psnap_error_set(
+        error, PSNAP_ERROR_VALUE,
+        "a run time of '%s' on '%.80s' is there already, from line %" PRIu32 " of '%.80s': %s",
+        times_case_name(one, name, sizeof name), record->machine, first->src_line, first->path,
+        is_other_file ? "where the files are of two machines of this name, NAME=FILE "
+                        "gives one another name; else another run needs another input "
+                        "or number of cores"
+                      : "runs that differ need another input or number of cores");
     psnap_error_at(error, record->place.path, record->place.src_line, record->place.column);
     return PSNAP_ERROR_VALUE;
 }
 
-enum psnap_status times_put(struct times *times, const struct times_record *record,
-                            enum times_kind kind, double seconds, struct psnap_error *error)
+/* Gives the machine of a file its new name. */
+static enum psnap_status rename_machine(struct times *times, struct times_record *record,
+                                        struct psnap_error *error)
+{
+    if (!times->old_name) {
+        times->old_name = strdup(record->machine);
+        if (!times->old_name)
+            return out_of_memory(error);
+    }
+    if (strcmp(times->old_name, record->machine) != 0) {
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "'%.80s' was to name the machine of a file that has two, '%.80s' and "
+                        "'%.80s'",
+                        times->new_name, times->old_name, record->machine);
+        psnap_error_at(error, record->place.path, record->place.src_line, record->place.column);
+        return PSNAP_ERROR_VALUE;
+    }
+    record->machine = times->new_name;
+    return PSNAP_OK;
+}
+
+/* times_put with the name that the table has for the machine. */
+static enum psnap_status put(struct times *times, const struct times_record *record,
+                             enum times_kind kind, double seconds, struct psnap_error *error)
 {
     struct times_case *one = NULL;
     struct times_cell *cell = NULL;
@@ -187,15 +213,30 @@ enum psnap_status times_put(struct times *times, const struct times_record *reco
     return PSNAP_OK;
 }
 
-enum psnap_status times_read(struct times *times, FILE *file, const char *path, const char *method,
+enum psnap_status times_put(struct times *times, const struct times_record *record,
+                            enum times_kind kind, double seconds, struct psnap_error *error)
+{
+    struct times_record renamed = *record;
+    const enum psnap_status status =
+        times->new_name ? rename_machine(times, &renamed, error) : PSNAP_OK;
+
+    return status ? status : put(times, &renamed, kind, seconds, error);
+}
+
+enum psnap_status times_read(struct times *times, FILE *file, const struct times_file *how,
                              struct psnap_error *error)
 {
     const int first = getc(file);
+    enum psnap_status status;
 
     if (first != EOF)
         ungetc(first, file);
-    return first == '{' ? times_read_json(times, file, path, method, error)
-                        : times_read_csv(times, file, path, error);
+    times->new_name = how->machine;
+    status = first == '{' ? times_read_json(times, file, how->path, how->method, error)
+                          : times_read_csv(times, file, how->path, error);
+    free(times->old_name);
+    times->new_name = times->old_name = NULL;
+    return status;
 }
 
 /* How many machines have a time of this case. */

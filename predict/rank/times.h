@@ -43,6 +43,10 @@ struct times {
     struct psnap_error *warnings; /* of columns that are not read */
     size_t warning_count, warning_room;
     bool has[TIMES_KINDS]; /* some time of this kind */
+    /* While a file is read: the name that its machine gets, NULL for its own; and its own one, once
+     * it is known (owned). */
+    const char *new_name;
+    char *old_name;
 };
 
 void times_release(struct times *times);
@@ -54,7 +58,8 @@ struct times_record {
 };
 
 /* Puts a run time in its place; NaN makes case and machine known. An error, with the record's
- * place, when it is there already, when it is not above 0, or at the limits above. */
+ * place, when it is there already, when it is not above 0, at the limits above, or when the machine
+ * is a second one of a file whose machine has been given a name. */
 enum psnap_status times_put(struct times *times, const struct times_record *record,
                             enum times_kind kind, double seconds, struct psnap_error *error);
 
@@ -67,10 +72,20 @@ size_t times_machine(const struct times *times, const char *name);
 /* "hycom, large, 59 cores" into `text`, cut off where it is too long; returns it. */
 char *times_case_name(const struct times_case *one, char *text, size_t size);
 
-/* Adds the times of a file: CSV, or the JSON of predictions when it begins with '{'. `method`:
- * which rows of predictions by several methods; NULL: there is one alone. `path` is kept. */
-enum psnap_status times_read(struct times *times, FILE *file, const char *path, const char *method,
+/* How a file is read. */
+struct times_file {
+    const char *path; /* kept, not copied */
+    /* Which rows of predictions by several methods; NULL: those of the least error that the file
+     * has, or else of "overlap". */
+    const char *method;
+    const char *machine; /* a name for the one machine of the file; NULL: its own */
+};
+
+/* Adds the times of a file: CSV, or the JSON of predictions when it begins with '{'. */
+enum psnap_status times_read(struct times *times, FILE *file, const struct times_file *how,
                              struct psnap_error *error);
+
+/* The same of one kind. */
 enum psnap_status times_read_csv(struct times *times, FILE *file, const char *path,
                                  struct psnap_error *error);
 enum psnap_status times_read_json(struct times *times, FILE *file, const char *path,

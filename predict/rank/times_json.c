@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Run times from the JSON of psnap's predictions: the rows of scope "total", as predicted times.
- * The application is the base name of the input (of the row, or else of the document) up to its
- * first dot. JSON is read as the YAML that it is.
+ * Run times from the JSON of psnap's predictions: the rows of scope "total", as predicted times, of
+ * one method where there are several: that of the least error where the document has errors, as
+ * that of fitted bandwidths does, or else "overlap", which comes nearest as AMM.md has it. The
+ * application is the base name of the input (of the row, or else of the document) up to its first
+ * dot. JSON is read as the YAML that it is.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -68,22 +70,87 @@ static enum psnap_status put(const struct reading *reading, const struct psnap_y
     return status ? status : times_put(reading->times, &record, TIMES_PREDICTED, value, error);
 }
 
-/* The one method that is read, of several: that whose times come nearest, as AMM.md has it. */
-static void choose_method(struct reading *reading, const struct psnap_yaml_node *rows)
-{
-    const char *first = NULL;
+/* ------------------------------------------------------------------------ method */
 
-    if (reading->method)
-        return;
-    for (const struct psnap_yaml_node *row = rows->first; row; row = row->next) {
-        const char *method = text_at(row, "method");
+/* Whether a row that is read is by this method. */
+static bool has_method(const struct reading *reading, const struct psnap_yaml_node *rows,
+                       const char *method)
+{
+    for (const struct psnap_yaml_node *row = rows->first; row; row = row->next)
+        if (is_read(reading, row) && text_at(row, "method") &&
+            !strcmp(text_at(row, "method"), method))
+            return true;
+    return false;
+}
+
+/* The error that the document has of a method: of points that were held out from its fit, or else
+ * of all points; NaN: neither. */
+static double error_of(const struct psnap_yaml_node *method, const char *key)
+{
+    const char *text = text_at(method, key);
+    double value;
+
+    return text && psnap_text_real(text, &value) && value >= 0 ? value : NAN;
+}
+
+/* The method of the rows that has the least error by `key`; NULL: the errors are not known of all
+ * methods. */
+static const char *best_method(const struct reading *reading, const struct psnap_yaml_node *rows,
+                               const char *key)
+{
+    const struct psnap_yaml_node *methods =
+        psnap_yaml_get(psnap_yaml_root(reading->doc), "methods");
+    const char *best = NULL;
+    double least = NAN;
+
+    for (const struct psnap_yaml_node *method = methods ? methods->first : NULL; method;
+         method = method->next) {
+        const char *name = text_at(method, "method");
+        const double error = error_of(method, key);
+
+        if (!name || !has_method(reading, rows, name))
+            continue;
+        if (isnan(error))
+            return NULL;
+        if (!best || error < least) {
+            best = name;
+            least = error;
+        }
+    }
+    return best;
+}
+
+/* Sets the method that is read where rows are by several and none is asked for. */
+static enum psnap_status choose_method(struct reading *reading, const struct psnap_yaml_node *rows,
+                                       struct psnap_error *error)
+{
+    const char *first = NULL, *second = NULL;
+
+    for (const struct psnap_yaml_node *row = reading->method ? NULL : rows->first; row && !second;
+         row = row->next) {
+        const char *method = is_read(reading, row) ? text_at(row, "method") : NULL;
 
         if (!first)
             first = method;
         else if (method && strcmp(first, method) != 0)
-            reading->method = "overlap";
+            second = method;
     }
+    if (!second)
+        return PSNAP_OK;
+    reading->method = best_method(reading, rows, "held_out_error");
+    if (!reading->method)
+        reading->method = best_method(reading, rows, "mean_error");
+    if (!reading->method && has_method(reading, rows, "overlap"))
+        reading->method = "overlap";
+    return reading->method
+               ? PSNAP_OK
+               : psnap_yaml_fail(reading->doc, rows, error, PSNAP_ERROR_VALUE,
+                                 "rows are by several methods, '%.50s' and '%.50s' among them: "
+                                 "--method chooses one",
+                                 first, second);
 }
+
+/* -------------------------------------------------------------------------- rows */
 
 static enum psnap_status read_row(const struct reading *reading, const struct psnap_yaml_node *row,
                                   struct psnap_error *error)
@@ -120,7 +187,7 @@ static enum psnap_status read_rows(struct reading *reading, struct psnap_error *
         return error->code;
     status = psnap_yaml_expect(reading->doc, rows, PSNAP_YAML_SEQUENCE, "rows", error);
     if (!status)
-        choose_method(reading, rows);
+        status = choose_method(reading, rows, error);
     for (const struct psnap_yaml_node *row = status ? NULL : rows->first; row && !status;
          row = row->next)
         if (is_read(reading, row)) {

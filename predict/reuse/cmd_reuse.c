@@ -115,11 +115,6 @@ static enum psnap_status write_files(struct files *files, const struct reuse_rep
     return status;
 }
 
-static bool is_stdout(const char *path)
-{
-    return path && psnap_output_is_stdout(path);
-}
-
 /* Measures the input. */
 static enum psnap_status read_input(struct reuse_report *report,
                                     const struct reuse_settings *settings,
@@ -156,7 +151,8 @@ static int run(const struct reuse_settings *settings, char *const *parts, size_t
     psnap_output_abandon(files.svg);
     if (!status && settings->json)
         reuse_print_json(&report, settings);
-    else if (!status && !is_stdout(settings->csv) && !is_stdout(settings->svg))
+    else if (!status && !psnap_output_is_stdout(settings->csv) &&
+             !psnap_output_is_stdout(settings->svg))
         reuse_print_table(&report, settings);
     reuse_rows_release(&report.rows);
     free(report.input);
@@ -174,7 +170,9 @@ static int check_numbers(const struct reuse_settings *settings, uint64_t jobs, b
         return psnap_cmd_usage("reuse", "--sample takes a share of the lines, above 0 and up to 1");
     if (!jobs || jobs > PSNAP_REUSE_JOBS_MAX)
         return psnap_cmd_usage("reuse", "--jobs takes a number from 1 to %d", PSNAP_REUSE_JOBS_MAX);
-    if (settings->json + is_stdout(settings->csv) + is_stdout(settings->svg) > 1)
+    if (settings->json + psnap_output_is_stdout(settings->csv) +
+            psnap_output_is_stdout(settings->svg) >
+        1)
         return psnap_cmd_usage("reuse", "only one of JSON, CSV and SVG can go to standard output");
     if (psnap_output_is_same(settings->csv, settings->svg))
         return psnap_cmd_usage("reuse", "--csv and --svg are both '%.200s'", settings->csv);

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/base/text.h"
+
 struct tar_writer {
     struct archive *archive;
 };
@@ -29,25 +31,18 @@ static enum psnap_status fail(struct archive *archive, const char *what, struct 
                            what, text ? text : "out of memory");
 }
 
-static bool ends_in(const char *name, const char *end)
-{
-    const size_t length = strlen(name), wanted = strlen(end);
-
-    return length >= wanted && !strcmp(name + length - wanted, end);
-}
-
 static int set_filter(struct archive *archive, const char *name)
 {
-    if (ends_in(name, ".gz") || ends_in(name, ".tgz")) {
+    if (psnap_text_ends_in(name, ".gz") || psnap_text_ends_in(name, ".tgz")) {
         const int result = archive_write_add_filter_gzip(archive);
         /* no time of day in it */
         return result ? result
                       : archive_write_set_filter_option(archive, "gzip", "timestamp", NULL);
     }
-    if (ends_in(name, ".zst"))
+    if (psnap_text_ends_in(name, ".zst"))
         return archive_write_add_filter_zstd(archive) ||
                archive_write_set_filter_option(archive, "zstd", "compression-level", "12");
-    return ends_in(name, ".xz") ? archive_write_add_filter_xz(archive) : ARCHIVE_OK;
+    return psnap_text_ends_in(name, ".xz") ? archive_write_add_filter_xz(archive) : ARCHIVE_OK;
 }
 
 struct tar_writer *tar_create(FILE *file, const char *name, struct psnap_error *error)
@@ -57,7 +52,7 @@ struct tar_writer *tar_create(FILE *file, const char *name, struct psnap_error *
     bool is_known = false;
 
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        is_known = is_known || ends_in(name, ends[i]);
+        is_known = is_known || psnap_text_ends_in(name, ends[i]);
     if (!is_known) {
         psnap_error_set(error, PSNAP_ERROR_USAGE,
                         "'%s' should end in .tar, .tar.gz, .tgz, .tar.zst or .tar.xz", name);

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/base/text.h"
+
 enum { NOTE_BYTES_MAX = 64 << 10 };
 
 struct each {
@@ -189,13 +191,6 @@ static enum psnap_status push(struct importer *importer, const char *name, struc
     return PSNAP_OK;
 }
 
-static bool ends_in(const char *name, const char *end)
-{
-    const size_t length = strlen(name), wanted = strlen(end);
-
-    return length >= wanted && !strcmp(name + length - wanted, end);
-}
-
 static void take_note(struct importer *importer, const char *name, const struct repo_bytes *lines)
 {
     note_release(&importer->note);
@@ -206,17 +201,18 @@ static void take_note(struct importer *importer, const char *name, const struct 
 static enum psnap_status take_member(struct importer *importer, struct tar_reader *reader,
                                      const struct tar_member *member, struct psnap_error *error)
 {
-    const bool is_note = ends_in(member->name, ".note");
+    const bool is_note = psnap_text_ends_in(member->name, ".note");
     const uint64_t limit = is_note ? NOTE_BYTES_MAX : importer->adder->options.limit_bytes;
     struct repo_bytes raw = {0};
     enum psnap_status status;
 
     if (!member->is_file) {
-        if (!ends_in(member->name, "/"))
+        if (!psnap_text_ends_in(member->name, "/"))
             importer->left_out(importer->context, member->name, "no regular file");
         return PSNAP_OK;
     }
-    if (!is_note && !ends_in(member->name, ".yaml") && !ends_in(member->name, ".yml")) {
+    if (!is_note && !psnap_text_ends_in(member->name, ".yaml") &&
+        !psnap_text_ends_in(member->name, ".yml")) {
         importer->left_out(importer->context, member->name, "its name does not end in .yaml");
         return PSNAP_OK;
     }

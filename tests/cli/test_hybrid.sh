@@ -124,6 +124,11 @@ expect 0 "$PSNAP" hybrid bare.csv -m one.yaml -m two=two.yaml
 diff report out || fail "latencies of machine files are others"
 expect 1 "$PSNAP" hybrid bare.csv -m i7-5960x
 has err "no observation is on machine 'i7-5960x'; the first one is on 'one'"
+expect 1 "$PSNAP" hybrid bare.csv -m one.yaml -m tow=two.yaml
+has err "no machine 'tow' in the table, which -m tow=two.yaml names; the first one is 'one'"
+cp one.yaml a=b.yaml # a file of this name is one
+expect 0 "$PSNAP" hybrid bare.csv -m a=b.yaml -m two=two.yaml
+diff report out || fail "latencies of machine files are others"
 expect 1 "$PSNAP" hybrid bare.csv -m one=32K:64:8,1M:64:16
 has err "hits are of 3 levels beyond level 1, but machine"
 

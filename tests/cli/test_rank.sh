@@ -86,7 +86,7 @@ for pair, (a, b) in zip(report["pairs"], itertools.combinations(order, 2)):
         near(pair[key], want[key])
         total[key] += want[key]
     near(pair["inversion_probability"], want["expected_inversions"] / 2)
-    near(pair["order_inversion_probability"], phi(-abs(math.log(pair["ratio"])) / report["error"]["sigma"]))
+    near(pair["order_inversion_probability"], phi(-math.log(pair["ratio"]) / report["error"]["sigma"]))
 for key in total:
     near(report["total"][key], total[key])
 assert report["total"]["inversions"] == 6 and len(report["pairs"]) == 21
@@ -167,6 +167,55 @@ has err '2 run times are predicted and measured, too few to estimate the error o
 expect 1 "$PSNAP" rank predicted.json --method nonsense
 has err "no row of scope 'total' by method nonsense: --method chooses one"
 
+# Predictions by bandwidths that were fitted on two computers, each 'host' in its own file: of 1000 lines that are far
+# from each other, once each; the method is that of the least error in the file
+for computer in 4:old 2:new; do
+    {
+        printf 'psnap_maps: 1\nmachine:\n  name: host\n  levels:\n  - {size_bytes: 4K, line_bytes: 64, ways: 4}\npoints:\n'
+        for rate in 0 0.125 0.25 0.375 0.5 0.625 0.75 0.875 1; do
+            echo "$rate ${computer%:*}" | awk '{ printf "- {size_bytes: 1024, stride_words: 8, hit_rates: [%g], ", $1
+                printf "bandwidth_bytes_per_s: %.6e}\n", 8e9 / (0.5 * $1 + $2 * (1 - $1)) }'
+        done
+    } > points.yaml
+    expect 0 "$PSNAP" fit points.yaml --as-published --folds 3 -o "fit_${computer#*:}.yaml"
+done
+for ((i = 0; i < 1000; i++)); do printf '0 %x\n' $((i * 65536)); done > far.din
+for computer in old new; do
+    expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit_$computer.yaml --by total --json
+    mv out $computer.json
+    expect 0 "$PSNAP" predict bandwidth far.din --from din --fit fit_$computer.yaml --by total --method all --json
+    mv out all_$computer.json
+done
+expect 0 "$PSNAP" rank old=old.json new=new.json --json
+mv out named.json
+expect 0 "$PSNAP" rank old=all_old.json new=- --json < all_new.json
+python3 - << 'EOF'
+import json
+named, every = json.load(open("named.json")), json.load(open("out"))
+assert [m["machine"] for m in named["machines"]] == ["new", "old"], named["machines"]
+case, = named["cases"]
+predicted = {t["machine"]: t["predicted"] for t in case["times"]}
+assert case["application"] == "far" and abs(predicted["old"] / predicted["new"] / 2 - 1) < 0.1, predicted
+for computer, seconds in predicted.items():
+    row, = json.load(open(computer + ".json"))["rows"]
+    assert row["machine"] == "host" and row["seconds"] == seconds, row
+    assert len(json.load(open(f"all_{computer}.json"))["rows"]) > 1
+assert every == named, every
+EOF
+expect 0 "$PSNAP" rank old=all_old.json new=all_new.json --method additive
+expect 1 "$PSNAP" rank old.json new.json
+has err "a run time of 'far' on 'host' is there already, from line"
+has err "of 'old.json': where the files are of two machines of this name, NAME=FILE gives one another name"
+expect 0 "$PSNAP" rank old.json new=new.json
+has out 'order by predicted times: new > host'
+cp old.json a=b.json # a file of this name is one
+expect 0 "$PSNAP" rank a=b.json new=new.json
+has out 'order by predicted times: new > host'
+expect 1 "$PSNAP" rank old=nowhere.json new=new.json
+has err "'nowhere.json'"
+expect 1 "$PSNAP" rank one=book.csv
+has err "book.csv:7:3: 'one' was to name the machine of a file that has two, 'A' and 'B'"
+
 # Probabilities at the ends
 printf 'application,machine,seconds\ncg,A,1\ncg,B,2\nlu,A,3\nlu,B,3\n' > two.csv
 for end in 0:0.2500 0.000001:0.2500 3:0.4676; do
@@ -206,11 +255,13 @@ expect 1 "$PSNAP" rank "$profile"
 # Usage
 expect 2 "$PSNAP" rank
 expect 2 "$PSNAP" rank - -
+expect 2 "$PSNAP" rank old=- new=-
 expect 2 "$PSNAP" rank two.csv --error -0.1
 expect 2 "$PSNAP" rank two.csv --error 10
 has err 'as 0.1 for 10 %'
 expect 2 "$PSNAP" rank two.csv --threshold 2
 expect 2 "$PSNAP" rank two.csv --json --csv -
 expect 2 "$PSNAP" rank two.csv --csv x.csv --pairs x.csv
+expect 2 "$PSNAP" rank two.csv --csv all.csv -f # --force alone, as of all commands
 expect 0 "$PSNAP" rank --help
 has out 'usage: psnap rank'

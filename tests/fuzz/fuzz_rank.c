@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Run times from arbitrary bytes: an error, or a table; where it can be ranked, probabilities are
- * below 1/2, every machine is in the order once, and counts are of cases that there are.
+ * at most 1/2 (that of an order where the pair's own cases are for it), every machine is in the
+ * order once, and counts are of cases that there are.
  */
 #include <math.h>
 #include <stdint.h>
@@ -25,7 +26,9 @@ static void check_pair(const struct ranking_pair *pair, const struct times *time
     check(pair->first_faster + pair->equal <= pair->cases);
     check(pair->over_threshold <= pair->observed && pair->observed <= pair->compared);
     check(!pair->cases || (pair->probability >= 0 && pair->probability <= 0.5));
-    check(!pair->cases || (pair->order_probability >= 0 && pair->order_probability <= 0.5));
+    check(!pair->cases || (pair->order_probability >= 0 && pair->order_probability <= 1));
+    check(!(pair->ratio > 1) || pair->order_probability <= 0.5);
+    check(!(pair->ratio < 1) || pair->order_probability >= 0.5);
 }
 
 static void rank(const struct times *times)
@@ -58,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     file = fmemopen((void *)(uintptr_t)data, size, "r");
     check(file != NULL);
-    status = times_read(&times, file, "in", NULL, &error);
+    status = times_read(&times, file, &(struct times_file){.path = "in"}, &error);
     check(!status || (error.code < 0 && error.message[0]));
     fclose(file);
     if (!status && !times_check(&times, ranking_kind(&times), &error))

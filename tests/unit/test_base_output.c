@@ -363,6 +363,9 @@ static void dash_is_stdout(void **state)
     psnap_output_abandon(psnap_output_open("-", false, NULL));
     assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0);
     assert_int_equal(count_files(), 0);
+    assert_true(psnap_output_is_stdout("-") && psnap_output_is_stdout("/dev/stdout"));
+    assert_false(psnap_output_is_stdout("./-") || psnap_output_is_stdout("") ||
+                 psnap_output_is_stdout(NULL));
 }
 
 int main(void)

@@ -211,6 +211,18 @@ static void base_name_follows_the_last_slash(void **state)
     assert_string_equal(psnap_text_base_name(""), "");
 }
 
+static void ends_of_text(void **state)
+{
+    (void)state;
+    assert_true(psnap_text_ends_in("a/b.svg", ".svg"));
+    assert_true(psnap_text_ends_in(".svg", ".svg"));
+    assert_true(psnap_text_ends_in("b", "") && psnap_text_ends_in("", ""));
+    assert_false(psnap_text_ends_in("svg", ".svg"));
+    assert_false(psnap_text_ends_in("a.svg.gz", ".svg"));
+    assert_false(psnap_text_ends_in("a.SVG", ".svg"));
+    assert_false(psnap_text_ends_in("", ".svg"));
+}
+
 static void json_escapes_and_nests(void **state)
 {
     char *text = NULL;
@@ -293,6 +305,7 @@ int main(void)
         cmocka_unit_test(utf8_is_checked),
         cmocka_unit_test(nearest_name_is_suggested),
         cmocka_unit_test(base_name_follows_the_last_slash),
+        cmocka_unit_test(ends_of_text),
         cmocka_unit_test(json_escapes_and_nests),
         cmocka_unit_test(errors_are_written_with_their_place),
     };

@@ -125,8 +125,8 @@ static void finds_latencies(void **state)
     observations_release(&observations);
 }
 
-/* The unconstrained solution of the first is (2, -1); then the best with none below 0 is (1, 0):
- * of (1, 1)'s column alone (1 + 1) / 2. */
+/* The unconstrained solution is (2, -1); the best with none below 0 is that of the first column
+ * alone, (1 + 5/3) / 2. */
 static void keeps_latencies_above_zero(void **state)
 {
     static const double matrix[] = {1, 1, 1, 1.0 / 3}, memory[] = {1, 5.0 / 3};

@@ -151,6 +151,90 @@ static void worked_by_hand(void **state)
     times_release(&times);
 }
 
+/* The one case of A, B and C has A before B; of the three that A and B have beside it, B is ten
+ * times as fast: the pair as it is listed is almost certainly the other way round. */
+static void pair_against_order(void **state)
+{
+    static const char *const beside[] = {"two", "three", "four"};
+    struct times times = {0};
+    struct ranking ranking;
+    const struct ranking_pair *pair;
+
+    (void)state;
+    put(&times, "one", "A", TIMES_PREDICTED, 10);
+    put(&times, "one", "B", TIMES_PREDICTED, 11);
+    put(&times, "one", "C", TIMES_PREDICTED, 12);
+    for (size_t i = 0; i < 3; i++) {
+        put(&times, beside[i], "A", TIMES_PREDICTED, 100);
+        put(&times, beside[i], "B", TIMES_PREDICTED, 10);
+    }
+    ranking = make(&times, SIZE_MAX, 0.2, 0);
+    pair = &ranking.pairs[0];
+    assert_true(!ranking.is_by_wins && pair->first == 0 && pair->second == 1);
+    assert_int_equal(pair->cases, 4);
+    assert_int_equal(pair->first_faster, 1);
+    NEAR(pair->ratio, pow(1.1 / 1000, 0.25), 1e-12);
+    NEAR(pair->order_probability, 1, 1e-12); /* Phi(2 * 1.703 / 0.2828) */
+    ranking_release(&ranking);
+    ranking = make(&times, SIZE_MAX, 10, 0);
+    /* Phi(2 * 1.70311 / 14.1421) = Phi(0.240856) (tables of the normal distribution) */
+    NEAR(ranking.pairs[0].order_probability, 0.595167, 2e-6);
+    ranking_release(&ranking);
+    ranking = make(&times, SIZE_MAX, 0, 0);
+    NEAR(ranking.pairs[0].order_probability, 1, 0);
+    ranking_release(&ranking);
+    times_release(&times);
+}
+
+/* The same in the order of wins: A is before B by two machines that B is not compared with. */
+static void pair_against_wins(void **state)
+{
+    struct times times = {0};
+    struct ranking ranking;
+    const struct ranking_pair *pair;
+
+    (void)state;
+    put(&times, "one", "A", TIMES_PREDICTED, 30);
+    put(&times, "one", "B", TIMES_PREDICTED, 10);
+    put(&times, "two", "A", TIMES_PREDICTED, 10);
+    put(&times, "two", "C", TIMES_PREDICTED, 20);
+    put(&times, "three", "A", TIMES_PREDICTED, 10);
+    put(&times, "three", "D", TIMES_PREDICTED, 20);
+    ranking = make(&times, SIZE_MAX, 0.1, 0);
+    pair = &ranking.pairs[0];
+    assert_true(ranking.is_by_wins && pair->first == 0 && pair->second == 1);
+    NEAR(pair->ratio, 1 / 3.0, 1e-12);
+    NEAR(pair->order_probability, 1, 1e-12); /* Phi(1.0986 / 0.1414) */
+    ranking_release(&ranking);
+    times_release(&times);
+}
+
+/* What is expected is of all predictions, and 1/2 where they are equal; what is observed is of
+ * those that were measured too, and never of equal ones. */
+static void expected_beyond_observed(void **state)
+{
+    struct times times = {0};
+    struct ranking ranking;
+    const struct ranking_pair *pair;
+
+    (void)state;
+    put(&times, "equal", "A", TIMES_PREDICTED, 10);
+    put(&times, "equal", "B", TIMES_PREDICTED, 10);
+    put(&times, "equal", "A", TIMES_MEASURED, 12);
+    put(&times, "equal", "B", TIMES_MEASURED, 9);
+    put(&times, "unmeasured", "A", TIMES_PREDICTED, 10);
+    put(&times, "unmeasured", "B", TIMES_PREDICTED, 20);
+    ranking = make(&times, SIZE_MAX, 0.5, 0);
+    pair = &ranking.pairs[0];
+    assert_int_equal(pair->cases, 2);
+    assert_int_equal(pair->equal, 1);
+    assert_int_equal(pair->compared, 1);
+    assert_int_equal(pair->observed, 0);
+    NEAR(pair->expected, 0.5 + 0.163479, 2e-6); /* Phi(-0.980258) */
+    ranking_release(&ranking);
+    times_release(&times);
+}
+
 /* ln(predicted / measured) of 0.1, 0.2, 0.3 and 0: mean 0.15, deviation sqrt(0.05 / 3). */
 static void error_by_hand(void **state)
 {
@@ -443,6 +527,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_speeds),
         cmocka_unit_test(worked_by_hand),
+        cmocka_unit_test(pair_against_order),
+        cmocka_unit_test(pair_against_wins),
+        cmocka_unit_test(expected_beyond_observed),
         cmocka_unit_test(error_by_hand),
         cmocka_unit_test(monte_carlo),
         cmocka_unit_test(taus),

@@ -10,33 +10,37 @@
 
 #if FAILING_MALLOC
 
-static enum psnap_status read_text(struct times *times, const char *text, struct psnap_error *error)
+static enum psnap_status read_text(struct times *times, const char *text, const char *machine,
+                                   struct psnap_error *error)
 {
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
     enum psnap_status status;
 
     if (!file)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    status = times_read(times, file, "in", NULL, error);
+    status = times_read(times, file, &(struct times_file){.path = "in", .machine = machine}, error);
     fclose(file);
     return status;
 }
 
-/* CSV with a column that is not read, JSON, and their ranking. */
+/* CSV with a column that is not read, JSON, a machine with another name, and their ranking. */
 static enum psnap_status rank(struct psnap_error *error)
 {
     static const char csv[] = "application,machine,seconds,input,colour\n"
                               "cg,A,1,small,red\ncg,B,2,small,red\n\"lu\",A,3,,\nlu,B,2,,\n",
                       json[] = "{\"input\": \"lu.yaml\", \"rows\": ["
                                "{\"machine\": \"A\", \"scope\": \"total\", \"seconds\": 2.5},"
-                               "{\"machine\": \"B\", \"scope\": \"total\", \"seconds\": 1}]}";
+                               "{\"machine\": \"B\", \"scope\": \"total\", \"seconds\": 1}]}",
+                      named[] = "application,machine,predicted\nlu,A,9\n";
     const struct ranking_settings settings = {SIZE_MAX, NAN, 0};
     struct times times = {0};
     struct ranking ranking = {0};
-    enum psnap_status status = read_text(&times, csv, error);
+    enum psnap_status status = read_text(&times, csv, NULL, error);
 
     if (!status)
-        status = read_text(&times, json, error);
+        status = read_text(&times, json, NULL, error);
+    if (!status)
+        status = read_text(&times, named, "C", error);
     if (!status)
         status = ranking_make(&ranking, &times, &settings, error);
     if (!status) {

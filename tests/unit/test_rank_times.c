@@ -16,16 +16,22 @@
 
 #include "predict/rank/times.h"
 
-static enum psnap_status add(struct times *times, const char *text, const char *method,
-                             struct psnap_error *error)
+static enum psnap_status add_file(struct times *times, const char *text,
+                                  const struct times_file *how, struct psnap_error *error)
 {
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
     enum psnap_status status;
 
     assert_non_null(file);
-    status = times_read(times, file, "t", method, error);
+    status = times_read(times, file, how, error);
     fclose(file);
     return status;
+}
+
+static enum psnap_status add(struct times *times, const char *text, const char *method,
+                             struct psnap_error *error)
+{
+    return add_file(times, text, &(struct times_file){.path = "t", .method = method}, error);
 }
 
 static struct times reading(const char *text, const char *method)
@@ -178,6 +184,104 @@ static void json(void **state)
     times_release(&times);
 }
 
+/* By several methods and none asked for: that of the least error in the file is read. */
+static void json_methods(void **state)
+{
+#define METHODS_OF(ga, nnls)                                                                       \
+    "{\"methods\": [{\"method\": \"ga\", " ga "}, {\"method\": \"nnls\", " nnls                    \
+    "}, {\"method\": \"unused\", \"held_out_error\": 0, \"mean_error\": 0}], \"rows\": ["          \
+    "{\"input\": \"cg\", \"machine\": \"A\", \"method\": \"ga\", \"scope\": \"total\", "           \
+    "\"seconds\": 1}, "                                                                            \
+    "{\"input\": \"cg\", \"machine\": \"A\", \"method\": \"unused\", \"scope\": \"loop\", "        \
+    "\"seconds\": 3}, "                                                                            \
+    "{\"input\": \"cg\", \"machine\": \"A\", \"method\": \"nnls\", \"scope\": \"total\", "         \
+    "\"seconds\": 2}]}"
+    static const struct {
+        const char *text;
+        double seconds;
+    } files[] = {
+        {METHODS_OF("\"held_out_error\": 0.3, \"mean_error\": 0.1",
+                    "\"held_out_error\": 0.2, \"mean_error\": 0.2"),
+         2},
+        {METHODS_OF("\"held_out_error\": 0.1, \"mean_error\": 0.3",
+                    "\"held_out_error\": 0.2, \"mean_error\": 0.2"),
+         1},
+        {METHODS_OF("\"held_out_error\": null, \"mean_error\": 0.1",
+                    "\"held_out_error\": null, \"mean_error\": 0.2"),
+         1},
+        {METHODS_OF("\"held_out_error\": 0.1, \"mean_error\": 0.3",
+                    "\"held_out_error\": null, \"mean_error\": 0.2"),
+         2},
+    };
+    struct times times;
+    struct psnap_error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        times = reading(files[i].text, NULL);
+        assert_true(at(&times, 0, "A", TIMES_PREDICTED) == files[i].seconds);
+        times_release(&times);
+    }
+    times = reading(files[0].text, "ga");
+    assert_true(at(&times, 0, "A", TIMES_PREDICTED) == 1);
+    times_release(&times);
+    refused(METHODS_OF("\"mean_error\": null", "\"mean_error\": 0.2"), 1, 160,
+            "rows are by several methods, 'ga' and 'nnls' among them: --method chooses one");
+    times = (struct times){0};
+    assert_int_equal(add(&times,
+                         "{\"input\": \"cg\", \"rows\": ["
+                         "{\"machine\": \"A\", \"method\": \"sum\", \"seconds\": 1}, "
+                         "{\"machine\": \"A\", \"method\": \"overlap\", \"seconds\": 2}]}",
+                         NULL, &error),
+                     PSNAP_OK);
+    assert_true(at(&times, 0, "A", TIMES_PREDICTED) == 2);
+    times_release(&times);
+}
+
+/* Two computers that are 'host' in their files: one is given a name. */
+static void machine_named(void **state)
+{
+    static const char json[] = "{\"input\": \"cg\", \"rows\": [\n"
+                               "{\"machine\": \"host\", \"seconds\": 2}]}",
+                      csv[] = "application,machine,predicted\ncg,host,3\nlu,host,4\n",
+                      two[] = "application,machine,predicted\ncg,A,3\nlu,B,4\n";
+    const struct times_file one = {.path = "one.json"}, other = {.path = "two.csv"},
+                            named = {.path = "two.csv", .machine = "other"};
+    struct times times = {0};
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(add_file(&times, json, &one, &error), PSNAP_OK);
+    assert_true(add_file(&times, csv, &other, &error) < 0);
+    assert_non_null(strstr(error.message, "'cg' on 'host' is there already, from line 2 of "
+                                          "'one.json': where the files are of two machines of "
+                                          "this name, NAME=FILE gives one another name"));
+    assert_int_equal(error.src_line, 2);
+    assert_int_equal(add_file(&times, csv, &named, &error), PSNAP_OK);
+    assert_int_equal(times.machine_count, 2);
+    assert_true(at(&times, 0, "host", TIMES_PREDICTED) == 2);
+    assert_true(at(&times, 0, "other", TIMES_PREDICTED) == 3);
+    assert_true(at(&times, 1, "other", TIMES_PREDICTED) == 4);
+    times_release(&times);
+
+    assert_int_equal(add_file(&times, csv, &named, &error), PSNAP_OK);
+    assert_int_equal(
+        add_file(&times, json, &(struct times_file){.path = "one.json", .machine = "far"}, &error),
+        PSNAP_OK);
+    assert_true(at(&times, 0, "far", TIMES_PREDICTED) == 2);
+    assert_true(times_machine(&times, "host") == SIZE_MAX);
+    assert_int_equal(add_file(&times, json, &one, &error), PSNAP_OK); /* a name is of one file */
+    assert_true(at(&times, 0, "host", TIMES_PREDICTED) == 2);
+    times_release(&times);
+
+    assert_true(add_file(&times, two, &named, &error) < 0);
+    assert_non_null(strstr(error.message, "'other' was to name the machine of a file that has two, "
+                                          "'A' and 'B'"));
+    assert_string_equal(error.file, "two.csv");
+    assert_int_equal(error.src_line, 3);
+    times_release(&times);
+}
+
 static void json_refused(void **state)
 {
     (void)state;
@@ -251,6 +355,8 @@ int main(void)
         cmocka_unit_test(csv_refused),
         cmocka_unit_test(warnings),
         cmocka_unit_test(json),
+        cmocka_unit_test(json_methods),
+        cmocka_unit_test(machine_named),
         cmocka_unit_test(json_refused),
         cmocka_unit_test(nothing_to_rank),
         cmocka_unit_test(limits),
