@@ -73,6 +73,15 @@ static void print_size(const struct observations *observations, const char *key,
 
 /* --------------------------------------------------------------------------- m0 */
 
+/* What fewer sizes than M0_STEADY_SIZES do not say is null. */
+static void bool_of_sizes(struct psnap_json *json, const char *key, bool value, size_t sizes)
+{
+    if (sizes < M0_STEADY_SIZES)
+        psnap_json_real(json, key, NAN);
+    else
+        psnap_json_bool(json, key, value);
+}
+
 static void print_points(const struct m0_curve *curve, const struct observations *observations,
                          struct psnap_json *json)
 {
@@ -117,7 +126,7 @@ static void print_curve(const struct m0_curve *curve, const struct observations 
     else {
         psnap_json_real(json, "mean", curve->mean);
         psnap_json_real(json, "variance", curve->deviation * curve->deviation);
-        psnap_json_bool(json, "steady", curve->is_steady);
+        bool_of_sizes(json, "steady", curve->is_steady, curve->count);
         print_size(observations, "steady_from", curve->steady_from, json);
         psnap_json_real(json, "steady_mean", curve->steady_mean);
         psnap_json_real(json, "steady_variance", curve->steady_deviation * curve->steady_deviation);
@@ -132,7 +141,7 @@ static void print_difference(const struct m0_difference *difference, struct psna
     psnap_json_u64(json, "sizes", difference->sizes);
     psnap_json_real(json, "mean", difference->mean);
     psnap_json_real(json, "largest_deviation", difference->largest);
-    psnap_json_bool(json, "constant", difference->is_constant);
+    bool_of_sizes(json, "constant", difference->is_constant, difference->sizes);
 }
 
 static void print_differences(const struct hybrid_code *code,

@@ -195,12 +195,25 @@ static void print_curve(const struct m0_curve *curve, const char *machine,
     if (curve->count > 1)
         printf(", standard deviation %.3f over %zu sizes", curve->deviation, curve->count);
     if (curve->is_steady)
-        printf("; steady from n = %s, at %.3f",
+        printf("; steady from n = %s, at %.3f\n",
                observations_size(observations, curve->steady_from, size), curve->steady_mean);
+    else if (curve->count < M0_STEADY_SIZES)
+        printf("; steady or not is not known: %d sizes are needed\n", M0_STEADY_SIZES);
     else
-        printf("; not steady");
-    printf("\n");
+        printf("; not steady\n");
     print_latencies(curve);
+}
+
+/* What m0 of two machines differs by, at sizes that are called `what`. */
+static void print_difference(const struct m0_difference *difference, const char *what)
+{
+    printf("%+.3f", difference->mean);
+    if (difference->sizes < M0_STEADY_SIZES)
+        printf(" at %zu %s%s: a constant or not is not known: %d sizes are needed\n",
+               difference->sizes, what, psnap_plural(difference->sizes), M0_STEADY_SIZES);
+    else
+        printf(", at most %.3f from that at %zu %ss: %s\n", difference->largest,
+               difference->sizes, what, difference->is_constant ? "a constant" : "no constant");
 }
 
 static void print_pairs(const struct hybrid_code *code, const struct observations *observations)
@@ -209,17 +222,13 @@ static void print_pairs(const struct hybrid_code *code, const struct observation
 
     for (size_t p = 0; p < code->pair_count; p++) {
         const struct hybrid_pair *pair = &code->pairs[p];
-        printf("%s - %s: m0 %+.3f, at most %.3f from that at %zu common size%s: %s\n",
-               observations->machines.names[code->machines[pair->second]],
-               observations->machines.names[code->machines[pair->first]], pair->difference.mean,
-               pair->difference.largest, pair->difference.sizes,
-               psnap_plural(pair->difference.sizes),
-               pair->difference.is_constant ? "a constant" : "no constant");
-        if (pair->steady.sizes && !pair->difference.is_constant)
-            printf("  from n = %s on %+.3f, at most %.3f from that at %zu size%s: %s\n",
-                   observations_size(observations, code->steady_from, size), pair->steady.mean,
-                   pair->steady.largest, pair->steady.sizes, psnap_plural(pair->steady.sizes),
-                   pair->steady.is_constant ? "a constant" : "no constant");
+        printf("%s - %s: m0 ", observations->machines.names[code->machines[pair->second]],
+               observations->machines.names[code->machines[pair->first]]);
+        print_difference(&pair->difference, "common size");
+        if (!pair->steady.sizes || pair->difference.is_constant)
+            continue;
+        printf("  from n = %s on ", observations_size(observations, code->steady_from, size));
+        print_difference(&pair->steady, "size");
     }
     if (!isnan(code->parallel_f))
         printf("parallel curves of m0 (no interaction of size and machine): F %.3f, df %g and %g, "

@@ -132,6 +132,20 @@ diff report out || fail "latencies of machine files are others"
 expect 1 "$PSNAP" hybrid bare.csv -m one=32K:64:8,1M:64:16
 has err "hits are of 3 levels beyond level 1, but machine"
 
+# Two common sizes say nothing of what is steady or constant, at neither place
+awk -F, '/^code/ || $3 <= 50' "$sample" > few.csv
+expect 0 "$PSNAP" hybrid few.csv
+[ "$(grep -c 'over 2 sizes; steady or not is not known: 3 sizes are needed$' out)" = 4 ] || fail "m0 of 2 sizes: $(cat out)"
+[ "$(grep -c ' at 2 common sizes: a constant or not is not known: 3 sizes are needed$' out)" = 2 ] || fail "$(cat out)"
+! grep -Eq 'no constant|not steady' out || fail "2 sizes say something: $(cat out)"
+expect 0 "$PSNAP" hybrid few.csv --json
+python3 - << 'END'
+import json
+for code in json.load(open("out"))["codes"]:
+    assert [m["steady"] for m in code["m0"]] == [None, None] and code["predictable"] is None, code
+    assert [d["constant"] for d in code["differences"]] == [None], code["differences"]
+END
+
 # Figures
 if command -v gnuplot > /dev/null; then
     expect 0 "$PSNAP" hybrid "$sample" --plot m0.svg --json
