@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/base/output.h"
 #include "predict/cmd_gnuplot.h"
@@ -29,6 +30,32 @@ static bool has_suffix(const char *path, const char *suffix)
     return length > of_suffix && !strcmp(path + length - of_suffix, suffix);
 }
 
+/* NULL: it is no file that can be looked at and read again. */
+static FILE *open_regular(const char *path)
+{
+    struct stat about;
+
+    return !stat(path, &about) && S_ISREG(about.st_mode) ? fopen(path, "re") : NULL;
+}
+
+/* What an input is that is a profile or a trace; NULL: it may be a table. */
+static const char *kind_to_predict(const char *path)
+{
+    struct psnap_error error;
+    FILE *file;
+    bool is_profile;
+
+    if (hybrid_is_csv(path))
+        return NULL;
+    if (!psnap_input_may_be_profile(path, &error))
+        return "a trace";
+    file = open_regular(path);
+    is_profile = file && psnap_input_is_profile(file);
+    if (file)
+        fclose(file);
+    return is_profile ? "a profile" : NULL;
+}
+
 bool hybrid_is_csv(const char *path)
 {
     char begin[4096];
@@ -37,7 +64,7 @@ bool hybrid_is_csv(const char *path)
 
     if (!strcmp(path, "-") || has_suffix(path, ".csv"))
         return true;
-    file = fopen(path, "re");
+    file = open_regular(path);
     if (!file)
         return false;
     n = fread(begin, 1, sizeof begin - 1, file);
@@ -170,6 +197,36 @@ static int check_outputs(const struct hybrid_settings *settings)
     return 0;
 }
 
+/* Options that mean nothing to observations. */
+static int check_csv(const struct hybrid_settings *settings)
+{
+    if (settings->sizes)
+        return psnap_cmd_usage("hybrid", "--sizes are those of profiles; CSV has a column 'size'");
+    if (settings->rates)
+        return psnap_cmd_usage("hybrid", "--rates are those of profiles; CSV has hits of its own");
+    if (settings->seed)
+        return psnap_cmd_usage("hybrid", "--seed is of the replay of profiles; CSV has none");
+    return 0;
+}
+
+static int check_profiles(struct hybrid_settings *settings)
+{
+    size_t count = 1;
+
+    settings->options.sizes_as_replicates = true;
+    if (!settings->rates)
+        settings->rates = "sdcm";
+    if (!settings->sizes)
+        return 0;
+    for (const char *at = settings->sizes; *at; at++)
+        count += *at == ',';
+    if (count != settings->path_count)
+        return psnap_cmd_usage(
+            "hybrid", "--sizes has %zu size%s for %zu input%s: give one for each, in order", count,
+            psnap_plural(count), settings->path_count, psnap_plural(settings->path_count));
+    return 0;
+}
+
 /* Whether inputs are tables, all of them or none; 0, or the exit status of a mistake. */
 static int check_inputs(struct hybrid_settings *settings, bool *of_csv)
 {
@@ -178,6 +235,12 @@ static int check_inputs(struct hybrid_settings *settings, bool *of_csv)
     if (!settings->path_count)
         return psnap_cmd_usage("hybrid", "no input: a CSV file of observations, or profiles");
     for (size_t i = 0; i < settings->path_count; i++) {
+        const char *const kind =
+            settings->machines.count ? NULL : kind_to_predict(settings->paths[i]);
+        if (kind)
+            return psnap_cmd_usage(
+                "hybrid", "'%.200s' is %s: give two machines or more to predict it on (-m)",
+                settings->paths[i], kind);
         tables += hybrid_is_csv(settings->paths[i]) || !settings->machines.count;
         pipes += !strcmp(settings->paths[i], "-");
     }
@@ -187,11 +250,7 @@ static int check_inputs(struct hybrid_settings *settings, bool *of_csv)
     if (tables && !*of_csv)
         return psnap_cmd_usage("hybrid", "inputs are CSV or profiles, not both: -o writes "
                                          "predictions of profiles as CSV");
-    if (*of_csv && settings->sizes)
-        return psnap_cmd_usage("hybrid", "--sizes are those of profiles; CSV has a column 'size'");
-    if (!*of_csv)
-        settings->options.sizes_as_replicates = true;
-    return 0;
+    return *of_csv ? check_csv(settings) : check_profiles(settings);
 }
 
 static int check_usage(struct hybrid_settings *settings, bool *of_csv)
@@ -202,8 +261,8 @@ static int check_usage(struct hybrid_settings *settings, bool *of_csv)
         return psnap_cmd_usage("hybrid", "--level is a probability between 0 and 1, like 0.05");
     if (!(settings->options.steady > 0))
         return psnap_cmd_usage("hybrid", "--steady is by how much m0 may vary: above 0, like 0.05");
-    if (strcmp(settings->rates, "sdcm") != 0 && strcmp(settings->rates, "per-set") != 0 &&
-        strcmp(settings->rates, "simulation") != 0)
+    if (settings->rates && strcmp(settings->rates, "sdcm") != 0 &&
+        strcmp(settings->rates, "per-set") != 0 && strcmp(settings->rates, "simulation") != 0)
         return psnap_cmd_usage("hybrid", "--rates takes sdcm, per-set and simulation, not '%.100s'",
                                settings->rates);
     status = check_outputs(settings);
@@ -212,7 +271,7 @@ static int check_usage(struct hybrid_settings *settings, bool *of_csv)
 
 int psnap_cmd_hybrid(int argc, char **argv)
 {
-    struct hybrid_settings settings = {.options = {.level = 0.05, .steady = 0.05}, .rates = "sdcm"};
+    struct hybrid_settings settings = {.options = {.level = 0.05, .steady = 0.05}};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_REAL, 0, "level", &settings.options.level, "P",
          "of significance: effects whose p is below it are there (0.05)"},
@@ -244,7 +303,7 @@ int psnap_cmd_hybrid(int argc, char **argv)
         "memory's latency that is hidden. Observations are rows of CSV with the columns\n"
         "code,machine,size,replicate,cpi and, when known, cpi_pipeline, hits2, hits3 ...,\n"
         "latency2, latency3 ...; or predictions of profiles on two machines or more.\n"
-        "HYBRID.md has the models.",
+        "predict/hybrid/HYBRID.md has the models.",
         options};
     int status;
     bool of_csv = true;

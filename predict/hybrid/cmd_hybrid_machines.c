@@ -129,7 +129,9 @@ static enum psnap_status size_of(const struct psnap_program *program, const char
         if (psnap_text_real(number, size) && *size > 0)
             return PSNAP_OK;
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
-                               "--sizes takes a positive number for each input, not '%s'", number);
+                               "--sizes takes a positive number for each input, not '%s' for "
+                               "'%.200s'",
+                               number, path);
     }
     for (size_t i = 1; command && command[0] && command[i]; i++)
         if (psnap_text_real(command[i], size) && *size > 0)
@@ -306,8 +308,5 @@ enum psnap_status hybrid_predict(struct observations *observations,
                                "one machine alone: give two or more to compare (-m)");
     for (size_t i = 0; i < settings->path_count && !status; i++)
         status = predict_input(observations, settings, i, &sizes, error);
-    if (!status && sizes && *sizes)
-        status = psnap_error_set(error, PSNAP_ERROR_USAGE,
-                                 "--sizes has more numbers than there are inputs: '%.60s'", sizes);
     return status;
 }

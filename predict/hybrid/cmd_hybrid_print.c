@@ -212,8 +212,8 @@ static void print_difference(const struct m0_difference *difference, const char 
         printf(" at %zu %s%s: a constant or not is not known: %d sizes are needed\n",
                difference->sizes, what, psnap_plural(difference->sizes), M0_STEADY_SIZES);
     else
-        printf(", at most %.3f from that at %zu %ss: %s\n", difference->largest,
-               difference->sizes, what, difference->is_constant ? "a constant" : "no constant");
+        printf(", at most %.3f from that at %zu %ss: %s\n", difference->largest, difference->sizes,
+               what, difference->is_constant ? "a constant" : "no constant");
 }
 
 static void print_pairs(const struct hybrid_code *code, const struct observations *observations)

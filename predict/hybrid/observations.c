@@ -97,6 +97,31 @@ static bool is_same(const struct observation *a, const struct observation *b)
            b->replicate && !strcmp(a->replicate, b->replicate);
 }
 
+/* An error: that an observation is the same as one before. */
+static enum psnap_status refuse(const struct observations *observations,
+                                const struct observation *row, const struct observation *before,
+                                struct psnap_error *error)
+{
+    const char *const code = observations->codes.names[row->code];
+    const char *const machine = observations->machines.names[row->machine];
+    const char *const path = before->path ? before->path : "-";
+    char buffer[32];
+    const char *const size = observations_size(observations, row->size, buffer);
+
+    if (before->src_line)
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "replicate '%.60s' of code '%.60s', machine '%.60s', size %.30s is on line "
+                        "%" PRIu32 " of '%.120s' already: number replicates, or leave one out",
+                        row->replicate, code, machine, size, before->src_line, path);
+    else
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "size %.30s of code '%.60s' on machine '%.60s' is predicted from '%.120s' "
+                        "already: leave one out, or give sizes by --sizes",
+                        size, code, machine, path);
+    psnap_error_at(error, row->path, row->src_line, 0);
+    return PSNAP_ERROR_VALUE;
+}
+
 enum psnap_status observations_check(const struct observations *observations,
                                      struct psnap_error *error)
 {
@@ -109,20 +134,9 @@ enum psnap_status observations_check(const struct observations *observations,
         sorted[i] = &observations->rows[i];
     if (observations->count)
         qsort(sorted, observations->count, sizeof *sorted, compare_observations);
-    for (size_t i = 1; i < observations->count && !status; i++) {
-        const struct observation *row = sorted[i], *before = sorted[i - 1];
-        char size[32];
-        if (!is_same(row, before))
-            continue;
-        status =
-            psnap_error_set(error, PSNAP_ERROR_VALUE,
-                            "replicate '%.60s' of code '%.60s', machine '%.60s', size %.30s is "
-                            "on line %" PRIu32 " already: number replicates, or leave one out",
-                            row->replicate, observations->codes.names[row->code],
-                            observations->machines.names[row->machine],
-                            observations_size(observations, row->size, size), before->src_line);
-        psnap_error_at(error, row->path, row->src_line, 0);
-    }
+    for (size_t i = 1; i < observations->count && !status; i++)
+        if (is_same(sorted[i], sorted[i - 1]))
+            status = refuse(observations, sorted[i], sorted[i - 1], error);
     free(sorted);
     return status;
 }

@@ -56,6 +56,7 @@ expect 0 "$PSNAP" hybrid battery.csv --level 0.001
 grep -Eq '^interaction +4 +9613.78 +3.5595 +0.0186 +0.345 +not rejected' out || fail "no interaction: $(cat out)"
 has out 'codes x machines: not tested, as there is one code alone'
 expect 0 "$PSNAP" hybrid - < battery.csv
+expect 0 "$PSNAP" hybrid <(cat battery.csv) # which can be read once
 
 # What the document shows of the sample is what comes out
 sample=$PSNAP_SOURCE/samples/hybrid/observations.csv
@@ -218,10 +219,18 @@ END
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml
 has err 'one machine alone'
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml -m two.yaml --sizes 8
-has err "a positive number for each input"
+has err '--sizes has 1 size for 2 inputs: give one for each, in order'
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml -m two.yaml --sizes 8,9,10
-expect 1 "$PSNAP" hybrid "${profiles[0]}" "${profiles[0]}" -m one.yaml -m two.yaml
-has err "replicate '1' of code 'matmul'"
+has err '--sizes has 3 sizes for 2 inputs'
+expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml -m two.yaml --sizes 8,
+has err "--sizes takes a positive number for each input, not '' for 'larger.yaml'"
+expect 1 "$PSNAP" hybrid larger.yaml larger.yaml -m one.yaml -m two.yaml
+has err "larger.yaml: size 8 of code 'matmul' on machine 'one' is predicted from 'larger.yaml' already"
+expect 2 "$PSNAP" hybrid larger.yaml
+has err "'larger.yaml' is a profile: give two machines or more to predict it on (-m)"
+"$PSNAP" replay larger.yaml -o larger.pst 2> err
+expect 2 "$PSNAP" hybrid battery.csv larger.pst
+has err "'larger.pst' is a trace: give two machines or more"
 expect 2 "$PSNAP" hybrid battery.csv "${profiles[0]}" -m one.yaml -m two.yaml
 has err 'inputs are CSV or profiles, not both'
 
@@ -253,6 +262,8 @@ has err "falling.csv:2:22: hit_rate2 is 0.9, below hit_rate1, 0.95: rates are cu
 sed 's/cpi$/cpi,colour/; 2,$s/$/,red/' battery.csv > colour.csv
 expect 0 "$PSNAP" hybrid colour.csv
 has err "colour.csv:1:33: the column 'colour' is not read"
+expect 1 "$PSNAP" hybrid battery.csv battery.csv
+has err "battery.csv:2: replicate '1' of code 'battery', machine 'material 1', size 15 is on line 2 of 'battery.csv' already"
 expect 1 "$PSNAP" hybrid nowhere.csv
 has err nowhere.csv
 
@@ -263,6 +274,9 @@ expect 2 "$PSNAP" hybrid battery.csv --level 1
 expect 2 "$PSNAP" hybrid battery.csv --steady 0
 expect 2 "$PSNAP" hybrid battery.csv --rates exact
 expect 2 "$PSNAP" hybrid battery.csv --sizes 1
+expect 2 "$PSNAP" hybrid battery.csv --rates sdcm
+has err '--rates are those of profiles'
+expect 2 "$PSNAP" hybrid battery.csv --seed 1
 expect 2 "$PSNAP" hybrid battery.csv --plot m0.pdf
 expect 2 "$PSNAP" hybrid battery.csv --json -o -
 expect 2 "$PSNAP" hybrid - -
