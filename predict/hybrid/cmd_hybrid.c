@@ -97,9 +97,13 @@ static enum psnap_status read_inputs(struct observations *observations,
         return hybrid_predict(observations, settings, error);
     for (size_t i = 0; i < settings->path_count && !status; i++)
         status = read_csv(observations, settings->paths[i], error);
+    if (!status)
+        status = hybrid_add_latencies(observations, &settings->machines, error);
+    if (!status)
+        observations_doubt(observations);
     for (size_t i = 0; i < observations->warning_count; i++)
         psnap_cmd_warn(&observations->warnings[i]);
-    return status ? status : hybrid_add_latencies(observations, &settings->machines, error);
+    return status;
 }
 
 /* ---------------------------------------------------------------------- outputs */

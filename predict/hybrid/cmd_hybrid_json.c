@@ -121,6 +121,11 @@ static void print_curve(const struct m0_curve *curve, const struct observations 
 {
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "machine", observations->machines.names[curve->machine]);
+    psnap_json_u64(json, "left_out", curve->left_out);
+    if (curve->left_out) {
+        psnap_json_u64(json, "left_out_line", curve->first_left_out->src_line);
+        psnap_json_text(json, "why_left_out", curve->why);
+    }
     if (!curve->count)
         psnap_json_text(json, "why_not", curve->why);
     else {

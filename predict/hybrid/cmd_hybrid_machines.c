@@ -29,14 +29,31 @@ static double latency_of(const struct psnap_machine *machine, uint32_t i)
     return cycles > 0 ? cycles : NAN;
 }
 
+/* A machine that observations have no use for. */
+static void warn_unused(const struct observations *observations, uint32_t index,
+                        const struct psnap_machine *machine, bool has_hits)
+{
+    struct psnap_error warning;
+
+    psnap_error_set(&warning, PSNAP_ERROR_USAGE,
+                    has_hits ? "machine '%.80s' is not used: the table has all latencies of '%.80s'"
+                             : "machine '%.80s' is not used: the table has no hits per level of "
+                               "'%.80s'",
+                    machine->name, observations->machines.names[index]);
+    psnap_cmd_warn(&warning);
+}
+
 static enum psnap_status add_latencies(struct observations *observations, uint32_t index,
                                        const struct psnap_machine *machine,
                                        struct psnap_error *error)
 {
+    bool has_hits = false, is_used = false;
+
     for (size_t i = 0; i < observations->count; i++) {
         struct observation *row = &observations->rows[i];
         if (row->machine != index || !row->levels)
             continue;
+        has_hits = true;
         if (row->levels != machine->level_count) {
             psnap_error_set(error, PSNAP_ERROR_VALUE,
                             "hits are of %" PRIu32
@@ -47,9 +64,13 @@ static enum psnap_status add_latencies(struct observations *observations, uint32
             return PSNAP_ERROR_VALUE;
         }
         for (uint32_t l = 0; l < row->levels; l++)
-            if (isnan(row->latencies[l]))
+            if (isnan(row->latencies[l])) {
                 row->latencies[l] = latency_of(machine, l);
+                is_used = true;
+            }
     }
+    if (!is_used)
+        warn_unused(observations, index, machine, has_hits);
     return PSNAP_OK;
 }
 

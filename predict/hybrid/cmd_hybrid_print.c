@@ -173,13 +173,29 @@ static void print_latencies(const struct m0_curve *curve)
         if (isnan(curve->latencies[l]))
             continue;
         printf("%s level %" PRIu32 " %.3g of %.3g", has_one ? "," : "", l + 2, curve->latencies[l],
-               curve->maximal[l]);
+               curve->lowest[l]);
+        if (curve->highest[l] > curve->lowest[l])
+            printf(" to %.3g", curve->highest[l]);
         has_one = true;
         is_beyond |= curve->latencies[l] > 1.05 * curve->maximal[l];
     }
     printf("; they leave %.2g %% of cpi_memory\n", 100 * curve->fit_error);
     if (is_beyond)
         printf("  a t_i is above its T_i: T_i is no maximum, or sizes do not tell levels apart\n");
+}
+
+static void print_left_out(const struct m0_curve *curve, const struct observations *observations)
+{
+    char size[32];
+
+    if (!curve->left_out)
+        return;
+    printf("  %zu observation%s left out, of size %s", curve->left_out,
+           curve->left_out == 1 ? " is" : "s are",
+           observations_size(observations, curve->first_left_out->size, size));
+    if (curve->first_left_out->src_line)
+        printf(" on line %" PRIu32, curve->first_left_out->src_line);
+    printf("%s, as %s\n", curve->left_out == 1 ? "" : " and others", curve->why);
 }
 
 static void print_curve(const struct m0_curve *curve, const char *machine,
@@ -202,6 +218,7 @@ static void print_curve(const struct m0_curve *curve, const char *machine,
     else
         printf("; not steady\n");
     print_latencies(curve);
+    print_left_out(curve, observations);
 }
 
 /* What m0 of two machines differs by, at sizes that are called `what`. */

@@ -5,6 +5,7 @@
 #include "predict/hybrid/observations.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,78 @@ enum psnap_status observations_add(struct observations *observations, const stru
     observations->rows = rows;
     rows[observations->count++] = *row;
     return PSNAP_OK;
+}
+
+/* ---------------------------------------------------------------------- doubts */
+
+/* A warning to fill, of the place of an observation; NULL: there are enough of them. */
+static struct psnap_error *new_warning(struct observations *observations)
+{
+    return observations->warning_count < OBSERVED_WARNINGS_MAX
+               ? &observations->warnings[observations->warning_count++]
+               : NULL;
+}
+
+/* Where a latency of a machine differs from its first one. */
+static void doubt_latency(struct observations *observations, uint32_t machine, uint32_t level)
+{
+    const struct observation *first = NULL, *other = NULL;
+    struct psnap_error *warning;
+
+    for (size_t i = 0; i < observations->count && !other; i++) {
+        const struct observation *row = &observations->rows[i];
+        if (row->machine != machine || isnan(row->latencies[level]))
+            continue;
+        if (!first)
+            first = row;
+        else if (row->latencies[level] != first->latencies[level])
+            other = row;
+    }
+    warning = other ? new_warning(observations) : NULL;
+    if (!warning)
+        return;
+    psnap_error_set(warning, PSNAP_ERROR_VALUE,
+                    "latency%" PRIu32 " of machine '%.60s' is %g, but %g on line %" PRIu32
+                    " of '%.120s': each observation counts with its own",
+                    level + 2, observations->machines.names[machine], other->latencies[level],
+                    first->latencies[level], first->src_line, first->path ? first->path : "-");
+    psnap_error_at(warning, other->path, other->src_line, 0);
+}
+
+/* More than one hit beyond level 1 per instruction: counts, or percent? */
+static void doubt_hits(struct observations *observations)
+{
+    const struct observation *first = NULL;
+    double of_first = 0;
+    size_t count = 0;
+    struct psnap_error *warning;
+
+    for (size_t i = 0; i < observations->count; i++) {
+        const struct observation *row = &observations->rows[i];
+        double sum = 0;
+        for (uint32_t l = 0; l < row->levels; l++)
+            sum += row->hits[l];
+        if (sum > 1 && !count++) {
+            first = row;
+            of_first = sum;
+        }
+    }
+    warning = first ? new_warning(observations) : NULL;
+    if (!warning)
+        return;
+    psnap_error_set(warning, PSNAP_ERROR_VALUE,
+                    "%g hits per instruction beyond level 1, and more than one in %zu "
+                    "observation%s: are they per instruction, or counts or percent?",
+                    of_first, count, count == 1 ? "" : "s");
+    psnap_error_at(warning, first->path, first->src_line, 0);
+}
+
+void observations_doubt(struct observations *observations)
+{
+    for (uint32_t m = 0; m < observations->machines.count; m++)
+        for (uint32_t l = 0; l < OBSERVED_LEVELS_MAX; l++)
+            doubt_latency(observations, m, l);
+    doubt_hits(observations);
 }
 
 /* ------------------------------------------------------------------ duplicates */

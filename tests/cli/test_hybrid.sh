@@ -147,6 +147,30 @@ for code in json.load(open("out"))["codes"]:
     assert [d["constant"] for d in code["differences"]] == [None], code["differences"]
 END
 
+# What can hardly be is warned of, what is left out is said
+sed '8s/,14,/,15,/' "$sample" > doubtful.csv
+expect 0 "$PSNAP" hybrid doubtful.csv
+has err "doubtful.csv:8: latency2 of machine 'one' is 15, but 14 on line 4 of 'doubtful.csv': each observation counts with its own"
+[ "$(wc -l < err)" = 1 ] || fail "$(cat err)"
+grep -q 'level 2 [0-9.]* of 14 to 15, level 3' out || fail "T_i that differ: $(cat out)"
+sed '8s/,0.006767,/,77,/; 50s/,0.0[0-9]*,/,1.5,/' "$sample" > doubtful.csv
+expect 0 "$PSNAP" hybrid doubtful.csv
+has err "doubtful.csv:8: 77.0203 hits per instruction beyond level 1, and more than one in 2 observations: are they per"
+sed '8s/,0.006767,/,,/' "$sample" > doubtful.csv
+expect 0 "$PSNAP" hybrid doubtful.csv
+has out '  1 observation is left out, of size 50 on line 8, as hits per level are not known'
+expect 0 "$PSNAP" hybrid doubtful.csv --json
+python3 - << 'END'
+import json
+one, two = json.load(open("out"))["codes"][0]["m0"]
+assert one["left_out"] == 1 and one["left_out_line"] == 8 and "hits per level" in one["why_left_out"], one
+assert two["left_out"] == 0 and "why_left_out" not in two, two
+END
+expect 0 "$PSNAP" hybrid "$sample" -m one=i7-5960x
+has err "machine 'i7-5960x' is not used: the table has all latencies of 'one'"
+expect 0 "$PSNAP" hybrid battery.csv -m 'material 1=i7-5960x'
+has err "machine 'i7-5960x' is not used: the table has no hits per level of 'material 1'"
+
 # Figures
 if command -v gnuplot > /dev/null; then
     expect 0 "$PSNAP" hybrid "$sample" --plot m0.svg --json
