@@ -155,6 +155,15 @@ static bool is_stdout(const char *path)
     return path && psnap_output_is_stdout(path);
 }
 
+/* Errors of codes, beside the report of the others, which JSON has them in. */
+static void say_refusals(const struct hybrid *hybrid)
+{
+    psnap_cmd_fail_in_json(false);
+    for (size_t c = 0; c < hybrid->code_count; c++)
+        if (hybrid->codes[c].is_refused)
+            (void)psnap_cmd_fail("hybrid", &hybrid->codes[c].refusal);
+}
+
 static int run(const struct hybrid_settings *settings, bool of_csv)
 {
     struct files files = {0};
@@ -162,6 +171,7 @@ static int run(const struct hybrid_settings *settings, bool of_csv)
     struct hybrid hybrid = {0};
     struct psnap_error error;
     enum psnap_status status = numeric_check(&error);
+    bool has_failed;
 
     if (!status)
         status = observations_init(&observations, &error);
@@ -177,12 +187,16 @@ static int run(const struct hybrid_settings *settings, bool of_csv)
         hybrid_print_json(&hybrid, &observations, settings);
     else if (!status && !is_stdout(settings->output) && !is_stdout(settings->plot))
         hybrid_print(&hybrid, &observations, settings);
+    if (!status)
+        say_refusals(&hybrid);
     psnap_output_abandon(files.csv);
     psnap_output_abandon(files.plot);
+    has_failed = hybrid.refused > 0;
     hybrid_release(&hybrid);
     observations_release(&observations);
-    return status ? psnap_cmd_fail("hybrid", &error)
-                  : psnap_cmd_close_stdout("hybrid", PSNAP_EXIT_DONE);
+    return status
+               ? psnap_cmd_fail("hybrid", &error)
+               : psnap_cmd_close_stdout("hybrid", has_failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE);
 }
 
 /* ------------------------------------------------------------------ the command line */

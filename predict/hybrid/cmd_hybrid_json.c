@@ -48,6 +48,8 @@ static void print_experiment(const struct hybrid_code *code,
     if (code->has_experiment)
         print_effect("residual", &residual, level, json);
     psnap_json_end_array(json);
+    if (code->is_refused)
+        psnap_json_text(json, "why_no_effects", code->refusal.message);
     if (!code->has_experiment)
         return;
     psnap_json_bool(json, "balanced", anova->is_balanced);

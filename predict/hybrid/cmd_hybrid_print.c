@@ -336,6 +336,8 @@ void hybrid_print(const struct hybrid *hybrid, const struct observations *observ
                                               : ", unbalanced");
         if (code->has_experiment)
             print_experiment(code, observations, level);
+        if (code->is_refused)
+            printf("no experiment: %s\n\n", code->refusal.message);
         print_m0(code, observations);
         printf("%s: %s\n\n", name, code->verdict);
     }

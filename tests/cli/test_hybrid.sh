@@ -171,6 +171,29 @@ has err "machine 'i7-5960x' is not used: the table has all latencies of 'one'"
 expect 0 "$PSNAP" hybrid battery.csv -m 'material 1=i7-5960x'
 has err "machine 'i7-5960x' is not used: the table has no hits per level of 'material 1'"
 
+# A code that cannot be analysed is an error of it alone: its m0 and all of the other one are there
+awk -F, '$1 != "lu" || $4 == 1' "$sample" > once.csv
+expect 1 "$PSNAP" hybrid once.csv
+[ "$(grep -c '^psnap hybrid: ' err)" = 1 ] || fail "$(cat err)"
+has err "psnap hybrid: once.csv:46: code 'lu' has too few replicates"
+has out "no experiment: code 'lu' has too few replicates"
+sed '/^code lu:/,$d' report > of_cg
+sed '/^code lu:/,$d' out | diff of_cg - || fail "the other code differs"
+grep -q '^lu: does not scale predictably' out || fail "no verdict: $(cat out)"
+grep -Eq '^overall +cpi +3 +24 ' out || fail "no hypotheses: $(cat out)"
+expect 1 "$PSNAP" hybrid once.csv --json -o once_m0.csv
+[ "$(wc -l < once_m0.csv)" = 57 ] || fail "no CSV: $(cat once_m0.csv)"
+python3 - << 'END'
+import json
+cg, lu = json.load(open("out"))["codes"]
+assert len(cg["effects"]) == 4 and "why_no_effects" not in cg, cg
+assert lu["effects"] == [] and "too few replicates" in lu["why_no_effects"] and lu["predictable"] is False, lu
+END
+grep -v '^cg,two,75,' "$sample" > empty.csv
+expect 1 "$PSNAP" hybrid empty.csv
+has err "psnap hybrid: empty.csv:10: code 'cg' has no observation of size 75 on machine 'two': an empty cell"
+grep -q '^lu: does not scale predictably' out && grep -q '^code lu: .* balanced' out || fail "no lu: $(cat out)"
+
 # Figures
 if command -v gnuplot > /dev/null; then
     expect 0 "$PSNAP" hybrid "$sample" --plot m0.svg --json
@@ -271,7 +294,7 @@ refuses()
 refuses "bad.csv:7:25: cpi is 'nan': a finite number is needed" '7s/,[0-9]+$/,nan/'
 refuses "bad.csv:3:25: cpi is -155, and cannot be below 0" '3s/155/-155/'
 refuses "too few replicates" '/,[234],[0-9]+$/d'
-refuses "no observation of size 70 on machine 'material 2': an empty cell" '/material 2,70/d'
+refuses "bad.csv:6: code 'battery' has no observation of size 70 on machine 'material 2': an empty cell" '/material 2,70/d'
 refuses "on one machine alone" '/material [23]/d'
 refuses "at one size alone" '/,(70|125),/d'
 refuses "constant response" '2,$s/,[0-9]+$/,5/'
