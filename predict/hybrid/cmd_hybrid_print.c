@@ -30,12 +30,24 @@ static void fixed_cell(struct psnap_table *table, int places, double value)
         psnap_table_cell(table, "%.*f", places, value);
 }
 
-static void p_cell(struct psnap_table *table, double p)
+/* A probability, in two digits where it is small; into a caller's buffer, which it returns. */
+static const char *p_text(double p, char buffer[32])
 {
-    if (p < 0.0001)
-        psnap_table_cell(table, "%.1e", p);
+    if (isnan(p))
+        snprintf(buffer, 32, "-");
     else
-        fixed_cell(table, 4, p);
+        snprintf(buffer, 32, p < 0.0001 ? "%.1e" : "%.4f", p);
+    return buffer;
+}
+
+/* F to five digits, or as a whole number; into a caller's buffer, which it returns. */
+static const char *f_text(double f, char buffer[32])
+{
+    if (isnan(f))
+        snprintf(buffer, 32, "-");
+    else
+        snprintf(buffer, 32, f >= 9999.95 && f < 1e10 ? "%.0f" : "%#.5g", f);
+    return buffer;
 }
 
 static void print_table(struct psnap_table *table)
@@ -49,27 +61,35 @@ static void print_table(struct psnap_table *table)
 /* Columns of both kinds of tests. */
 static void effect_cells(struct psnap_table *table, const struct anova_effect *effect, double level)
 {
+    char buffer[32];
+
     real_cell(table, 6, effect->sum_of_squares);
-    fixed_cell(table, 4, effect->f);
-    p_cell(table, effect->p);
+    psnap_table_cell(table, "%s", f_text(effect->f, buffer));
+    psnap_table_cell(table, "%s", p_text(effect->p, buffer));
     fixed_cell(table, 3, effect->partial_eta_squared);
     psnap_table_cell(table, "%s", effect->p < level ? "rejected" : "not rejected");
 }
 
 static void print_checks(const struct anova_checks *checks, double level, const char *indent)
 {
+    const bool is_normal = !(checks->anderson_darling_p < level);
+    const bool is_equal = !(checks->brown_forsythe_p < level);
+    char buffer[32];
+
     if (isnan(checks->anderson_darling))
         printf("%snormality cannot be checked of fewer than 8 observations", indent);
     else
-        printf("%s%s (Anderson-Darling A2 %.3f, p %.4f)", indent,
-               checks->anderson_darling_p < level ? "not normal" : "normal",
-               checks->anderson_darling, checks->anderson_darling_p);
+        printf("%s%s (Anderson-Darling A2 %.3f, p %s)", indent, is_normal ? "normal" : "not normal",
+               checks->anderson_darling, p_text(checks->anderson_darling_p, buffer));
     if (isnan(checks->brown_forsythe))
         printf("; equal variance cannot be checked of two observations a cell\n");
     else
-        printf("; %s (Brown-Forsythe F %.3f, p %.4f)\n",
-               checks->brown_forsythe_p < level ? "not of equal variance" : "of equal variance",
-               checks->brown_forsythe, checks->brown_forsythe_p);
+        printf("; %s (Brown-Forsythe F %.3f, p %s)\n",
+               is_equal ? "of equal variance" : "not of equal variance", checks->brown_forsythe,
+               p_text(checks->brown_forsythe_p, buffer));
+    if (!is_normal || !is_equal)
+        printf("%*sso p is rough: near %g it decides nothing\n", (int)strspn(indent, " "), "",
+               level);
 }
 
 static void print_residuals(const struct hybrid_code *code, const struct observations *observations,
@@ -235,7 +255,7 @@ static void print_difference(const struct m0_difference *difference, const char 
 
 static void print_pairs(const struct hybrid_code *code, const struct observations *observations)
 {
-    char size[32];
+    char size[32], buffer[32];
 
     for (size_t p = 0; p < code->pair_count; p++) {
         const struct hybrid_pair *pair = &code->pairs[p];
@@ -249,8 +269,9 @@ static void print_pairs(const struct hybrid_code *code, const struct observation
     }
     if (!isnan(code->parallel_f))
         printf("parallel curves of m0 (no interaction of size and machine): F %.3f, df %g and %g, "
-               "p %.4f\n",
-               code->parallel_f, code->parallel_df, code->parallel_residual_df, code->parallel_p);
+               "p %s\n",
+               code->parallel_f, code->parallel_df, code->parallel_residual_df,
+               p_text(code->parallel_p, buffer));
 }
 
 static void print_m0(const struct hybrid_code *code, const struct observations *observations)

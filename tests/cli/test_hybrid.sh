@@ -68,6 +68,13 @@ awk '/^```text$/ { shown = 1; next } /^```$/ { if (shown) exit } shown' \
 head -n "$(wc -l < shown)" report | diff shown - || fail "the document differs"
 has report "lu: does not scale predictably: m0 on 'one' does not settle"
 grep -Eq '^machine +cpi_memory +1 +24 .* not rejected' report || fail "no hypothesis: $(cat report)"
+grep -Eq '^code +cpi_pipeline +1 +24 +[0-9.]+ +11020 +1.8e-33 ' report || fail "F or p: $(cat report)"
+has report '  no interaction shows beyond what size does to cpi: compare codes at equal sizes before'
+! grep -q 'p is rough' report || fail "p is rough of normal residuals: $(cat report)"
+awk -F, -v OFS=, '/^cg,/ && $4 == 1 && $3 > 100 { $5 += 5 } { print }' "$sample" > disturbed.csv
+expect 0 "$PSNAP" hybrid disturbed.csv
+grep -Eqx 'residuals: not normal \(Anderson-Darling A2 [0-9.]+, p [1-9].[0-9]e-[0-9]+\); .*' out || fail "p is 0: $(cat out)"
+[ "$(grep -cx ' *so p is rough: near 0.05 it decides nothing' out)" -ge 1 ] || fail "no caution: $(cat out)"
 
 # Unbalanced: the sample without some rows, against R 4.2.2 (contr.sum; Anova(..., type = 3) of car 3.1-1; lm)
 sed '4d;5d;9d;30d;47d;60d;61d;80d' "$sample" > unbalanced.csv
