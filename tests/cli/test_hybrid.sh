@@ -205,6 +205,10 @@ grep -q '^lu: does not scale predictably' out && grep -q '^code lu: .* balanced'
 if command -v gnuplot > /dev/null; then
     expect 0 "$PSNAP" hybrid "$sample" --plot m0.svg --json
     grep -q '<svg' m0.svg && grep -q '>cg<' m0.svg && grep -q '>two<' m0.svg || fail "no figure"
+    for title in 'one by t_i' 'two by t_i' 'steady from n = 100'; do
+        grep -q ">$title<" m0.svg || fail "no '$title' in the legend"
+    done
+    [ "$(grep -c '> *0.8<' m0.svg)" = 2 ] || fail "codes have other axes: of cg m0 is below 0.7"
     expect 1 "$PSNAP" hybrid battery.csv --plot none.svg
     has err 'there is no m0 to draw'
     [ ! -e none.svg ] || fail "it leaves a figure"
