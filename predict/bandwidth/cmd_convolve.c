@@ -6,11 +6,11 @@
  *   memory time = (accesses - waits) * MAP_WORD_BYTES / F(their rates) + sum over levels waits_i
  * l_i
  *
- * Waits are what nothing goes on beside: loads whose next one needs what they bring (predict/amm's
- * pattern.h), and of irregular loads in blocks that end in a branch which is mispredicted the share
- * of that. l_i is the latency of chains. An access counts as one of the benchmark's words whatever
- * its size: a wider one takes as long in level 1, and what it takes beyond is in its hit rates.
- * Times are those of the loops' own rates, and the total's is their sum.
+ * Waits are loads whose next one needs what they bring (predict/amm's pattern.h), l_i is the
+ * latency of chains. Of chains that are n links long a core goes through WINDOW / n at once, as far
+ * as it sees their beginnings: n / WINDOW of them wait. An access counts as one of the benchmark's
+ * words whatever its size: a wider one takes as long in level 1, and what it takes beyond is in its
+ * hit rates. Times are those of the loops' own rates, and the total's is their sum.
  */
 #include "predict/bandwidth/cmd_convolve.h"
 
@@ -45,17 +45,18 @@ void convolve_release(struct convolve_input *input)
 
 /* ------------------------------------------------------------------------ counts */
 
+/* Accesses that a core has under way: some hundred instructions, of which chains have a few each. A
+ * choice that was not varied in a measurement. */
+#define WINDOW 64
+
 /* The share of a reference's accesses that the core waits for. */
 static double waiting(const struct measure *measure, uint32_t ref)
 {
-    const struct psnap_ref *of = &measure->program->refs[ref];
-    const double windows = measure->windows[of->block];
+    const uint32_t loop = measure->program->refs[ref].loop;
+    const bool is_counted = loop < measure->program->loop_count && measure->entries[loop] > 0;
+    const double links = is_counted ? measure->iterations[loop] / measure->entries[loop] : WINDOW;
 
-    if (of->kind != PSNAP_LOAD || measure->patterns[ref] == RUNTIME_REGULAR)
-        return 0;
-    if (measure->patterns[ref] == RUNTIME_DEPENDENT)
-        return 1;
-    return windows > 0 ? fmin(measure->mispredictions[of->block] / windows, 1) : 0;
+    return measure->patterns[ref] == RUNTIME_DEPENDENT ? fmin(links / WINDOW, 1) : 0;
 }
 
 static void take_ref(struct convolve_row *row, const struct supply *supply, double share)

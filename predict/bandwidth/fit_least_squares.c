@@ -187,17 +187,21 @@ enum psnap_status fit_plain(const struct samples *samples, enum bandwidth_method
     return PSNAP_OK;
 }
 
-/* Whether samples tell how a source's time depends on the hits of level 1: some have a part of
- * both. Where none has, as of strides of a line and more, it is taken not to. */
+/* Whether samples tell how a source's time depends on the hits of level 1: they have it with few of
+ * them and with many. Where they do not, as of strides of a line and more, it is taken not to. */
 static bool has_mixtures(const struct samples *samples, uint32_t source)
 {
+    double least = 1, most = 0;
+
     for (size_t i = 0; i < samples->count; i++) {
         const double *rates = samples->items[i].rates;
 
-        if (rates[source] > MIXED && rates[0] > MIXED)
-            return true;
+        if (rates[source] > MIXED) {
+            least = fmin(least, rates[0]);
+            most = fmax(most, rates[0]);
+        }
     }
-    return false;
+    return most - least > MIXTURES;
 }
 
 enum psnap_status fit_overlapped(const struct samples *samples, struct overlapped *fitted,

@@ -23,6 +23,7 @@ enum {
     APEX_ACCESSES = 1 << 20 /* of the list of starts, at most: some of each word of a small array */
 };
 
+#define LIST_ADDRESS (UINT64_C(1) << 44) /* of Apex-MAP's list of starts */
 #define NEVER 3 /* times the last cache: one pass leaves it as any number does */
 #define FURTHER_MIN (16.0 * MAP_SIZE_MIN) /* less is in every level 1 */
 
@@ -216,7 +217,7 @@ static void feed_put(struct feed *feed, uint64_t address)
         feed_flush(feed);
 }
 
-/* Part of the list of an Apex-MAP point; all of a chain. */
+/* Part of the list of an Apex-MAP point, and the words it names; all of a chain. */
 static void feed_starts(struct feed *feed, const struct map_point *point, const uint32_t *starts,
                         unsigned part)
 {
@@ -224,9 +225,12 @@ static void feed_starts(struct feed *feed, const struct map_point *point, const 
     const size_t count = map_start_count(point) / (is_chain ? 1 : MAP_APEX_PARTS);
     const uint32_t *const from = starts + (is_chain ? 0 : part * count);
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!is_chain)
+            feed_put(feed, LIST_ADDRESS + (part * count + i) * sizeof *starts);
         for (uint32_t word = 0; word < (is_chain ? 1 : point->step); word++)
             feed_put(feed, ((uint64_t)from[i] + word) * MAP_WORD_BYTES);
+    }
 }
 
 /* All arrays of a point, side by side. */

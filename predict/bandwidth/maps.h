@@ -34,9 +34,10 @@ struct map_point {
     uint32_t streams;    /* arrays that size_bytes is the sum of; 1 but of MAP_STREAMS */
     uint64_t size_bytes; /* of the array */
     double alpha;        /* of Apex-MAP, above 0 and at most 1; else 0 */
-    double seconds;      /* of one access, of MAP_WORD_BYTES: the median of runs */
-    double spread;       /* of the runs: half their interquartile range, of the median; 0 where
-                            there is one */
+    double seconds; /* of one access, of MAP_WORD_BYTES: the median of runs. Those to Apex-MAP's
+                       list of starts are accesses, too */
+    double spread;  /* of the runs: half their interquartile range, of the median; 0 where
+                       there is one */
     uint32_t runs;
     uint32_t src_line;    /* where it was read; 0: measured */
     struct supply supply; /* shares; of one access, they add up to 1 */

@@ -229,7 +229,7 @@ static double time_starts(struct bench *bench, const struct map_point *point,
     read_starts(point, array, starts + (run + 1) % MAP_APEX_PARTS * part, part);
     begin = psnap_reals_now();
     read_starts(point, array, from, part);
-    return (psnap_reals_now() - begin) / (double)part / (double)point->step;
+    return (psnap_reals_now() - begin) / (double)part / (1.0 + point->step);
 }
 
 /* Writing the chain, twice, warms the caches; words are 0 again behind it, as others add them. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/base/output.h"
 #include "formats/base/text.h"
@@ -23,6 +24,32 @@ bool hybrid_is_built(void)
 
 /* ----------------------------------------------------------------------- inputs */
 
+/* NULL: it is no file that can be looked at and read again. */
+static FILE *open_regular(const char *path)
+{
+    struct stat about;
+
+    return !stat(path, &about) && S_ISREG(about.st_mode) ? fopen(path, "re") : NULL;
+}
+
+/* What an input is that is a profile or a trace; NULL: it may be a table. */
+static const char *kind_to_predict(const char *path)
+{
+    struct psnap_error error;
+    FILE *file;
+    bool is_profile;
+
+    if (hybrid_is_csv(path))
+        return NULL;
+    if (!psnap_input_may_be_profile(path, &error))
+        return "a trace";
+    file = open_regular(path);
+    is_profile = file && psnap_input_is_profile(file);
+    if (file)
+        fclose(file);
+    return is_profile ? "a profile" : NULL;
+}
+
 bool hybrid_is_csv(const char *path)
 {
     char begin[4096];
@@ -31,7 +58,7 @@ bool hybrid_is_csv(const char *path)
 
     if (!strcmp(path, "-") || psnap_text_ends_in(path, ".csv"))
         return true;
-    file = fopen(path, "re");
+    file = open_regular(path);
     if (!file)
         return false;
     n = fread(begin, 1, sizeof begin - 1, file);
@@ -64,9 +91,13 @@ static enum psnap_status read_inputs(struct observations *observations,
         return hybrid_predict(observations, settings, error);
     for (size_t i = 0; i < settings->path_count && !status; i++)
         status = read_csv(observations, settings->paths[i], error);
+    if (!status)
+        status = hybrid_add_latencies(observations, &settings->machines, error);
+    if (!status)
+        observations_doubt(observations);
     for (size_t i = 0; i < observations->warning_count; i++)
         psnap_cmd_warn(&observations->warnings[i]);
-    return status ? status : hybrid_add_latencies(observations, &settings->machines, error);
+    return status;
 }
 
 /* ---------------------------------------------------------------------- outputs */
@@ -113,6 +144,15 @@ static enum psnap_status write_files(struct files *files, const struct hybrid_se
     return status;
 }
 
+/* Errors of codes, beside the report of the others, which JSON has them in. */
+static void say_refusals(const struct hybrid *hybrid)
+{
+    psnap_cmd_fail_in_json(false);
+    for (size_t c = 0; c < hybrid->code_count; c++)
+        if (hybrid->codes[c].is_refused)
+            (void)psnap_cmd_fail("hybrid", &hybrid->codes[c].refusal);
+}
+
 static int run(const struct hybrid_settings *settings, bool of_csv)
 {
     struct files files = {0};
@@ -120,6 +160,7 @@ static int run(const struct hybrid_settings *settings, bool of_csv)
     struct hybrid hybrid = {0};
     struct psnap_error error;
     enum psnap_status status = numeric_check(&error);
+    bool has_failed;
 
     if (!status)
         status = observations_init(&observations, &error);
@@ -136,12 +177,16 @@ static int run(const struct hybrid_settings *settings, bool of_csv)
     else if (!status && !psnap_output_is_stdout(settings->output) &&
              !psnap_output_is_stdout(settings->plot))
         hybrid_print(&hybrid, &observations, settings);
+    if (!status)
+        say_refusals(&hybrid);
     psnap_output_abandon(files.csv);
     psnap_output_abandon(files.plot);
+    has_failed = hybrid.refused > 0;
     hybrid_release(&hybrid);
     observations_release(&observations);
-    return status ? psnap_cmd_fail("hybrid", &error)
-                  : psnap_cmd_close_stdout("hybrid", PSNAP_EXIT_DONE);
+    return status
+               ? psnap_cmd_fail("hybrid", &error)
+               : psnap_cmd_close_stdout("hybrid", has_failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE);
 }
 
 /* ------------------------------------------------------------------ the command line */
@@ -163,6 +208,36 @@ static int check_outputs(const struct hybrid_settings *settings)
     return 0;
 }
 
+/* Options that mean nothing to observations. */
+static int check_csv(const struct hybrid_settings *settings)
+{
+    if (settings->sizes)
+        return psnap_cmd_usage("hybrid", "--sizes are those of profiles; CSV has a column 'size'");
+    if (settings->rates)
+        return psnap_cmd_usage("hybrid", "--rates are those of profiles; CSV has hits of its own");
+    if (settings->seed)
+        return psnap_cmd_usage("hybrid", "--seed is of the replay of profiles; CSV has none");
+    return 0;
+}
+
+static int check_profiles(struct hybrid_settings *settings)
+{
+    size_t count = 1;
+
+    settings->options.sizes_as_replicates = true;
+    if (!settings->rates)
+        settings->rates = "sdcm";
+    if (!settings->sizes)
+        return 0;
+    for (const char *at = settings->sizes; *at; at++)
+        count += *at == ',';
+    if (count != settings->path_count)
+        return psnap_cmd_usage(
+            "hybrid", "--sizes has %zu size%s for %zu input%s: give one for each, in order", count,
+            psnap_plural(count), settings->path_count, psnap_plural(settings->path_count));
+    return 0;
+}
+
 /* Whether inputs are tables, all of them or none; 0, or the exit status of a mistake. */
 static int check_inputs(struct hybrid_settings *settings, bool *of_csv)
 {
@@ -171,6 +246,12 @@ static int check_inputs(struct hybrid_settings *settings, bool *of_csv)
     if (!settings->path_count)
         return psnap_cmd_usage("hybrid", "no input: a CSV file of observations, or profiles");
     for (size_t i = 0; i < settings->path_count; i++) {
+        const char *const kind =
+            settings->machines.count ? NULL : kind_to_predict(settings->paths[i]);
+        if (kind)
+            return psnap_cmd_usage(
+                "hybrid", "'%.200s' is %s: give two machines or more to predict it on (-m)",
+                settings->paths[i], kind);
         tables += hybrid_is_csv(settings->paths[i]) || !settings->machines.count;
         pipes += !strcmp(settings->paths[i], "-");
     }
@@ -180,11 +261,7 @@ static int check_inputs(struct hybrid_settings *settings, bool *of_csv)
     if (tables && !*of_csv)
         return psnap_cmd_usage("hybrid", "inputs are CSV or profiles, not both: -o writes "
                                          "predictions of profiles as CSV");
-    if (*of_csv && settings->sizes)
-        return psnap_cmd_usage("hybrid", "--sizes are those of profiles; CSV has a column 'size'");
-    if (!*of_csv)
-        settings->options.sizes_as_replicates = true;
-    return 0;
+    return *of_csv ? check_csv(settings) : check_profiles(settings);
 }
 
 static int check_usage(struct hybrid_settings *settings, bool *of_csv)
@@ -195,8 +272,8 @@ static int check_usage(struct hybrid_settings *settings, bool *of_csv)
         return psnap_cmd_usage("hybrid", "--level is a probability between 0 and 1, like 0.05");
     if (!(settings->options.steady > 0))
         return psnap_cmd_usage("hybrid", "--steady is by how much m0 may vary: above 0, like 0.05");
-    if (strcmp(settings->rates, "sdcm") != 0 && strcmp(settings->rates, "per-set") != 0 &&
-        strcmp(settings->rates, "simulation") != 0)
+    if (settings->rates && strcmp(settings->rates, "sdcm") != 0 &&
+        strcmp(settings->rates, "per-set") != 0 && strcmp(settings->rates, "simulation") != 0)
         return psnap_cmd_usage("hybrid", "--rates takes sdcm, per-set and simulation, not '%.100s'",
                                settings->rates);
     status = check_outputs(settings);
@@ -205,7 +282,7 @@ static int check_usage(struct hybrid_settings *settings, bool *of_csv)
 
 int psnap_cmd_hybrid(int argc, char **argv)
 {
-    struct hybrid_settings settings = {.options = {.level = 0.05, .steady = 0.05}, .rates = "sdcm"};
+    struct hybrid_settings settings = {.options = {.level = 0.05, .steady = 0.05}};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_REAL, 0, "level", &settings.options.level, "P",
          "of significance: effects whose p is below it are there (0.05)"},
@@ -237,7 +314,7 @@ int psnap_cmd_hybrid(int argc, char **argv)
         "memory's latency that is hidden. Observations are rows of CSV with the columns\n"
         "code,machine,size,replicate,cpi and, when known, cpi_pipeline, hits2, hits3 ...,\n"
         "latency2, latency3 ...; or predictions of profiles on two machines or more.\n"
-        "HYBRID.md has the models.",
+        "predict/hybrid/HYBRID.md has the models.",
         options};
     int status;
     bool of_csv = true;

@@ -15,7 +15,7 @@ struct hybrid_settings {
     const char *sizes; /* of inputs that are predicted, "8,16,24"; NULL: by their arguments */
     const char *output, *plot; /* files to write; NULL: none */
     struct hybrid_options options;
-    const char *rates; /* "sdcm", "per-set" or "simulation", of predictions */
+    const char *rates; /* "sdcm", "per-set" or "simulation", of predictions; NULL: of CSV */
     uint64_t seed;
     bool json, force;
 };

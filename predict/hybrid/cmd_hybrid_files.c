@@ -113,10 +113,50 @@ static size_t write_data(FILE *script, const struct hybrid *hybrid)
     return figures;
 }
 
+/* m0 of a machine: as observed, with its standard deviation where there are replicates; and by t_i,
+ * or without them a line that joins the points. */
+static void write_curve(FILE *script, const struct hybrid_code *code,
+                        const struct observations *observations, size_t c, uint32_t m)
+{
+    const struct m0_curve *curve = &code->curves[m];
+    const char *const machine = observations->machines.names[code->machines[m]];
+    char title[128];
+    bool has_deviations = false;
+
+    for (size_t p = 0; p < curve->count; p++)
+        has_deviations |= curve->points[p].deviation > 0;
+    fprintf(script,
+            "$m0_%zu_%u using %s pointtype 7 pointsize 0.5 linewidth 1.5 linecolor %u title ", c, m,
+            has_deviations ? "1:2:3 with yerrorbars" : "1:2 with points", m + 1);
+    gnuplot_quoted(script, machine);
+    fprintf(script, ", $m0_%zu_%u using 1:%d with lines linecolor %u ", c, m,
+            curve->has_latencies ? 4 : 2, m + 1);
+    if (!curve->has_latencies) {
+        fputs("notitle", script);
+        return;
+    }
+    snprintf(title, sizeof title, "%.100s by t_i", machine);
+    fputs("title ", script);
+    gnuplot_quoted(script, title);
+}
+
+/* The size from which on m0 is steady, in the legend. */
+static void write_steady(FILE *script, const struct hybrid_code *code,
+                         const struct observations *observations)
+{
+    char title[64], size[32];
+
+    snprintf(title, sizeof title, "steady from n = %s",
+             observations_size(observations, code->steady_from, size));
+    fputs(", NaN with lines dashtype 2 linecolor rgb '#808080' title ", script);
+    gnuplot_quoted(script, title);
+}
+
 static void write_plot(FILE *script, const struct hybrid *hybrid,
                        const struct observations *observations, size_t c)
 {
     const struct hybrid_code *code = &hybrid->codes[c];
+    const bool is_steady = code->is_known && code->is_predictable;
     unsigned curves = 0;
 
     for (uint32_t m = 0; m < code->machine_count; m++)
@@ -126,25 +166,51 @@ static void write_plot(FILE *script, const struct hybrid *hybrid,
     fputs("set title ", script);
     gnuplot_quoted(script, observations->codes.names[code->code]);
     fputs(" noenhanced\nunset arrow\n", script);
-    if (code->is_known && code->is_predictable)
+    if (is_steady)
         fprintf(script,
                 "set arrow from first %.10g, graph 0 to first %.10g, graph 1 nohead dashtype 2 "
                 "linecolor rgb '#808080'\n",
                 code->steady_from, code->steady_from);
-    fputs("plot ", script);
     curves = 0;
     for (uint32_t m = 0; m < code->machine_count; m++) {
-        const struct m0_curve *curve = &code->curves[m];
-        if (!curve->count)
+        if (!code->curves[m].count)
             continue;
-        fprintf(script, "%s$m0_%zu_%u using 1:2:3 with yerrorbars pointtype 7 linecolor %u title ",
-                curves ? ", \\\n" : "", c, m, m + 1);
-        gnuplot_quoted(script, observations->machines.names[code->machines[m]]);
-        fprintf(script, ", $m0_%zu_%u using 1:%d with lines linecolor %u notitle", c, m,
-                curve->has_latencies ? 4 : 2, m + 1);
-        curves++;
+        fputs(curves++ ? ", \\\n" : "plot ", script);
+        write_curve(script, code, observations, c, m);
     }
+    if (is_steady)
+        write_steady(script, code, observations);
     fputs("\n", script);
+}
+
+/* Margins that figures have in common: the legend on the right gets what its longest line needs. */
+static void write_margins(FILE *script, const struct observations *observations)
+{
+    size_t longest = strlen("steady from n = 00000");
+
+    for (size_t m = 0; m < observations->machines.count; m++) {
+        const size_t length = strlen(observations->machines.names[m]) + strlen(" by t_i");
+        if (length > longest)
+            longest = length;
+    }
+    fprintf(script, "set lmargin 10\nset rmargin %zu\n", (longest < 60 ? longest : 60) + 9);
+}
+
+/* m0 of all codes has the same axis, with a tenth of room. */
+static void write_range(FILE *script, const struct hybrid *hybrid)
+{
+    double lowest = INFINITY, highest = -INFINITY, room;
+
+    for (size_t c = 0; c < hybrid->code_count; c++)
+        for (uint32_t m = 0; m < hybrid->codes[c].machine_count; m++)
+            for (size_t p = 0; p < hybrid->codes[c].curves[m].count; p++) {
+                const struct m0_point *point = &hybrid->codes[c].curves[m].points[p];
+                const double deviation = isnan(point->deviation) ? 0 : point->deviation;
+                lowest = fmin(fmin(lowest, point->m0 - deviation), point->m0_fitted);
+                highest = fmax(fmax(highest, point->m0 + deviation), point->m0_fitted);
+            }
+    room = highest > lowest ? (highest - lowest) / 10 : 0.1;
+    fprintf(script, "set yrange [%.10g:%.10g]\n", lowest - room, highest + room);
 }
 
 /* Where sizes have names, those are what the axis has. */
@@ -168,9 +234,11 @@ static void write_script(FILE *script, const struct hybrid *hybrid,
             psnap_text_ends_in(path, ".png") ? "pngcairo" : "svg dynamic",
             420 * (figures ? figures : 1));
     fputs("set xlabel 'problem size'\nset ylabel 'm0, share of latency hidden'\nset grid\n"
-          "set key outside right top noenhanced\nset offsets graph 0.03, graph 0.03, graph 0.1, "
-          "graph 0.1\n",
+          "set key outside right top noenhanced\nset errorbars 1.5\n"
+          "set offsets graph 0.03, graph 0.03, 0, 0\n",
           script);
+    write_margins(script, observations);
+    write_range(script, hybrid);
     write_names(script, observations);
     fprintf(script, "set multiplot layout %zu,1\n", figures ? figures : 1);
     for (size_t c = 0; c < hybrid->code_count; c++)

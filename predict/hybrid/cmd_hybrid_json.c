@@ -48,6 +48,8 @@ static void print_experiment(const struct hybrid_code *code,
     if (code->has_experiment)
         print_effect("residual", &residual, level, json);
     psnap_json_end_array(json);
+    if (code->is_refused)
+        psnap_json_text(json, "why_no_effects", code->refusal.message);
     if (!code->has_experiment)
         return;
     psnap_json_bool(json, "balanced", anova->is_balanced);
@@ -72,6 +74,15 @@ static void print_size(const struct observations *observations, const char *key,
 }
 
 /* --------------------------------------------------------------------------- m0 */
+
+/* What fewer sizes than M0_STEADY_SIZES do not say is null. */
+static void bool_of_sizes(struct psnap_json *json, const char *key, bool value, size_t sizes)
+{
+    if (sizes < M0_STEADY_SIZES)
+        psnap_json_real(json, key, NAN);
+    else
+        psnap_json_bool(json, key, value);
+}
 
 static void print_points(const struct m0_curve *curve, const struct observations *observations,
                          struct psnap_json *json)
@@ -112,12 +123,17 @@ static void print_curve(const struct m0_curve *curve, const struct observations 
 {
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "machine", observations->machines.names[curve->machine]);
+    psnap_json_u64(json, "left_out", curve->left_out);
+    if (curve->left_out) {
+        psnap_json_u64(json, "left_out_line", curve->first_left_out->src_line);
+        psnap_json_text(json, "why_left_out", curve->why);
+    }
     if (!curve->count)
         psnap_json_text(json, "why_not", curve->why);
     else {
         psnap_json_real(json, "mean", curve->mean);
         psnap_json_real(json, "variance", curve->deviation * curve->deviation);
-        psnap_json_bool(json, "steady", curve->is_steady);
+        bool_of_sizes(json, "steady", curve->is_steady, curve->count);
         print_size(observations, "steady_from", curve->steady_from, json);
         psnap_json_real(json, "steady_mean", curve->steady_mean);
         psnap_json_real(json, "steady_variance", curve->steady_deviation * curve->steady_deviation);
@@ -132,7 +148,7 @@ static void print_difference(const struct m0_difference *difference, struct psna
     psnap_json_u64(json, "sizes", difference->sizes);
     psnap_json_real(json, "mean", difference->mean);
     psnap_json_real(json, "largest_deviation", difference->largest);
-    psnap_json_bool(json, "constant", difference->is_constant);
+    bool_of_sizes(json, "constant", difference->is_constant, difference->sizes);
 }
 
 static void print_differences(const struct hybrid_code *code,

@@ -29,14 +29,31 @@ static double latency_of(const struct psnap_machine *machine, uint32_t i)
     return cycles > 0 ? cycles : NAN;
 }
 
+/* A machine that observations have no use for. */
+static void warn_unused(const struct observations *observations, uint32_t index,
+                        const struct psnap_machine *machine, bool has_hits)
+{
+    struct psnap_error warning;
+
+    psnap_error_set(&warning, PSNAP_ERROR_USAGE,
+                    has_hits ? "machine '%.80s' is not used: the table has all latencies of '%.80s'"
+                             : "machine '%.80s' is not used: the table has no hits per level of "
+                               "'%.80s'",
+                    machine->name, observations->machines.names[index]);
+    psnap_cmd_warn(&warning);
+}
+
 static enum psnap_status add_latencies(struct observations *observations, uint32_t index,
                                        const struct psnap_machine *machine,
                                        struct psnap_error *error)
 {
+    bool has_hits = false, is_used = false;
+
     for (size_t i = 0; i < observations->count; i++) {
         struct observation *row = &observations->rows[i];
         if (row->machine != index || !row->levels)
             continue;
+        has_hits = true;
         if (row->levels != machine->level_count) {
             psnap_error_set(error, PSNAP_ERROR_VALUE,
                             "hits are of %" PRIu32
@@ -47,9 +64,13 @@ static enum psnap_status add_latencies(struct observations *observations, uint32
             return PSNAP_ERROR_VALUE;
         }
         for (uint32_t l = 0; l < row->levels; l++)
-            if (isnan(row->latencies[l]))
+            if (isnan(row->latencies[l])) {
                 row->latencies[l] = latency_of(machine, l);
+                is_used = true;
+            }
     }
+    if (!is_used)
+        warn_unused(observations, index, machine, has_hits);
     return PSNAP_OK;
 }
 
@@ -129,7 +150,9 @@ static enum psnap_status size_of(const struct psnap_program *program, const char
         if (psnap_text_real(number, size) && *size > 0)
             return PSNAP_OK;
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
-                               "--sizes takes a positive number for each input, not '%s'", number);
+                               "--sizes takes a positive number for each input, not '%s' for "
+                               "'%.200s'",
+                               number, path);
     }
     for (size_t i = 1; command && command[0] && command[i]; i++)
         if (psnap_text_real(command[i], size) && *size > 0)
@@ -306,8 +329,5 @@ enum psnap_status hybrid_predict(struct observations *observations,
                                "one machine alone: give two or more to compare (-m)");
     for (size_t i = 0; i < settings->path_count && !status; i++)
         status = predict_input(observations, settings, i, &sizes, error);
-    if (!status && sizes && *sizes)
-        status = psnap_error_set(error, PSNAP_ERROR_USAGE,
-                                 "--sizes has more numbers than there are inputs: '%.60s'", sizes);
     return status;
 }

@@ -30,12 +30,24 @@ static void fixed_cell(struct psnap_table *table, int places, double value)
         psnap_table_cell(table, "%.*f", places, value);
 }
 
-static void p_cell(struct psnap_table *table, double p)
+/* A probability, in two digits where it is small; into a caller's buffer, which it returns. */
+static const char *p_text(double p, char buffer[32])
 {
-    if (p < 0.0001)
-        psnap_table_cell(table, "%.1e", p);
+    if (isnan(p))
+        snprintf(buffer, 32, "-");
     else
-        fixed_cell(table, 4, p);
+        snprintf(buffer, 32, p < 0.0001 ? "%.1e" : "%.4f", p);
+    return buffer;
+}
+
+/* F to five digits, or as a whole number; into a caller's buffer, which it returns. */
+static const char *f_text(double f, char buffer[32])
+{
+    if (isnan(f))
+        snprintf(buffer, 32, "-");
+    else
+        snprintf(buffer, 32, f >= 9999.95 && f < 1e10 ? "%.0f" : "%#.5g", f);
+    return buffer;
 }
 
 static void print_table(struct psnap_table *table)
@@ -49,27 +61,35 @@ static void print_table(struct psnap_table *table)
 /* Columns of both kinds of tests. */
 static void effect_cells(struct psnap_table *table, const struct anova_effect *effect, double level)
 {
+    char buffer[32];
+
     real_cell(table, 6, effect->sum_of_squares);
-    fixed_cell(table, 4, effect->f);
-    p_cell(table, effect->p);
+    psnap_table_cell(table, "%s", f_text(effect->f, buffer));
+    psnap_table_cell(table, "%s", p_text(effect->p, buffer));
     fixed_cell(table, 3, effect->partial_eta_squared);
     psnap_table_cell(table, "%s", effect->p < level ? "rejected" : "not rejected");
 }
 
 static void print_checks(const struct anova_checks *checks, double level, const char *indent)
 {
+    const bool is_normal = !(checks->anderson_darling_p < level);
+    const bool is_equal = !(checks->brown_forsythe_p < level);
+    char buffer[32];
+
     if (isnan(checks->anderson_darling))
         printf("%snormality cannot be checked of fewer than 8 observations", indent);
     else
-        printf("%s%s (Anderson-Darling A2 %.3f, p %.4f)", indent,
-               checks->anderson_darling_p < level ? "not normal" : "normal",
-               checks->anderson_darling, checks->anderson_darling_p);
+        printf("%s%s (Anderson-Darling A2 %.3f, p %s)", indent, is_normal ? "normal" : "not normal",
+               checks->anderson_darling, p_text(checks->anderson_darling_p, buffer));
     if (isnan(checks->brown_forsythe))
         printf("; equal variance cannot be checked of two observations a cell\n");
     else
-        printf("; %s (Brown-Forsythe F %.3f, p %.4f)\n",
-               checks->brown_forsythe_p < level ? "not of equal variance" : "of equal variance",
-               checks->brown_forsythe, checks->brown_forsythe_p);
+        printf("; %s (Brown-Forsythe F %.3f, p %s)\n",
+               is_equal ? "of equal variance" : "not of equal variance", checks->brown_forsythe,
+               p_text(checks->brown_forsythe_p, buffer));
+    if (!is_normal || !is_equal)
+        printf("%*sso p is rough: near %g it decides nothing\n", (int)strspn(indent, " "), "",
+               level);
 }
 
 static void print_residuals(const struct hybrid_code *code, const struct observations *observations,
@@ -173,13 +193,29 @@ static void print_latencies(const struct m0_curve *curve)
         if (isnan(curve->latencies[l]))
             continue;
         printf("%s level %" PRIu32 " %.3g of %.3g", has_one ? "," : "", l + 2, curve->latencies[l],
-               curve->maximal[l]);
+               curve->lowest[l]);
+        if (curve->highest[l] > curve->lowest[l])
+            printf(" to %.3g", curve->highest[l]);
         has_one = true;
         is_beyond |= curve->latencies[l] > 1.05 * curve->maximal[l];
     }
     printf("; they leave %.2g %% of cpi_memory\n", 100 * curve->fit_error);
     if (is_beyond)
         printf("  a t_i is above its T_i: T_i is no maximum, or sizes do not tell levels apart\n");
+}
+
+static void print_left_out(const struct m0_curve *curve, const struct observations *observations)
+{
+    char size[32];
+
+    if (!curve->left_out)
+        return;
+    printf("  %zu observation%s left out, of size %s", curve->left_out,
+           curve->left_out == 1 ? " is" : "s are",
+           observations_size(observations, curve->first_left_out->size, size));
+    if (curve->first_left_out->src_line)
+        printf(" on line %" PRIu32, curve->first_left_out->src_line);
+    printf("%s, as %s\n", curve->left_out == 1 ? "" : " and others", curve->why);
 }
 
 static void print_curve(const struct m0_curve *curve, const char *machine,
@@ -195,36 +231,47 @@ static void print_curve(const struct m0_curve *curve, const char *machine,
     if (curve->count > 1)
         printf(", standard deviation %.3f over %zu sizes", curve->deviation, curve->count);
     if (curve->is_steady)
-        printf("; steady from n = %s, at %.3f",
+        printf("; steady from n = %s, at %.3f\n",
                observations_size(observations, curve->steady_from, size), curve->steady_mean);
+    else if (curve->count < M0_STEADY_SIZES)
+        printf("; steady or not is not known: %d sizes are needed\n", M0_STEADY_SIZES);
     else
-        printf("; not steady");
-    printf("\n");
+        printf("; not steady\n");
     print_latencies(curve);
+    print_left_out(curve, observations);
+}
+
+/* What m0 of two machines differs by, at sizes that are called `what`. */
+static void print_difference(const struct m0_difference *difference, const char *what)
+{
+    printf("%+.3f", difference->mean);
+    if (difference->sizes < M0_STEADY_SIZES)
+        printf(" at %zu %s%s: a constant or not is not known: %d sizes are needed\n",
+               difference->sizes, what, psnap_plural(difference->sizes), M0_STEADY_SIZES);
+    else
+        printf(", at most %.3f from that at %zu %ss: %s\n", difference->largest, difference->sizes,
+               what, difference->is_constant ? "a constant" : "no constant");
 }
 
 static void print_pairs(const struct hybrid_code *code, const struct observations *observations)
 {
-    char size[32];
+    char size[32], buffer[32];
 
     for (size_t p = 0; p < code->pair_count; p++) {
         const struct hybrid_pair *pair = &code->pairs[p];
-        printf("%s - %s: m0 %+.3f, at most %.3f from that at %zu common size%s: %s\n",
-               observations->machines.names[code->machines[pair->second]],
-               observations->machines.names[code->machines[pair->first]], pair->difference.mean,
-               pair->difference.largest, pair->difference.sizes,
-               psnap_plural(pair->difference.sizes),
-               pair->difference.is_constant ? "a constant" : "no constant");
-        if (pair->steady.sizes && !pair->difference.is_constant)
-            printf("  from n = %s on %+.3f, at most %.3f from that at %zu size%s: %s\n",
-                   observations_size(observations, code->steady_from, size), pair->steady.mean,
-                   pair->steady.largest, pair->steady.sizes, psnap_plural(pair->steady.sizes),
-                   pair->steady.is_constant ? "a constant" : "no constant");
+        printf("%s - %s: m0 ", observations->machines.names[code->machines[pair->second]],
+               observations->machines.names[code->machines[pair->first]]);
+        print_difference(&pair->difference, "common size");
+        if (!pair->steady.sizes || pair->difference.is_constant)
+            continue;
+        printf("  from n = %s on ", observations_size(observations, code->steady_from, size));
+        print_difference(&pair->steady, "size");
     }
     if (!isnan(code->parallel_f))
         printf("parallel curves of m0 (no interaction of size and machine): F %.3f, df %g and %g, "
-               "p %.4f\n",
-               code->parallel_f, code->parallel_df, code->parallel_residual_df, code->parallel_p);
+               "p %s\n",
+               code->parallel_f, code->parallel_df, code->parallel_residual_df,
+               p_text(code->parallel_p, buffer));
 }
 
 static void print_m0(const struct hybrid_code *code, const struct observations *observations)
@@ -310,6 +357,8 @@ void hybrid_print(const struct hybrid *hybrid, const struct observations *observ
                                               : ", unbalanced");
         if (code->has_experiment)
             print_experiment(code, observations, level);
+        if (code->is_refused)
+            printf("no experiment: %s\n\n", code->refusal.message);
         print_m0(code, observations);
         printf("%s: %s\n\n", name, code->verdict);
     }

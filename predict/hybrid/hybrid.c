@@ -113,11 +113,22 @@ out:
     return status;
 }
 
-/* An error: why a code has no experiment, and what to do. */
-static enum psnap_status refuse(const struct hybrid_code *code,
-                                const struct observations *observations, struct psnap_error *error)
+/* The first observation of a size. */
+static const struct observation *first_of_size(const struct hybrid_code *code,
+                                               const struct observations *observations, double size)
+{
+    size_t i = 0;
+
+    while (observations->rows[code->rows[i]].size != size)
+        i++;
+    return &observations->rows[code->rows[i]];
+}
+
+/* Why a code has no experiment, and what to do. */
+static void refuse(struct hybrid_code *code, const struct observations *observations)
 {
     const struct observation *first = &observations->rows[code->rows[0]];
+    struct psnap_error *const error = &code->refusal;
     const char *const name = observations->codes.names[code->code];
     const char *const *const machines = observations->machines.names;
     const struct anova *anova = &code->experiment;
@@ -137,6 +148,7 @@ static enum psnap_status refuse(const struct hybrid_code *code,
                         name, machines[code->machines[0]]);
         break;
     case ANOVA_EMPTY_CELL:
+        first = first_of_size(code, observations, code->sizes[anova->problem_a]);
         psnap_error_set(
             error, PSNAP_ERROR_VALUE,
             "code '%.80s' has no observation of size %.30s on machine '%.80s': an empty "
@@ -164,8 +176,8 @@ static enum psnap_status refuse(const struct hybrid_code *code,
                         "--sizes-as-replicates",
                         name);
     }
-    psnap_error_at(error, first->path, 0, 0);
-    return PSNAP_ERROR_VALUE;
+    psnap_error_at(error, first->path, first->src_line, 0);
+    code->is_refused = true;
 }
 
 /* --------------------------------------------------------------------------- m0 */
@@ -247,8 +259,8 @@ static enum psnap_status make_code(struct hybrid_code *code,
     if (!status && !options->sizes_as_replicates) {
         status = analyse(&code->experiment, code, observations, false, error);
         if (!status && code->experiment.problem != ANOVA_FINE)
-            return refuse(code, observations, error);
-        code->has_experiment = !status;
+            refuse(code, observations);
+        code->has_experiment = !status && !code->is_refused;
     }
     if (!status)
         status = make_curves(code, observations, options->steady, error);
@@ -262,13 +274,24 @@ static enum psnap_status check_rest(const struct hybrid *hybrid,
                                     const struct observations *observations,
                                     struct psnap_error *error)
 {
-    bool has_m0 = false;
+    bool has_one = hybrid->has_hypotheses;
+    const struct hybrid_code *refused = NULL;
 
-    for (size_t c = 0; c < hybrid->code_count; c++)
-        for (uint32_t m = 0; m < hybrid->codes[c].machine_count; m++)
-            has_m0 |= hybrid->codes[c].curves[m].count > 0;
-    if (hybrid->has_hypotheses || has_m0)
+    for (size_t c = hybrid->code_count; c-- > 0;) {
+        const struct hybrid_code *code = &hybrid->codes[c];
+        has_one |= code->has_experiment;
+        for (uint32_t m = 0; m < code->machine_count; m++)
+            has_one |= code->curves[m].count > 0;
+        if (code->is_refused)
+            refused = code;
+    }
+    if (has_one)
         return PSNAP_OK;
+    if (refused) {
+        if (error)
+            *error = refused->refusal;
+        return refused->refusal.code;
+    }
     psnap_error_set(error, PSNAP_ERROR_VALUE, "with sizes as replicates nothing is left: %s",
                     hybrid->hypotheses[HYPOTHESIS_OVERALL].why);
     psnap_error_at(error, observations->rows[0].path, 0, 0);
@@ -290,10 +313,11 @@ enum psnap_status hybrid_make(struct hybrid *hybrid, const struct observations *
         struct hybrid_code *code = &hybrid->codes[hybrid->code_count++];
         *code = (struct hybrid_code){.code = c};
         status = make_code(code, observations, options, error);
+        hybrid->refused += code->is_refused;
     }
     if (!status)
         status = hypotheses_make(hybrid, observations, options, error);
-    if (!status && options->sizes_as_replicates)
+    if (!status)
         status = check_rest(hybrid, observations, error);
     return status;
 }

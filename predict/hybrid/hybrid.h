@@ -30,6 +30,8 @@ struct hybrid_code {
     size_t count;        /* observations */
     bool has_experiment; /* A is the size, B the machine, the response cpi */
     struct anova experiment;
+    bool is_refused; /* it should have one, but */
+    struct psnap_error refusal;
     size_t *rows;              /* which rows of the observations they are, in order */
     struct m0_curve *curves;   /* by machine */
     struct hybrid_pair *pairs; /* of machines that m0 is known of */
@@ -64,8 +66,8 @@ struct hypothesis {
 
 struct hybrid {
     struct hybrid_code *codes;
-    size_t code_count;
-    bool has_hypotheses; /* one or more are tested */
+    size_t code_count, refused; /* so many codes cannot be analysed */
+    bool has_hypotheses;        /* one or more are tested */
     struct hypothesis hypotheses[HYPOTHESES];
 };
 
@@ -76,7 +78,8 @@ const char *hypothesis_response(int hypothesis);
 const char *hypothesis_claim(int hypothesis);
 const char *hypothesis_next(int hypothesis, bool is_rejected);
 
-/* The caller releases it, also after an error. */
+/* The caller releases it, also after an error. Codes that cannot be analysed are refused each by
+ * itself; an error, that of the first of them, where nothing else is known. */
 enum psnap_status hybrid_make(struct hybrid *hybrid, const struct observations *observations,
                               const struct hybrid_options *options, struct psnap_error *error);
 void hybrid_release(struct hybrid *hybrid);

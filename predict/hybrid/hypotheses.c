@@ -43,7 +43,9 @@ static const struct {
     {"code", "cpi_pipeline is the same for all codes",
      "codes differ in the pipeline: study cpi_pipeline of each code, its mix of instructions and "
      "what they wait for",
-     "no difference of codes shows in the pipeline: one cpi_pipeline may do for all of them",
+     "no difference of codes shows beyond what size does to cpi_pipeline: compare it at equal "
+     "sizes "
+     "before one is taken for all codes",
      RESPONSE_PIPELINE, ANOVA_A},
     {"machine", "cpi_memory is the same on all machines",
      "machines differ in memory: study hits and latencies per level, h_i and T_i, and m0 of each "
@@ -55,9 +57,8 @@ static const struct {
     {"interaction", "codes differ in cpi by the same on all machines",
      "which machine is better depends on the code: study m0 of each code on each machine, against "
      "size",
-     "no interaction shows: a code's cpi on one machine and the difference of machines may give "
-     "that "
-     "on another",
+     "no interaction shows beyond what size does to cpi: compare codes at equal sizes before the "
+     "difference of machines is taken for the same of all codes",
      RESPONSE_CPI, ANOVA_INTERACTION},
 };
 

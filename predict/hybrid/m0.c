@@ -83,9 +83,11 @@ static const struct observation **rows_of(struct m0_curve *curve,
         if (row->code != curve->code || row->machine != curve->machine)
             continue;
         why = why_not(row);
-        if (why)
+        if (why && !curve->left_out++) {
             curve->why = why;
-        else
+            curve->first_left_out = row;
+        }
+        if (!why)
             rows[(*count)++] = row;
         if (row->levels > curve->levels)
             curve->levels = row->levels;
@@ -151,6 +153,8 @@ static void take_maximal(struct m0_curve *curve, const struct observation **rows
             if (!isnan(rows[i]->latencies[l])) {
                 sum += rows[i]->latencies[l];
                 known++;
+                curve->lowest[l] = fmin(curve->lowest[l], rows[i]->latencies[l]);
+                curve->highest[l] = fmax(curve->highest[l], rows[i]->latencies[l]);
             }
         curve->maximal[l] = known > 0 ? sum / known : NAN;
     }
@@ -267,7 +271,7 @@ enum psnap_status m0_curve_make(struct m0_curve *curve, const struct observation
 
     *curve = (struct m0_curve){.code = code, .machine = machine};
     for (int l = 0; l < OBSERVED_LEVELS_MAX; l++)
-        curve->latencies[l] = curve->maximal[l] = NAN;
+        curve->latencies[l] = curve->maximal[l] = curve->lowest[l] = curve->highest[l] = NAN;
     rows = rows_of(curve, observations, &count, error);
     if (!rows)
         return error ? error->code : PSNAP_ERROR_MEMORY;

@@ -26,8 +26,11 @@ struct m0_curve {
     size_t count;            /* 0: nothing is known, `why` says why */
     uint32_t levels;         /* beyond level 1 */
     const char *why;
+    size_t left_out; /* observations that m0 is not known of: the first one, and why */
+    const struct observation *first_left_out;
     double latencies[OBSERVED_LEVELS_MAX]; /* t_i; NAN: not determined */
-    double maximal[OBSERVED_LEVELS_MAX];   /* T_i, their mean */
+    double maximal[OBSERVED_LEVELS_MAX];   /* T_i, their mean; and between which they are */
+    double lowest[OBSERVED_LEVELS_MAX], highest[OBSERVED_LEVELS_MAX];
     bool has_latencies;
     const char *why_no_latencies;
     double fit_error;       /* root of the squares left, relative to those of cpi_memory */

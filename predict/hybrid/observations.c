@@ -5,6 +5,7 @@
 #include "predict/hybrid/observations.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,78 @@ enum psnap_status observations_add(struct observations *observations, const stru
     return PSNAP_OK;
 }
 
+/* ---------------------------------------------------------------------- doubts */
+
+/* A warning to fill, of the place of an observation; NULL: there are enough of them. */
+static struct psnap_error *new_warning(struct observations *observations)
+{
+    return observations->warning_count < OBSERVED_WARNINGS_MAX
+               ? &observations->warnings[observations->warning_count++]
+               : NULL;
+}
+
+/* Where a latency of a machine differs from its first one. */
+static void doubt_latency(struct observations *observations, uint32_t machine, uint32_t level)
+{
+    const struct observation *first = NULL, *other = NULL;
+    struct psnap_error *warning;
+
+    for (size_t i = 0; i < observations->count && !other; i++) {
+        const struct observation *row = &observations->rows[i];
+        if (row->machine != machine || isnan(row->latencies[level]))
+            continue;
+        if (!first)
+            first = row;
+        else if (row->latencies[level] != first->latencies[level])
+            other = row;
+    }
+    warning = other ? new_warning(observations) : NULL;
+    if (!warning)
+        return;
+    psnap_error_set(warning, PSNAP_ERROR_VALUE,
+                    "latency%" PRIu32 " of machine '%.60s' is %g, but %g on line %" PRIu32
+                    " of '%.120s': each observation counts with its own",
+                    level + 2, observations->machines.names[machine], other->latencies[level],
+                    first->latencies[level], first->src_line, first->path ? first->path : "-");
+    psnap_error_at(warning, other->path, other->src_line, 0);
+}
+
+/* More than one hit beyond level 1 per instruction: counts, or percent? */
+static void doubt_hits(struct observations *observations)
+{
+    const struct observation *first = NULL;
+    double of_first = 0;
+    size_t count = 0;
+    struct psnap_error *warning;
+
+    for (size_t i = 0; i < observations->count; i++) {
+        const struct observation *row = &observations->rows[i];
+        double sum = 0;
+        for (uint32_t l = 0; l < row->levels; l++)
+            sum += row->hits[l];
+        if (sum > 1 && !count++) {
+            first = row;
+            of_first = sum;
+        }
+    }
+    warning = first ? new_warning(observations) : NULL;
+    if (!warning)
+        return;
+    psnap_error_set(warning, PSNAP_ERROR_VALUE,
+                    "%g hits per instruction beyond level 1, and more than one in %zu "
+                    "observation%s: are they per instruction, or counts or percent?",
+                    of_first, count, count == 1 ? "" : "s");
+    psnap_error_at(warning, first->path, first->src_line, 0);
+}
+
+void observations_doubt(struct observations *observations)
+{
+    for (uint32_t m = 0; m < observations->machines.count; m++)
+        for (uint32_t l = 0; l < OBSERVED_LEVELS_MAX; l++)
+            doubt_latency(observations, m, l);
+    doubt_hits(observations);
+}
+
 /* ------------------------------------------------------------------ duplicates */
 
 /* Orders observations by code, machine, size and replicate, then as they came. */
@@ -97,6 +170,31 @@ static bool is_same(const struct observation *a, const struct observation *b)
            b->replicate && !strcmp(a->replicate, b->replicate);
 }
 
+/* An error: that an observation is the same as one before. */
+static enum psnap_status refuse(const struct observations *observations,
+                                const struct observation *row, const struct observation *before,
+                                struct psnap_error *error)
+{
+    const char *const code = observations->codes.names[row->code];
+    const char *const machine = observations->machines.names[row->machine];
+    const char *const path = before->path ? before->path : "-";
+    char buffer[32];
+    const char *const size = observations_size(observations, row->size, buffer);
+
+    if (before->src_line)
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "replicate '%.60s' of code '%.60s', machine '%.60s', size %.30s is on line "
+                        "%" PRIu32 " of '%.120s' already: number replicates, or leave one out",
+                        row->replicate, code, machine, size, before->src_line, path);
+    else
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "size %.30s of code '%.60s' on machine '%.60s' is predicted from '%.120s' "
+                        "already: leave one out, or give sizes by --sizes",
+                        size, code, machine, path);
+    psnap_error_at(error, row->path, row->src_line, 0);
+    return PSNAP_ERROR_VALUE;
+}
+
 enum psnap_status observations_check(const struct observations *observations,
                                      struct psnap_error *error)
 {
@@ -109,20 +207,9 @@ enum psnap_status observations_check(const struct observations *observations,
         sorted[i] = &observations->rows[i];
     if (observations->count)
         qsort(sorted, observations->count, sizeof *sorted, compare_observations);
-    for (size_t i = 1; i < observations->count && !status; i++) {
-        const struct observation *row = sorted[i], *before = sorted[i - 1];
-        char size[32];
-        if (!is_same(row, before))
-            continue;
-        status =
-            psnap_error_set(error, PSNAP_ERROR_VALUE,
-                            "replicate '%.60s' of code '%.60s', machine '%.60s', size %.30s is "
-                            "on line %" PRIu32 " already: number replicates, or leave one out",
-                            row->replicate, observations->codes.names[row->code],
-                            observations->machines.names[row->machine],
-                            observations_size(observations, row->size, size), before->src_line);
-        psnap_error_at(error, row->path, row->src_line, 0);
-    }
+    for (size_t i = 1; i < observations->count && !status; i++)
+        if (is_same(sorted[i], sorted[i - 1]))
+            status = refuse(observations, sorted[i], sorted[i - 1], error);
     free(sorted);
     return status;
 }

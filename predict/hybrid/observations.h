@@ -39,7 +39,7 @@ struct observations {
     struct names codes, machines;
     struct names sizes;                                 /* where they are no numbers */
     struct psnap_arena *arena;                          /* of texts */
-    struct psnap_error warnings[OBSERVED_WARNINGS_MAX]; /* columns that nobody knows */
+    struct psnap_error warnings[OBSERVED_WARNINGS_MAX]; /* unknown columns, doubtful values */
     size_t warning_count;
 };
 
@@ -74,6 +74,10 @@ enum psnap_status observations_add(struct observations *observations, const stru
  */
 enum psnap_status observations_read(struct observations *observations, FILE *file, const char *path,
                                     struct psnap_error *error);
+
+/* Adds warnings of what can hardly be: latencies of one machine that differ, and more hits than
+ * instructions. */
+void observations_doubt(struct observations *observations);
 
 /* An error when two observations are of one code, machine, size and replicate. */
 enum psnap_status observations_check(const struct observations *observations,

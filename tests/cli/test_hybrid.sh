@@ -56,6 +56,7 @@ expect 0 "$PSNAP" hybrid battery.csv --level 0.001
 grep -Eq '^interaction +4 +9613.78 +3.5595 +0.0186 +0.345 +not rejected' out || fail "no interaction: $(cat out)"
 has out 'codes x machines: not tested, as there is one code alone'
 expect 0 "$PSNAP" hybrid - < battery.csv
+expect 0 "$PSNAP" hybrid <(cat battery.csv) # which can be read once
 
 # What the document shows of the sample is what comes out
 sample=$PSNAP_SOURCE/samples/hybrid/observations.csv
@@ -67,6 +68,13 @@ awk '/^```text$/ { shown = 1; next } /^```$/ { if (shown) exit } shown' \
 head -n "$(wc -l < shown)" report | diff shown - || fail "the document differs"
 has report "lu: does not scale predictably: m0 on 'one' does not settle"
 grep -Eq '^machine +cpi_memory +1 +24 .* not rejected' report || fail "no hypothesis: $(cat report)"
+grep -Eq '^code +cpi_pipeline +1 +24 +[0-9.]+ +11020 +1.8e-33 ' report || fail "F or p: $(cat report)"
+has report '  no interaction shows beyond what size does to cpi: compare codes at equal sizes before'
+! grep -q 'p is rough' report || fail "p is rough of normal residuals: $(cat report)"
+awk -F, -v OFS=, '/^cg,/ && $4 == 1 && $3 > 100 { $5 += 5 } { print }' "$sample" > disturbed.csv
+expect 0 "$PSNAP" hybrid disturbed.csv
+grep -Eqx 'residuals: not normal \(Anderson-Darling A2 [0-9.]+, p [1-9].[0-9]e-[0-9]+\); .*' out || fail "p is 0: $(cat out)"
+[ "$(grep -cx ' *so p is rough: near 0.05 it decides nothing' out)" -ge 1 ] || fail "no caution: $(cat out)"
 
 # Unbalanced: the sample without some rows, against R 4.2.2 (contr.sum; Anova(..., type = 3) of car 3.1-1; lm)
 sed '4d;5d;9d;30d;47d;60d;61d;80d' "$sample" > unbalanced.csv
@@ -132,10 +140,75 @@ diff report out || fail "latencies of machine files are others"
 expect 1 "$PSNAP" hybrid bare.csv -m one=32K:64:8,1M:64:16
 has err "hits are of 3 levels beyond level 1, but machine"
 
+# Two common sizes say nothing of what is steady or constant, at neither place
+awk -F, '/^code/ || $3 <= 50' "$sample" > few.csv
+expect 0 "$PSNAP" hybrid few.csv
+[ "$(grep -c 'over 2 sizes; steady or not is not known: 3 sizes are needed$' out)" = 4 ] || fail "m0 of 2 sizes: $(cat out)"
+[ "$(grep -c ' at 2 common sizes: a constant or not is not known: 3 sizes are needed$' out)" = 2 ] || fail "$(cat out)"
+! grep -Eq 'no constant|not steady' out || fail "2 sizes say something: $(cat out)"
+expect 0 "$PSNAP" hybrid few.csv --json
+python3 - << 'END'
+import json
+for code in json.load(open("out"))["codes"]:
+    assert [m["steady"] for m in code["m0"]] == [None, None] and code["predictable"] is None, code
+    assert [d["constant"] for d in code["differences"]] == [None], code["differences"]
+END
+
+# What can hardly be is warned of, what is left out is said
+sed '8s/,14,/,15,/' "$sample" > doubtful.csv
+expect 0 "$PSNAP" hybrid doubtful.csv
+has err "doubtful.csv:8: latency2 of machine 'one' is 15, but 14 on line 4 of 'doubtful.csv': each observation counts with its own"
+[ "$(wc -l < err)" = 1 ] || fail "$(cat err)"
+grep -q 'level 2 [0-9.]* of 14 to 15, level 3' out || fail "T_i that differ: $(cat out)"
+sed '8s/,0.006767,/,77,/; 50s/,0.0[0-9]*,/,1.5,/' "$sample" > doubtful.csv
+expect 0 "$PSNAP" hybrid doubtful.csv
+has err "doubtful.csv:8: 77.0203 hits per instruction beyond level 1, and more than one in 2 observations: are they per"
+sed '8s/,0.006767,/,,/' "$sample" > doubtful.csv
+expect 0 "$PSNAP" hybrid doubtful.csv
+has out '  1 observation is left out, of size 50 on line 8, as hits per level are not known'
+expect 0 "$PSNAP" hybrid doubtful.csv --json
+python3 - << 'END'
+import json
+one, two = json.load(open("out"))["codes"][0]["m0"]
+assert one["left_out"] == 1 and one["left_out_line"] == 8 and "hits per level" in one["why_left_out"], one
+assert two["left_out"] == 0 and "why_left_out" not in two, two
+END
+expect 0 "$PSNAP" hybrid "$sample" -m one=i7-5960x
+has err "machine 'i7-5960x' is not used: the table has all latencies of 'one'"
+expect 0 "$PSNAP" hybrid battery.csv -m 'material 1=i7-5960x'
+has err "machine 'i7-5960x' is not used: the table has no hits per level of 'material 1'"
+
+# A code that cannot be analysed is an error of it alone: its m0 and all of the other one are there
+awk -F, '$1 != "lu" || $4 == 1' "$sample" > once.csv
+expect 1 "$PSNAP" hybrid once.csv
+[ "$(grep -c '^psnap hybrid: ' err)" = 1 ] || fail "$(cat err)"
+has err "psnap hybrid: once.csv:46: code 'lu' has too few replicates"
+has out "no experiment: code 'lu' has too few replicates"
+sed '/^code lu:/,$d' report > of_cg
+sed '/^code lu:/,$d' out | diff of_cg - || fail "the other code differs"
+grep -q '^lu: does not scale predictably' out || fail "no verdict: $(cat out)"
+grep -Eq '^overall +cpi +3 +24 ' out || fail "no hypotheses: $(cat out)"
+expect 1 "$PSNAP" hybrid once.csv --json -o once_m0.csv
+[ "$(wc -l < once_m0.csv)" = 57 ] || fail "no CSV: $(cat once_m0.csv)"
+python3 - << 'END'
+import json
+cg, lu = json.load(open("out"))["codes"]
+assert len(cg["effects"]) == 4 and "why_no_effects" not in cg, cg
+assert lu["effects"] == [] and "too few replicates" in lu["why_no_effects"] and lu["predictable"] is False, lu
+END
+grep -v '^cg,two,75,' "$sample" > empty.csv
+expect 1 "$PSNAP" hybrid empty.csv
+has err "psnap hybrid: empty.csv:10: code 'cg' has no observation of size 75 on machine 'two': an empty cell"
+grep -q '^lu: does not scale predictably' out && grep -q '^code lu: .* balanced' out || fail "no lu: $(cat out)"
+
 # Figures
 if command -v gnuplot > /dev/null; then
     expect 0 "$PSNAP" hybrid "$sample" --plot m0.svg --json
     grep -q '<svg' m0.svg && grep -q '>cg<' m0.svg && grep -q '>two<' m0.svg || fail "no figure"
+    for title in 'one by t_i' 'two by t_i' 'steady from n = 100'; do
+        grep -q ">$title<" m0.svg || fail "no '$title' in the legend"
+    done
+    [ "$(grep -c '> *0.8<' m0.svg)" = 2 ] || fail "codes have other axes: of cg m0 is below 0.7"
     expect 1 "$PSNAP" hybrid battery.csv --plot none.svg
     has err 'there is no m0 to draw'
     [ ! -e none.svg ] || fail "it leaves a figure"
@@ -204,10 +277,18 @@ END
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml
 has err 'one machine alone'
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml -m two.yaml --sizes 8
-has err "a positive number for each input"
+has err '--sizes has 1 size for 2 inputs: give one for each, in order'
 expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml -m two.yaml --sizes 8,9,10
-expect 1 "$PSNAP" hybrid "${profiles[0]}" "${profiles[0]}" -m one.yaml -m two.yaml
-has err "replicate '1' of code 'matmul'"
+has err '--sizes has 3 sizes for 2 inputs'
+expect 2 "$PSNAP" hybrid "${profiles[@]}" -m one.yaml -m two.yaml --sizes 8,
+has err "--sizes takes a positive number for each input, not '' for 'larger.yaml'"
+expect 1 "$PSNAP" hybrid larger.yaml larger.yaml -m one.yaml -m two.yaml
+has err "larger.yaml: size 8 of code 'matmul' on machine 'one' is predicted from 'larger.yaml' already"
+expect 2 "$PSNAP" hybrid larger.yaml
+has err "'larger.yaml' is a profile: give two machines or more to predict it on (-m)"
+"$PSNAP" replay larger.yaml -o larger.pst 2> err
+expect 2 "$PSNAP" hybrid battery.csv larger.pst
+has err "'larger.pst' is a trace: give two machines or more"
 expect 2 "$PSNAP" hybrid battery.csv "${profiles[0]}" -m one.yaml -m two.yaml
 has err 'inputs are CSV or profiles, not both'
 
@@ -224,7 +305,7 @@ refuses()
 refuses "bad.csv:7:25: cpi is 'nan': a finite number is needed" '7s/,[0-9]+$/,nan/'
 refuses "bad.csv:3:25: cpi is -155, and cannot be below 0" '3s/155/-155/'
 refuses "too few replicates" '/,[234],[0-9]+$/d'
-refuses "no observation of size 70 on machine 'material 2': an empty cell" '/material 2,70/d'
+refuses "bad.csv:6: code 'battery' has no observation of size 70 on machine 'material 2': an empty cell" '/material 2,70/d'
 refuses "on one machine alone" '/material [23]/d'
 refuses "at one size alone" '/,(70|125),/d'
 refuses "constant response" '2,$s/,[0-9]+$/,5/'
@@ -239,6 +320,8 @@ has err "falling.csv:2:22: hit_rate2 is 0.9, below hit_rate1, 0.95: rates are cu
 sed 's/cpi$/cpi,colour/; 2,$s/$/,red/' battery.csv > colour.csv
 expect 0 "$PSNAP" hybrid colour.csv
 has err "colour.csv:1:33: the column 'colour' is not read"
+expect 1 "$PSNAP" hybrid battery.csv battery.csv
+has err "battery.csv:2: replicate '1' of code 'battery', machine 'material 1', size 15 is on line 2 of 'battery.csv' already"
 expect 1 "$PSNAP" hybrid nowhere.csv
 has err nowhere.csv
 
@@ -249,6 +332,9 @@ expect 2 "$PSNAP" hybrid battery.csv --level 1
 expect 2 "$PSNAP" hybrid battery.csv --steady 0
 expect 2 "$PSNAP" hybrid battery.csv --rates exact
 expect 2 "$PSNAP" hybrid battery.csv --sizes 1
+expect 2 "$PSNAP" hybrid battery.csv --rates sdcm
+has err '--rates are those of profiles'
+expect 2 "$PSNAP" hybrid battery.csv --seed 1
 expect 2 "$PSNAP" hybrid battery.csv --plot m0.pdf
 expect 2 "$PSNAP" hybrid battery.csv --json -o -
 expect 2 "$PSNAP" hybrid - -

@@ -57,17 +57,17 @@ END
 }
 check "$samples/study/observations.csv"
 
-# The blocks, with fewer sizes, for hydro none that conflicts
+# All blocks, one after the other in one shell, and the command in the text; with fewer sizes, for hydro none that conflicts
 mkdir -p tree/build
 ln -s "$samples" tree/samples
 awk '
-    /^<!-- test: cli.test_study -->$/ { here = 1; next }
-    /^```sh$/ { inside = here; here = 0; next }
+    /^```sh$/ { inside = 1; next }
     /^```$/ { inside = 0 }
     inside
 ' "$document" | sed -e 's/in 20 24 .* 64;/in 20 40 44 48;/' -e 's/in 100 125 .* 500;/in 100 300 350 400;/' \
-    -e 's/\$n 2;/$n 1;/; s/\$n 5;/$n 3;/' -e 's/ --plot m0.svg//' -e 's/{400,500}/400/; s/sweep{48,64}/sweep48/' > block
-[ "$(grep -c 'psnap hybrid' block)" = 2 ] || fail "the document has other commands"
+    -e 's/sweep \$n 2$/sweep $n 1/; s/\$n 5;/$n 3;/' -e 's, --plot build/study/m0.svg,,' -e 's/{400,500}/400/; s/sweep{48,64}/sweep48/' > block
+sed -n 's/.*`\(psnap sim [^`]*\)`.*/\1/p' "$document" | sed 's/hydro450/hydro400/' >> block
+[ "$(grep -c 'psnap hybrid' block)" = 4 ] && [ "$(grep -c 'psnap sim' block)" = 1 ] || fail "the document has other commands"
 (cd tree && PATH=$(dirname "$PSNAP"):$PATH bash -e ../block) > written 2> err || fail "$(tail -n 5 err)"
 check tree/build/study/observations.csv
 (cd tree/build/study && "$PSNAP" hybrid observations.csv --sizes-as-replicates --json > all.json &&

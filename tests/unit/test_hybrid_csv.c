@@ -235,7 +235,7 @@ static void names_mistakes(void **state)
         {COLUMNS ",accesses_per_instruction,hit_rate1\ncg,A,1,1,2,0.4,95\n",
          "in:2:16: hit_rate1 is 95: rates are shares"},
         {COLUMNS "\ncg,A,1,1,2\ncg,B,1,1,2\ncg,A,1,1,3\n",
-         "in:4: replicate '1' of code 'cg', machine 'A', size 1 is on line 2 already"},
+         "in:4: replicate '1' of code 'cg', machine 'A', size 1 is on line 2 of 'in' already"},
     };
 
     (void)state;

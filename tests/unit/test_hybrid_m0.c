@@ -374,7 +374,8 @@ static const char *refusal(const struct observations *observations, struct psnap
     struct hybrid hybrid;
 
     *error = (struct psnap_error){0};
-    (void)hybrid_make(&hybrid, observations, &options, error);
+    if (hybrid_make(&hybrid, observations, &options, error) == PSNAP_OK && hybrid.refused)
+        *error = hybrid.codes[0].refusal;
     hybrid_release(&hybrid);
     return error->message;
 }
