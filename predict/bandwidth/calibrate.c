@@ -23,6 +23,7 @@
 #include "predict/bandwidth/fit.h"
 
 #define BETTER 0.95
+#define GOOD 0.005 /* an error that nothing needs to be better than */
 #define HALVINGS_MAX 16
 
 static void describe(const struct psnap_machine *machine, const struct calibration *calibration,
@@ -123,10 +124,12 @@ static enum psnap_status try_variant(struct search *search, struct calibration c
 
     if (machine_vary(search->machine, &calibration, &variant, NULL))
         return PSNAP_OK;
+    search->tried++;
     if (search->tell)
-        search->tell(search->context, ++search->tried, search->count);
+        search->tell(search->context, search->tried, search->count);
     status = judge(search->maps, &variant, &mean_error, error);
-    if (status || (search->tried > 1 && !(mean_error < BETTER * search->least)))
+    if (status ||
+        (search->tried > 1 && (search->least < GOOD || !(mean_error < BETTER * search->least))))
         return status;
     search->least = mean_error;
     search->best = variant;

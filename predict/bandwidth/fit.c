@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One method fitted to points, then to all but each of `folds` parts of them in turn. Parts are
+ * One method fitted to points, then to all but each of `folds` parts of them in turn. Points of one
+ * size are in one part, as they have hit rates in common: what is held out is new sizes. Parts are
  * drawn by the seed, the same for all methods.
  */
 #include "predict/bandwidth/fit.h"
@@ -18,6 +19,7 @@ struct job {
     enum bandwidth_method method;
     uint32_t fold;
     const struct map_point **points; /* in use, in an order that was drawn */
+    uint32_t *parts;                 /* that they are held out in, from 1 on */
     size_t count;
 };
 
@@ -66,7 +68,7 @@ static size_t take_samples(const struct job *job, uint32_t fold, bool held_out,
     for (size_t i = 0; i < job->count; i++) {
         struct sample *sample = &samples->items[samples->count];
 
-        if (fold && (i % job->settings->folds + 1 == fold) != held_out)
+        if (fold && (job->parts[i] == fold) != held_out)
             continue;
         sources_rates(&samples->sources, &job->points[i]->supply, sample->rates);
         sample->bandwidth = map_point_bandwidth(job->points[i]);
@@ -170,6 +172,24 @@ static size_t draw_points(const struct maps *maps, const struct fit_settings *se
     return count;
 }
 
+/* In turn to the sizes, as the points' order was drawn; or to the points, where there are fewer
+ * sizes than parts. */
+static void draw_parts(struct job *job)
+{
+    const uint32_t folds = job->settings->folds;
+    uint32_t sizes = 0;
+
+    for (size_t i = 0; i < job->count; i++) {
+        size_t first = 0;
+
+        while (job->points[first]->size_bytes != job->points[i]->size_bytes)
+            first++;
+        job->parts[i] = first < i ? job->parts[first] : sizes++ % folds + 1;
+    }
+    for (size_t i = 0; sizes < folds && i < job->count; i++)
+        job->parts[i] = (uint32_t)(i % folds) + 1;
+}
+
 enum psnap_status fit_latencies(const struct maps *maps, double latencies[SUPPLY_LEVELS],
                                 struct psnap_error *error)
 {
@@ -202,11 +222,15 @@ enum psnap_status fit_latencies(const struct maps *maps, double latencies[SUPPLY
 static enum psnap_status check_points(const struct job *job, const struct fit_result *result,
                                       struct psnap_error *error)
 {
-    const size_t left =
-        job->settings->folds
-            ? job->count - (job->count + job->settings->folds - 1) / job->settings->folds
-            : job->count;
+    size_t left = job->count;
 
+    for (uint32_t fold = 1; fold <= job->settings->folds; fold++) {
+        size_t others = 0;
+
+        for (size_t i = 0; i < job->count; i++)
+            others += job->parts[i] != fold;
+        left = others < left ? others : left;
+    }
     if (job->settings->folds > job->count)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "%" PRIu32 " folds of %zu points: fewer folds, or more points",
@@ -233,12 +257,15 @@ enum psnap_status fit_points(const struct maps *maps, enum bandwidth_method meth
 
     *result = (struct fit_result){.held_out_error = NAN, .held_out_spread = NAN};
     job.points = calloc(maps->count + 1, sizeof *job.points);
+    job.parts = calloc(maps->count + 1, sizeof *job.parts);
     samples.items = calloc(maps->count + 1, sizeof *samples.items);
-    if (!job.points || !samples.items) {
+    if (!job.points || !job.parts || !samples.items) {
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a fit");
         goto out;
     }
     job.count = draw_points(maps, settings, job.points);
+    if (settings->folds)
+        draw_parts(&job);
     sources_choose(&samples.sources, job.points, job.count, maps->machine.level_count,
                    settings->by_kind && maps->has_kinds);
     result->parameters = parameters_of(method, samples.sources.count);
@@ -255,6 +282,7 @@ enum psnap_status fit_points(const struct maps *maps, enum bandwidth_method meth
         status = hold_out(&job, &samples, result, error);
 out:
     free(job.points);
+    free(job.parts);
     free(samples.items);
     return status;
 }

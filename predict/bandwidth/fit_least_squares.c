@@ -23,8 +23,10 @@ enum { COLUMNS_MAX = SOURCES_MAX * OVERLAPS, ROUNDS = 100, SWEEPS = 200 };
 #define HIDDEN 1.05       /* times level 1's time: a sample that takes no longer may be hidden */
 #define SECONDS_MIN 1e-12 /* of an access: less is a fit's way to say nothing */
 #define SATISFIED 0.95    /* of a sample's accesses: they are those of one source */
-#define MIXED 0.05        /* of a sample's accesses, of level 1 and of another source */
-#define RIDGE 1e-9        /* of the largest diagonal element, for columns that are sums of others */
+#define MIXED 0.05        /* of a sample's accesses: it has something to say of a source */
+#define FEW_HITS 0.2      /* of level 1 */
+#define MANY_HITS 0.5
+#define RIDGE 1e-9 /* of the largest diagonal element, for columns that are sums of others */
 
 struct system {
     size_t columns;
@@ -187,8 +189,9 @@ enum psnap_status fit_plain(const struct samples *samples, enum bandwidth_method
     return PSNAP_OK;
 }
 
-/* Whether samples tell how a source's time depends on the hits of level 1: they have it with few of
- * them and with many. Where they do not, as of strides of a line and more, it is taken not to. */
+/* Whether samples tell how a source's time depends on the hits of level 1: they have mostly this
+ * source behind it, some with few hits and some with many. Where they do not, as of strides of a
+ * line and more, it is taken not to. */
 static bool has_mixtures(const struct samples *samples, uint32_t source)
 {
     double least = 1, most = 0;
@@ -196,12 +199,29 @@ static bool has_mixtures(const struct samples *samples, uint32_t source)
     for (size_t i = 0; i < samples->count; i++) {
         const double *rates = samples->items[i].rates;
 
-        if (rates[source] > MIXED) {
+        if (rates[source] > MIXED && rates[source] > 0.5 * (1 - rates[0])) {
             least = fmin(least, rates[0]);
             most = fmax(most, rates[0]);
         }
     }
-    return most - least > MIXTURES;
+    return least < FEW_HITS && most > MANY_HITS;
+}
+
+/* What a source takes is what the nearer ones of its kind take, and more: no level is faster than
+ * one before it, whatever points have to say of both. */
+static bool is_on_the_way(const struct sources *sources, uint32_t nearer, uint32_t source)
+{
+    return sources->level[nearer] <= sources->level[source] &&
+           (!sources->by_kind || sources->kind[nearer] == sources->kind[source]);
+}
+
+/* A share of accesses, as it comes into the forms of degree 2 in h, or into the first column alone.
+ */
+static void add_forms(double columns[OVERLAPS], bool is_mixed, double h, double rate)
+{
+    columns[0] += is_mixed ? rate * (1 - h) * (1 - h) : rate;
+    columns[1] += is_mixed ? rate * 2 * h * (1 - h) : 0;
+    columns[2] += is_mixed ? rate * h * h : 0;
 }
 
 enum psnap_status fit_overlapped(const struct samples *samples, struct overlapped *fitted,
@@ -227,25 +247,19 @@ enum psnap_status fit_overlapped(const struct samples *samples, struct overlappe
         goto out;
     }
     for (size_t i = 0; i < samples->count; i++)
-        for (uint32_t s = 1; s < samples->sources.count; s++) {
-            const double h = samples->items[i].rates[0], rate = samples->items[i].rates[s];
-            double *of = &system->rows[i][(s - 1) * OVERLAPS];
-
-            if (!is_mixed[s]) {
-                of[0] = rate;
-                continue;
-            }
-            of[0] = rate * (1 - h) * (1 - h);
-            of[1] = rate * 2 * h * (1 - h);
-            of[2] = rate * h * h;
-        }
+        for (uint32_t s = 1; s < samples->sources.count; s++)
+            for (uint32_t nearer = 1; nearer <= s; nearer++)
+                if (is_on_the_way(&samples->sources, nearer, s))
+                    add_forms(&system->rows[i][(nearer - 1) * OVERLAPS], is_mixed[nearer],
+                              samples->items[i].rates[0], samples->items[i].rates[s]);
     solve(system, samples->count);
     fitted->first = system->first;
-    for (uint32_t s = 1; s < samples->sources.count; s++) {
-        memcpy(fitted->t[s], &system->best[(s - 1) * OVERLAPS], sizeof fitted->t[s]);
-        if (!is_mixed[s])
-            fitted->t[s][1] = fitted->t[s][2] = fitted->t[s][0];
-    }
+    for (uint32_t s = 1; s < samples->sources.count; s++)
+        for (uint32_t nearer = 1; nearer <= s; nearer++)
+            for (int form = 0; is_on_the_way(&samples->sources, nearer, s) && form < OVERLAPS;
+                 form++)
+                fitted->t[s][form] +=
+                    system->best[(nearer - 1) * OVERLAPS + (is_mixed[nearer] ? (size_t)form : 0)];
 out:
     system_free(system);
     free(room);

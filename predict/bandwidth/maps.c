@@ -131,8 +131,9 @@ enum psnap_status maps_plan_further(struct maps *maps, uint32_t sizes, uint64_t 
                                     struct psnap_error *error)
 {
     static const struct map_point probes[] = {
-        {.probe = MAP_STREAMS, .step = 1, .streams = 2},
+        {.probe = MAP_STREAMS, .step = 8, .streams = 2},
         {.probe = MAP_STREAMS, .step = 1, .streams = 4},
+        {.probe = MAP_STREAMS, .step = 8, .streams = 4},
         {.probe = MAP_APEX, .step = 1, .streams = 1, .alpha = 1},
         {.probe = MAP_CHAIN, .step = MAP_CHAIN_WORDS, .streams = 1},
     };

@@ -90,43 +90,48 @@ KERNEL(32)
 KERNEL(64)
 
 /*
- * Reads 16 words a step of `streams` arrays of `count` words each, one behind the other, 16/streams
- * of each.
+ * Reads 16 words a step of `streams` arrays of `count` accesses each, one behind the other,
+ * 16/streams of each.
  */
-#define KERNEL_STREAMS(streams)                                                                    \
-    static void read_streams_##streams(const double *array, uint64_t count, uint64_t steps)        \
+#define KERNEL_STREAMS(streams, stride)                                                            \
+    static void read_streams_##streams##_##stride(const double *array, uint64_t count,             \
+                                                  uint64_t steps)                                  \
     {                                                                                              \
-        enum { EACH = 16 / (streams), STRIDE = 1 };                                                \
-        const double *const end = array + count;                                                   \
+        enum { EACH = 16 / (streams), STRIDE = stride };                                           \
+        const double *const end = array + count * STRIDE;                                          \
         const volatile double *from = array;                                                       \
         double sum[8] = {0};                                                                       \
                                                                                                    \
         for (; steps; steps--) {                                                                   \
             for (int stream = 0; stream < (streams); stream++) {                                   \
-                const volatile double *at = from + (uint64_t)stream * count;                       \
+                const volatile double *at = from + (uint64_t)stream * count * STRIDE;              \
                                                                                                    \
                 ADD(0) ADD(1) ADD(2) ADD(3) if (EACH == 8)                                         \
                 {                                                                                  \
                     ADD(4) ADD(5) ADD(6) ADD(7)                                                    \
                 }                                                                                  \
             }                                                                                      \
-            from += EACH;                                                                          \
+            from += EACH * STRIDE;                                                                 \
             from = from == end ? array : from;                                                     \
         }                                                                                          \
         kept_sum = sum_of(sum);                                                                    \
     }
-KERNEL_STREAMS(2)
-KERNEL_STREAMS(4)
+KERNEL_STREAMS(2, 1)
+KERNEL_STREAMS(2, 8)
+KERNEL_STREAMS(4, 1)
+KERNEL_STREAMS(4, 8)
 
 /* A pass or more of a strided point, or of streams. */
 static void read_arrays(const struct map_point *point, const double *array, uint64_t steps)
 {
     static void (*const kernels[])(const double *, uint64_t, uint64_t) = {
         read_1, read_2, read_4, read_8, read_16, read_32, read_64};
+    static void (*const of_streams[2][2])(const double *, uint64_t, uint64_t) = {
+        {read_streams_2_1, read_streams_2_8}, {read_streams_4_1, read_streams_4_8}};
     size_t log = 0;
 
     if (point->probe == MAP_STREAMS) {
-        (point->streams == 2 ? read_streams_2 : read_streams_4)(
+        of_streams[point->streams / 4][point->step / 8](
             array, map_pass_accesses(point) / point->streams, steps);
         return;
     }

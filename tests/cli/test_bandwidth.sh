@@ -242,7 +242,7 @@ refused still.yaml 'a number from 1.0e-30' '0,/relative_time: [^}]*/s//relative_
 refused slow.yaml 'a number from 1.0e-30' '/method: ga/,/method: nnls/s/bandwidth_bytes_per_s: [^,]*/bandwidth_bytes_per_s: 0/'
 refused broken.yaml 'a whole number from 1 to 3' '0,/level: 2/s//level: 1.9/'
 refused twice.yaml 'each once' '0,/level: 2, kind: near.*/s//&\n  - {level: 2, kind: near, bandwidth_bytes_per_s: 5e9, relative_time: 1}/'
-refused unsorted.yaml 'by kind (near, skip, far)' '0,/level: 2, kind: near/s//level: 2, kind: far/'
+refused unsorted.yaml 'by kind (near, beside, skip, far, lost)' '0,/level: 2, kind: near/s//level: 2, kind: far/'
 refused second.yaml 'this method is there already' 's/method: averaged/method: additive/'
 refused other.yaml "no key 'relative_time'" '/method: additive/,$s/level: 1, /level: 1, relative_time: 1, /'
 refused penalty.yaml 'only ga and nlopt have penalties' '/method: additive/s/$/\n  penalties: [{f: 0, x: 1}, {f: 0, x: 1}]/'
