@@ -59,6 +59,15 @@ static enum psnap_status choose_result(struct report *report, const struct reque
                                  request->fit, request->method);
 }
 
+static enum psnap_status lacks(const struct report *report, const char *what,
+                               struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "machine '%.200s' has no %s: measure this computer with 'psnap machine "
+                           "host'",
+                           report->costs.name, what);
+}
+
 static enum psnap_status read_files(struct report *report, const struct request *request,
                                     struct psnap_error *error)
 {
@@ -82,12 +91,10 @@ static enum psnap_status read_files(struct report *report, const struct request 
     }
     if (!status && request->costs) {
         status = psnap_machine_find(request->costs, &report->costs, error);
-        if (!status && !(report->costs.clock_hz > 0 &&
-                         report->costs.operations[PSNAP_OP_FP_ADD].throughput_cycles > 0))
-            status = psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                     "machine '%.200s' has no clock or no costs of operations: "
-                                     "measure them with 'psnap machine host'",
-                                     report->costs.name);
+        if (!status && !(report->costs.clock_hz > 0))
+            status = lacks(report, "clock", error);
+        if (!status && !(report->costs.operations[PSNAP_OP_FP_ADD].throughput_cycles > 0))
+            status = lacks(report, "costs of operations", error);
         report->has_costs = !status;
     }
     return status;
@@ -141,10 +148,10 @@ static void print_row(struct psnap_table *table, const struct report *report,
     for (uint32_t level = 0; level < report->fits.machine.level_count; level++)
         psnap_table_cell(table, "%.2f", 100 * supply_hit_rate(&row->supply, level));
     psnap_table_cell(table, "%.2f", bandwidth_of_row(row, result) / 1e9);
-    psnap_table_cell(table, "%.6f", row->memory_seconds[result]);
+    psnap_table_cell(table, "%.4g", row->memory_seconds[result]);
     if (report->has_costs) {
-        psnap_table_cell(table, "%.6f", row->compute_seconds);
-        psnap_table_cell(table, "%.6f", seconds_of(row, result));
+        psnap_table_cell(table, "%.4g", row->compute_seconds);
+        psnap_table_cell(table, "%.4g", seconds_of(row, result));
     }
 }
 
@@ -175,8 +182,8 @@ static void print_table(const struct report *report, const struct request *reque
                 print_row(table, report, &report->inputs[i], row, result);
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\nby %s, fitted to %" PRIu32 " points of %s", bandwidth_method_name(of->model.method),
-           of->points,
+    printf("\nhit rates of machine '%s'; by %s, fitted to %" PRIu32 " points of %s",
+           report->fits.machine.name, bandwidth_method_name(of->model.method), of->points,
            report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine");
     if (!isnan(of->mean_error))
         printf(" within %.1f %%", 100 * of->mean_error);
@@ -301,7 +308,7 @@ int psnap_cmd_predict_bandwidth(int argc, char **argv)
         "psnap predict bandwidth INPUT... --fit FIT.yaml [-m MACHINE] [--json]",
         "Predicts memory times of each INPUT (a trace or a profile) and its loops from the\n"
         "hit rates they are simulated to have on the machine of the fit, and the bandwidth\n"
-        "that was fitted to such hit rates. BANDWIDTH.md has the models.",
+        "that was fitted to such hit rates. predict/bandwidth/BANDWIDTH.md has the models.",
         options};
     struct psnap_error error;
     int status;

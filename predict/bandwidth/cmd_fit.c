@@ -274,7 +274,7 @@ int psnap_cmd_fit(int argc, char **argv)
         "psnap fit POINTS.yaml [-o FIT.yaml] [--method METHOD] [--seed N] [--json]",
         "Fits bandwidth as a function of hit rates to measured points, by a genetic\n"
         "algorithm and other methods, with the error of points that are held out.\n"
-        "BANDWIDTH.md has the functions.",
+        "predict/bandwidth/BANDWIDTH.md has the functions.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

@@ -4,6 +4,7 @@
  * rates that its caches are simulated to have of each. BANDWIDTH.md documents the file and JSON.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,13 +22,14 @@
 #define LARGEST_MAX                                                                                \
     (UINT64_C(256) << 20) /* what is said of a last cache may be the sum of many                   \
                            */
-#define LARGEST_CACHES 4  /* times the last cache */
+#define SIZES 54
+#define LARGEST_CACHES 4 /* times the last cache */
 
 struct request {
     const char *output, *budget, *machine, *again, *plot;
     uint64_t sizes, largest, stride, seed;
     double tolerance;
-    bool strided, json, force;
+    bool has_largest, strided, json, force;
 };
 
 /* ------------------------------------------------------------------- progress */
@@ -84,7 +86,7 @@ static uint64_t largest_of(const struct request *request, const struct psnap_mac
 {
     const uint64_t last = machine->levels[machine->level_count - 1].size_bytes;
 
-    if (request->largest)
+    if (request->has_largest)
         return request->largest;
     if (last > LARGEST_MAX / LARGEST_CACHES)
         return LARGEST_MAX;
@@ -178,7 +180,10 @@ static void print_points(const struct maps *maps)
         else
             psnap_table_cell(table, "%s", "");
         psnap_table_cell(table, "%.2f", map_point_bandwidth(point) / 1e9);
-        psnap_table_cell(table, "%.1f %%", 100 * point->spread);
+        if (point->runs > 1)
+            psnap_table_cell(table, "%.1f %%", 100 * point->spread);
+        else
+            psnap_table_cell(table, "-");
         for (uint32_t level = 0; level < count; level++)
             psnap_table_cell(table, "%.2f", 100 * supply_hit_rate(&point->supply, level));
     }
@@ -215,7 +220,7 @@ static void print_json(const struct maps *maps)
         if (point->probe == MAP_APEX)
             psnap_json_real(&json, "alpha", point->alpha);
         psnap_json_real(&json, "bandwidth_bytes_per_s", map_point_bandwidth(point));
-        psnap_json_real(&json, "spread", point->spread);
+        psnap_json_real(&json, "spread", point->runs > 1 ? point->spread : NAN);
         psnap_json_u64(&json, "runs", point->runs);
         psnap_json_begin_array(&json, "hit_rates");
         for (uint32_t level = 0; level < maps->machine.level_count; level++)
@@ -230,12 +235,18 @@ static void print_json(const struct maps *maps)
 
 static void print_summary(const struct maps *maps, double tolerance)
 {
-    size_t unstable = 0;
+    size_t unstable = 0, once = 0;
 
-    for (size_t i = 0; i < maps->count; i++)
+    for (size_t i = 0; i < maps->count; i++) {
         unstable += maps->points[i].spread > 10 * tolerance;
+        once += maps->points[i].runs < 2;
+    }
     printf("%zu points in %" PRIu32 " rounds, %.0f s\n", maps->count, maps->origin.rounds,
            maps->origin.seconds);
+    if (once)
+        printf("%zu of them were measured once, so how good they are is not known: a longer "
+               "--budget\n",
+               once);
     if (unstable)
         printf("%zu of them spread by more than %.0f %%: another program, or another machine on "
                "this computer, was in the way\n",
@@ -295,11 +306,17 @@ static int run(const struct request *request, double budget)
 
 static int check_usage(const struct request *request)
 {
+    if (request->again && (request->budget || request->sizes != SIZES || request->has_largest ||
+                           request->stride != MAP_STEP_MAX || request->strided))
+        return psnap_cmd_usage("multimaps", "--of measures nothing: --budget, --sizes, --largest, "
+                                            "--stride and --strided are of no use with it");
+    if (request->stride & (request->stride - 1))
+        return psnap_cmd_usage("multimaps", "--stride is a power of two");
     if (request->sizes < 1 || request->sizes > 1000)
         return psnap_cmd_usage("multimaps", "--sizes are 1 to 1000");
     if (request->stride < 1 || request->stride > MAP_STEP_MAX)
         return psnap_cmd_usage("multimaps", "--stride is 1 to %d words", MAP_STEP_MAX);
-    if (request->largest &&
+    if (request->has_largest &&
         (request->largest < 4 * MAP_SIZE_MIN || request->largest > MAP_SIZE_MAX))
         return psnap_cmd_usage("multimaps", "--largest is 4K to 16G");
     if (!(request->tolerance > 0) || request->tolerance > 1)
@@ -316,14 +333,15 @@ static int check_usage(const struct request *request)
 
 int psnap_cmd_multimaps(int argc, char **argv)
 {
-    struct request request = {.sizes = 54, .stride = MAP_STEP_MAX, .tolerance = 0.005};
+    struct request request = {
+        .sizes = SIZES, .largest = UINT64_MAX, .stride = MAP_STEP_MAX, .tolerance = 0.005};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "POINTS.yaml",
          "where to; else a table on standard output"},
         {PSNAP_OPTION_TEXT, 'm', "machine", &request.machine, "MACHINE",
          "whose hit rates the points get (this computer's, in the variant that fits them)"},
         {PSNAP_OPTION_TEXT, 0, "budget", &request.budget, "TIME",
-         "at most about how long: 30s, 10m (2m)"},
+         "at most about how long to measure: 30s, 10m (2m); simulating comes on top"},
         {PSNAP_OPTION_COUNT, 0, "sizes", &request.sizes, "N", "of arrays (54)"},
         {PSNAP_OPTION_SIZE, 0, "largest", &request.largest, "BYTES",
          "array (four times the last cache, at least 50M)"},
@@ -355,6 +373,7 @@ int psnap_cmd_multimaps(int argc, char **argv)
 
     if (operands < 0)
         return status;
+    request.has_largest = request.largest != UINT64_MAX;
     if (operands)
         return psnap_cmd_usage("multimaps", "'%s': there are no operands", argv[1]);
     if (request.budget && !host_parse_seconds(request.budget, &budget))

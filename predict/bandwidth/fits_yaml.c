@@ -28,6 +28,12 @@ static bool is_penalised(enum bandwidth_method method)
     return method == METHOD_GA || method == METHOD_NLOPT;
 }
 
+/* What is less than a femtosecond is a fit's way to say nothing. */
+static double in_nanoseconds(double seconds)
+{
+    return seconds < 1e-15 ? 0 : psnap_reals_round(1e9 * seconds, 6);
+}
+
 static void add_source(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list,
                        const struct bandwidth_model *model, uint32_t s)
 {
@@ -43,7 +49,7 @@ static void add_source(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list,
 
         for (int i = 0; i < (s ? OVERLAPS : 1); i++)
             psnap_yaml_add_real(doc, times, NULL,
-                                psnap_reals_round(1e9 * (s ? t[i] : model->overlapped.first), 6));
+                                in_nanoseconds(s ? t[i] : model->overlapped.first));
         return;
     }
     psnap_yaml_add_real(
@@ -339,7 +345,10 @@ static void read_root(struct reader *reader, struct fits *fits)
                                        "latencies_ns", "methods",   NULL};
     const struct psnap_yaml_node *root = psnap_yaml_root(reader->doc), *node;
 
-    reader->status = psnap_yaml_expect_keys(reader->doc, root, "a fit", keys, reader->error);
+    if (psnap_yaml_get(root, "psnap_maps"))
+        fail(reader, root, "these are points, of which 'psnap fit' makes a fit");
+    else
+        reader->status = psnap_yaml_expect_keys(reader->doc, root, "a fit", keys, reader->error);
     whole(reader, root, "psnap_fit", 1, FITS_VERSION);
     node = psnap_yaml_get(root, "processor");
     if (node && node->kind == PSNAP_YAML_SCALAR)

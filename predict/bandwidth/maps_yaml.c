@@ -58,10 +58,10 @@ static void add_point(struct psnap_yaml_doc *doc, struct psnap_yaml_node *points
         psnap_yaml_add_real(doc, map, "alpha", point->alpha);
     psnap_yaml_add_real(doc, map, "bandwidth_bytes_per_s",
                         psnap_reals_round(map_point_bandwidth(point), DIGITS));
-    if (point->runs > 0) {
+    if (point->runs > 1)
         psnap_yaml_add_real(doc, map, "spread", psnap_reals_round(point->spread, DIGITS));
+    if (point->runs > 0)
         psnap_yaml_add_u64(doc, map, "runs", point->runs);
-    }
     add_supply(doc, map, maps, &point->supply);
 }
 
@@ -317,6 +317,10 @@ static enum psnap_status read_root(const struct reader *reader)
     enum psnap_status status =
         psnap_yaml_expect(reader->doc, root, PSNAP_YAML_MAP, "a file of points", reader->error);
 
+    if (!status && psnap_yaml_get(root, "psnap_fit"))
+        return fail(reader, root, "this is a fit, not points of 'psnap multimaps'");
+    if (!status && psnap_yaml_get(root, "psnap"))
+        return fail(reader, root, "this is a profile, not points of 'psnap multimaps'");
     if (!status) {
         node = psnap_yaml_require(reader->doc, root, "psnap_maps", reader->error);
         status = node ? psnap_yaml_u64(reader->doc, node, 1, MAPS_VERSION, &version, reader->error)

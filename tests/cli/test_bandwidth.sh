@@ -23,7 +23,8 @@ points = whole["points"]
 assert {p["stride_words"] for p in points} == {1, 2, 4, 8, 16, 32, 64}, points
 assert min(p["size_bytes"] for p in points) == 1024 and max(p["size_bytes"] for p in points) == 65536
 for p in points:
-    assert 1e6 < p["bandwidth_bytes_per_s"] < 1e15 and p["runs"] >= 1 and 0 <= p["spread"], p
+    assert 1e6 < p["bandwidth_bytes_per_s"] < 1e15 and p["runs"] >= 1, p
+    assert p["spread"] is None if p["runs"] == 1 else p["spread"] >= 0, p
     assert all(0 <= a <= b <= 1 for a, b in zip(p["hit_rates"], p["hit_rates"][1:])), p
 END
 # a table where there is no -o; rates of another machine, of the same points

@@ -3,12 +3,14 @@
 """
 Memory times measured and predicted, as a table (bandwidth.sh).
 
-    bandwidth.py show|accept DIR ROUNDS POINTS.yaml
+    bandwidth.py show|accept DIR ROUNDS
 
-DIR has `rows`, a line "ROW COMMAND... | COMMAND..." for each, of half and all of its iterations, the programs,
-`nothing`, and ROW.half.json and ROW.all.json of psnap predict bandwidth by all methods.
+DIR has NAME.row, a line "NAME COMMAND... | COMMAND..." for each sample, of half of its iterations and of MORE halves
+more, the programs, `nothing`, and of runs of half and twice the half NAME.RUN.json of psnap predict bandwidth by all
+methods, NAME.RUN.runtime.json and, by the assembly code, NAME.RUN.runtime.asm.json of psnap predict runtime.
 """
 import csv
+import glob
 import json
 import os
 import statistics
@@ -17,8 +19,9 @@ import sys
 
 METHODS = ("ga", "nlopt", "nnls", "additive", "averaged")
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Of the predicted memory time: more than this beyond what the fastest point of MultiMAPS takes
-BOUND = 0.5
+MORE = 8
+# Times what the core needs, which loops take that are memory-bound
+BOUND = 2
 
 
 def once(command):
@@ -32,15 +35,16 @@ def once(command):
 
 
 def measure(rows, rounds):
-    """[(median of half, median of all)], without what starting a program takes"""
+    """[(seconds of half, of another half)], without what starting a program takes"""
     commands = [["./nothing"]] + [command for _, half, whole in rows for command in (half, whole)]
     times = [[] for _ in commands]
     for _ in range(rounds):
         for command, list_of in zip(commands, times):
             list_of.append(once(command))
     medians = [statistics.median(list_of) for list_of in times]
-    medians = [median - medians[0] for median in medians[1:]]
-    return list(zip(medians[::2], medians[1::2]))
+    halves = [median - medians[0] for median in medians[1::2]]
+    more = [(whole - half) / MORE for half, whole in zip(medians[1::2], medians[2::2])]
+    return list(zip(halves, more))
 
 
 def total(path, method):
@@ -49,38 +53,35 @@ def total(path, method):
                     if each.get("scope", "total") == "total" and each["method"] == method)
 
 
+def another_half(name, ending, method, *keys):
+    """What the run of twice the half has more, of the keys' sum"""
+    whole, half = (total(f"{name}.{run}.{ending}", method) for run in ("all", "half"))
+    return sum(whole[key] - half[key] for key in keys)
+
+
 def main():
-    mode, folder, rounds, points = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+    mode, folder, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
     os.chdir(folder)
-    with open("rows") as file:
-        lines = [line.split(maxsplit=1) for line in file]
-    rows = [(row, *(command.split() for command in commands.split("|"))) for row, commands in lines]
-    with open(points) as file:
-        fastest = max(float(line.split("bandwidth_bytes_per_s:")[1].split(",")[0])
-                      for line in file if "bandwidth_bytes_per_s:" in line)
-    table, errors, runs = [], {method: [] for method in METHODS}, {"bandwidth": [], "runtime": []}
-    for (row, half, whole), (half_s, whole_s) in zip(rows, measure(rows, rounds)):
-        measured = whole_s - half_s
-        entry = {"row": row, "arguments": " ".join(whole[1:]), "measured_s": f"{measured:.4f}"}
-        is_bound = False
+    lines = [open(path).read().split(maxsplit=1) for path in sorted(glob.glob("*.row"))]
+    rows = [(name, *(command.split() for command in commands.split("|"))) for name, commands in lines]
+    table, errors, runs = [], {method: [] for method in METHODS}, {}
+    for (name, half, _), (half_s, measured) in zip(rows, measure(rows, rounds)):
+        core = another_half(name, "runtime.asm.json", "overlap", "t_cpu_seconds")
+        is_bound = measured > BOUND * core
+        entry = {"sample": name, "arguments": " ".join(half[1:]), "measured_s": f"{measured:.5f}",
+                 "core_s": f"{core:.5f}", "memory_bound": "yes" if is_bound else "no"}
         for method in METHODS:
-            all_of, half_of = (total(f"{row}.{run}.json", method) for run in ("all", "half"))
-            parts = {key: all_of[key] - half_of[key] for key in ("t_mem_seconds", "t_cpu_seconds", "accesses")}
-            memory = parts["t_mem_seconds"]
-            if method == METHODS[0]:
-                nearest = parts["accesses"] * 8 / fastest
-                is_bound = memory - nearest > BOUND * memory and memory > parts["t_cpu_seconds"]
-                entry["floating_s"] = f'{parts["t_cpu_seconds"]:.4f}'
-                entry["memory_bound"] = "yes" if is_bound else "no"
-                runs["bandwidth"].append(100 * abs(all_of["seconds"] / whole_s - 1))
+            memory = another_half(name, "json", method, "t_mem_seconds")
             off = 100 * (memory / measured - 1)
-            entry[f"{method}_s"], entry[f"{method}_off"] = f"{memory:.4f}", f"{off:.1f}"
+            entry[f"{method}_s"], entry[f"{method}_off"] = f"{memory:.5f}", f"{off:.1f}"
             if is_bound:
                 errors[method].append(abs(off))
-        runtime = total(f"{row}.runtime.json", "overlap")["seconds"]
-        runs["runtime"].append(100 * abs(runtime / whole_s - 1))
-        entry.update({"run_s": f"{whole_s:.4f}", "run_bandwidth_s": f'{total(f"{row}.all.json", "ga")["seconds"]:.4f}',
-                      "run_runtime_s": f"{runtime:.4f}"})
+        entry["run_s"] = f"{half_s:.4f}"
+        for key, ending, method in (("nnls", "json", "nnls"), ("runtime", "runtime.json", "overlap"),
+                                    ("runtime_asm", "runtime.asm.json", "overlap")):
+            seconds = total(f"{name}.half.{ending}", method)["seconds"]
+            entry[f"run_{key}_s"] = f"{seconds:.4f}"
+            runs.setdefault(key, []).append(100 * abs(seconds / half_s - 1))
         table.append(entry)
     outputs = [sys.stdout]
     if mode == "accept":
@@ -92,7 +93,7 @@ def main():
     for method, each in errors.items():
         if each:
             print(f"{method}: memory time of memory-bound loops: mean error {statistics.mean(each):.1f} %, "
-                  f"median {statistics.median(each):.1f} %, largest {max(each):.1f} % of {len(each)} rows")
+                  f"median {statistics.median(each):.1f} %, largest {max(each):.1f} % of {len(each)} samples")
     for name, each in runs.items():
         print(f"run times by {name}: mean error {statistics.mean(each):.1f} %, median {statistics.median(each):.1f} %")
 
