@@ -166,6 +166,7 @@ enum psnap_status fit_plain(const struct samples *samples, enum bandwidth_method
                             double bandwidth[SOURCES_MAX], struct psnap_error *error)
 {
     struct system *system = system_new(samples);
+    double slowest = INFINITY;
 
     if (!system || !system->rows || !system->measured) {
         system_free(system);
@@ -175,16 +176,22 @@ enum psnap_status fit_plain(const struct samples *samples, enum bandwidth_method
     system->first = 1e-15; /* nothing is hidden */
     system->is_of_bandwidth = method == METHOD_AVERAGED;
     for (size_t i = 0; i < samples->count; i++) {
+        slowest = fmin(slowest, samples->items[i].bandwidth);
         memcpy(system->rows[i], samples->items[i].rates,
                samples->sources.count * sizeof *system->rows[i]);
         if (system->is_of_bandwidth)
             system->measured[i] = samples->items[i].bandwidth;
     }
     solve(system, samples->count);
-    for (uint32_t s = 0; s < samples->sources.count; s++)
-        bandwidth[s] = system->is_of_bandwidth
-                           ? fmax(system->best[s], 1)
-                           : MAP_WORD_BYTES / fmax(system->best[s], SECONDS_MIN);
+    for (uint32_t s = 0; s < samples->sources.count; s++) {
+        const double best = system->best[s];
+
+        if (system
+                ->is_of_bandwidth) /* what the fit gives nothing is as slow as the slowest point */
+            bandwidth[s] = best > 1 ? best : slowest;
+        else
+            bandwidth[s] = MAP_WORD_BYTES / fmax(best, SECONDS_MIN);
+    }
     system_free(system);
     return PSNAP_OK;
 }

@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 
-METHODS = ("ga", "nlopt", "nnls", "additive", "averaged")
+METHODS = ("ga", "nlopt", "nnls", "additive")
 HERE = os.path.dirname(os.path.abspath(__file__))
 MORE = 8
 # Times what the core needs, which loops take that are memory-bound
