@@ -361,12 +361,11 @@ static size_t leader_of(const struct simulation *simulation, size_t i)
 /* From the supply of its leader, which has more accesses of each line, or fewer. */
 static void follow(struct map_point *point, const struct map_point *leader, uint64_t line_words)
 {
-    const double leads = (double)(line_words / leader->step);
-    const double follows = (double)(line_words / point->step);
+    const uint64_t leads = line_words / leader->step, follows = line_words / point->step;
 
     point->supply = (struct supply){0};
-    supply_add(&point->supply, &leader->supply, leads);
-    point->supply.accesses[0][SUPPLY_NEAR] += follows - leads;
+    supply_add(&point->supply, &leader->supply, (double)leads);
+    point->supply.accesses[0][SUPPLY_NEAR] += (double)follows - (double)leads;
     supply_normalise(&point->supply);
 }
 
