@@ -49,14 +49,17 @@ void convolve_release(struct convolve_input *input)
  * choice that was not varied in a measurement. */
 #define WINDOW 64
 
-/* The share of a reference's accesses that the core waits for. */
+/* The share of a reference's accesses that the core waits for. Of a program whose blocks are not
+ * known, as of most other tools' traces, none is: random words may be a chain or may be not. */
 static double waiting(const struct measure *measure, uint32_t ref)
 {
     const uint32_t loop = measure->program->refs[ref].loop;
     const bool is_counted = loop < measure->program->loop_count && measure->entries[loop] > 0;
     const double links = is_counted ? measure->iterations[loop] / measure->entries[loop] : WINDOW;
 
-    return measure->patterns[ref] == RUNTIME_DEPENDENT ? fmin(links / WINDOW, 1) : 0;
+    return measure->has_operations && measure->patterns[ref] == RUNTIME_DEPENDENT
+               ? fmin(links / WINDOW, 1)
+               : 0;
 }
 
 static void take_ref(struct convolve_row *row, const struct supply *supply, double share)

@@ -13,7 +13,7 @@ struct convolve_row {
     char *id, *name; /* NULL: all of the input */
     uint64_t accesses;
     struct supply supply; /* of accesses */
-    struct supply waits;  /* of those that the core waits for */
+    struct supply waits;  /* of those accesses whose latency the core waits for */
     double operations[PSNAP_OPERATION_COUNT];
     double memory_seconds[METHODS]; /* by each fit of the settings, in their order */
     double compute_seconds;         /* NaN: the machine's costs are unknown */

@@ -274,11 +274,59 @@ static void profile_of_two_loops(void **state)
     unlink(path);
 }
 
+/* 1000 loads of lines in a drawn order, by a loop that has nothing to compute their addresses of: a
+ * chain, whose latency counts. Without operations nobody knows. */
+static void check_chain(bool has_operations)
+{
+    char path[] = "/tmp/psnap-chain-XXXXXX";
+    FILE *file = create(path);
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_access access = {.size = 8, .kind = PSNAP_LOAD};
+    struct fits *fits = known_fits();
+    const struct convolve_settings settings = {.input = PSNAP_INPUT_DEFAULTS, .fits = fits};
+    struct convolve_input input = {.path = path};
+    struct psnap_error error;
+    struct psnap_sink *sink;
+
+    assert_non_null(program);
+    access.ref =
+        add_load(program, &(struct psnap_block){.loop = add_loop(program, "far", "far"),
+                                                .operations[PSNAP_OP_INT_ADD] = has_operations,
+                                                .executions = FAR});
+    sink = psnap_trace_writer_new("pst", file, program, &error);
+    assert_non_null(sink);
+    for (uint64_t i = 0; i < FAR; i++) {
+        access.address = (1 << 20) + i * i % 1009 * LINE_BYTES * 3 + i * LINE_BYTES * 4096;
+        assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
+    }
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+    assert_int_equal(fclose(file), 0);
+    fits->latencies[0] = 1e-9;
+    fits->latencies[1] = 5e-9;
+    fits->latencies[2] = 90e-9;
+    if (convolve_input(&input, &settings, &error))
+        fail_msg("%s", error.message);
+    assert_share(input.rows[0].memory_seconds[0], FAR * (has_operations ? 90e-9 : 8 / 4e9));
+    convolve_release(&input);
+    free(fits);
+    remove(path);
+}
+
+static void chains_wait(void **state)
+{
+    (void)state;
+    check_chain(true);
+    check_chain(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trace_of_two_loops),
         cmocka_unit_test(profile_of_two_loops),
+        cmocka_unit_test(chains_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
