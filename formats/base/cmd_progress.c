@@ -3,7 +3,7 @@
  * A line on the terminal that is rewritten twice a second, from the second
  * second on, and erased at the end: accesses (or other things), how many a second, or what the work
  * is at, and where the end is known the share that is done and the time left. The time left assumes
- * that the rest goes as fast as what is done.
+ * that the rest of the work goes as fast as the part that is done.
  */
 #include "formats/base/cmd_progress.h"
 

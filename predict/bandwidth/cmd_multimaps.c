@@ -19,9 +19,8 @@
 
 #define BUDGET_SECONDS 120.0
 #define LARGEST_MIN (UINT64_C(50) << 20)
-#define LARGEST_MAX                                                                                \
-    (UINT64_C(256) << 20) /* what is said of a last cache may be the sum of many                   \
-                           */
+/* The size that a system gives for its last cache may be the sum of many caches. */
+#define LARGEST_MAX (UINT64_C(256) << 20)
 #define SIZES 54
 #define LARGEST_CACHES 4 /* times the last cache */
 
@@ -146,8 +145,8 @@ static enum psnap_status read_again(struct maps *maps, const char *path, struct 
     enum psnap_status status = maps_read_path(path, maps, error);
 
     for (size_t i = 0; i < maps->count && !status; i++)
-        if (!maps->points[i].step ||
-            maps->points[i].size_bytes < 2 * MAP_WORD_BYTES * (uint64_t)maps->points[i].step)
+        if (!maps->points[i].step || maps->points[i].size_bytes / maps->points[i].streams <
+                                         2 * MAP_WORD_BYTES * (uint64_t)maps->points[i].step)
             status = psnap_error_set(error, PSNAP_ERROR_VALUE,
                                      "%s: line %" PRIu32 ": without its size and stride this point "
                                      "has no stream to simulate",
@@ -344,7 +343,7 @@ int psnap_cmd_multimaps(int argc, char **argv)
          "at most about how long to measure: 30s, 10m (2m); simulating comes on top"},
         {PSNAP_OPTION_COUNT, 0, "sizes", &request.sizes, "N", "of arrays (54)"},
         {PSNAP_OPTION_SIZE, 0, "largest", &request.largest, "BYTES",
-         "array (four times the last cache, at least 50M)"},
+         "array (four times the last cache, 50M to 256M)"},
         {PSNAP_OPTION_COUNT, 0, "stride", &request.stride, "WORDS",
          "strides are powers of two up to it (64)"},
         {PSNAP_OPTION_REAL, 0, "tolerance", &request.tolerance, "SHARE",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One method fitted to points, then to all but each of `folds` parts of them in turn. Points of one
- * size are in one part, as they have hit rates in common: what is held out is new sizes. Parts are
+ * size are in one part, as they have hit rates in common: each part holds out sizes. Parts are
  * drawn by the seed, the same for all methods.
  */
 #include "predict/bandwidth/fit.h"

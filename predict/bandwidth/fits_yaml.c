@@ -11,7 +11,8 @@
 
 enum { FITS_VERSION = 1 };
 
-#define RATE_MIN 1e-30 /* of what is above 0: genes are from e^-60 on */
+#define RATE_MIN                                                                                   \
+    1e-30 /* the least relative time, x or bandwidth: the genetic algorithm's are from e^-60 on */
 #define RATE_MAX 1e30
 
 /* --------------------------------------------------------------------- writing */
@@ -28,7 +29,7 @@ static bool is_penalised(enum bandwidth_method method)
     return method == METHOD_GA || method == METHOD_NLOPT;
 }
 
-/* What is less than a femtosecond is a fit's way to say nothing. */
+/* A time below a femtosecond is how a fit says that a source costs nothing: it is written as 0. */
 static double in_nanoseconds(double seconds)
 {
     return seconds < 1e-15 ? 0 : psnap_reals_round(1e9 * seconds, 6);

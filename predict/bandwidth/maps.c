@@ -244,8 +244,8 @@ static void feed_arrays(struct feed *feed, const struct map_point *point, uint64
             feed_put(feed, stream * bytes + at);
 }
 
-/* Into point->supply: what the passes behind the first `warm` ones have more than these. The parts
- * of Apex-MAP are those that a measured run takes. */
+/* Into point->supply: what the passes behind the first `warm` ones have more than these. Of
+ * Apex-MAP's list one part warms and another counts, as in a measured run. */
 static enum psnap_status simulate(struct map_point *point, struct psnap_sink *sink,
                                   uint64_t step_bytes, uint64_t cache_bytes, const uint32_t *starts,
                                   struct psnap_error *error)

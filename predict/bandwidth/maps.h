@@ -21,8 +21,8 @@
 #define MAP_STREAMS_MAX 64
 #define MAP_POINTS_MAX 100000
 #define MAP_CHAIN_WORDS 8 /* between links: a line of 64 bytes */
-#define MAP_APEX_PARTS                                                                             \
-    4 /* of the list of starts: a run warms the caches by one and reads another */
+/* Parts of an Apex-MAP point's list of starts: a run warms the caches by one, reads another. */
+#define MAP_APEX_PARTS 4
 
 enum map_probe { MAP_STRIDED, MAP_STREAMS, MAP_APEX, MAP_CHAIN, MAP_PROBES };
 /* "strided", "streams", "apex", "chain" */

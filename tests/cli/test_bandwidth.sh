@@ -51,6 +51,11 @@ expect 2 "$PSNAP" multimaps --of points.yaml -o same.yaml --plot same.yaml
 has err "-o and --plot are both 'same.yaml'"
 expect 2 "$PSNAP" multimaps --of points.yaml -o - --json
 expect 2 "$PSNAP" multimaps --stride 128
+expect 2 "$PSNAP" multimaps --stride 3
+has err 'power of two'
+expect 2 "$PSNAP" multimaps --largest 0
+expect 2 "$PSNAP" multimaps --of points.yaml --budget 3s
+has err '--of measures nothing'
 expect 2 "$PSNAP" multimaps points.yaml
 
 # ------------------------------------------------------------- points that are made up
@@ -84,6 +89,7 @@ open("made.yaml", "w").write("psnap_maps: 1\nmachine:\n  levels:\n  - {size_byte
                              "  - {size_bytes: 64K, line_bytes: 64, ways: 8}\npoints:\n" + "\n".join(lines) + "\n")
 END
 expect 0 "$PSNAP" fit made.yaml --population 600 --generations 60 -o fit.yaml
+has fit.yaml 'latencies_ns: [1, 4, 100]'
 for word in ga nnls averaged additive 'held out %'; do has out "$word"; done
 expect 0 "$PSNAP" fit made.yaml --population 600 --generations 60 --json --seed 3
 mv out one.json
@@ -223,7 +229,9 @@ head -40 nomachine.yaml > some.yaml
 expect 1 "$PSNAP" fit some.yaml --folds 100 --method additive
 has err 'fewer folds, or more points'
 expect 1 "$PSNAP" predict bandwidth far.din --from din --fit made.yaml
-has err 'made.yaml'
+has err 'these are points'
+expect 1 "$PSNAP" fit fit.yaml
+has err 'this is a fit'
 expect 2 "$PSNAP" predict bandwidth far.din --from din
 has err '--fit FIT.yaml'
 expect 2 "$PSNAP" predict bandwidth --fit fit.yaml

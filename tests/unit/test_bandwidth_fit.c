@@ -126,6 +126,55 @@ static void recovers_overlapped(void **state)
     find(METHOD_NNLS, overlapped_machine(), 0.01);
 }
 
+static void recovers_averaged(void **state)
+{
+    (void)state;
+    find(METHOD_AVERAGED,
+         (struct bandwidth_model){.method = METHOD_AVERAGED, .bandwidth = {60e9, 20e9, 8e9, 2e9}},
+         0.01);
+}
+
+/* Two levels that points have in one proportion count once, not each for both. */
+static void levels_in_one_proportion(void **state)
+{
+    struct maps maps = {.machine.level_count = 2, .machine.levels[0].size_bytes = 1024};
+    const struct fit_settings settings = settings_of(100, 1);
+    struct fit_result result;
+    struct psnap_error error;
+
+    (void)state;
+    for (uint32_t i = 0; i < 40; i++) {
+        struct map_point point = {.step = 1, .streams = 1, .size_bytes = 1024 + 64 * i};
+        const double miss = i / 40.0;
+
+        point.supply.accesses[0][SUPPLY_NEAR] = 1 - miss;
+        point.supply.accesses[1][SUPPLY_NEAR] = point.supply.accesses[2][SUPPLY_NEAR] = miss / 2;
+        point.seconds = 0.2e-9 * (1 - miss) + 0.6e-9 * miss;
+        assert_true(maps_add(&maps, &point));
+    }
+    assert_int_equal(fit_points(&maps, METHOD_ADDITIVE, &settings, &result, &error), PSNAP_OK);
+    assert_true(result.mean_error < 0.01);
+    maps_release(&maps);
+}
+
+/* A source that one size alone has is unknown when that size is held out, all points of it. */
+static void sizes_are_held_out_whole(void **state)
+{
+    struct bandwidth_model truth = overlapped_machine();
+    struct maps maps = made_up(&truth, 3);
+    const struct fit_settings settings = {.folds = 4};
+    struct fit_result result;
+    struct psnap_error error;
+
+    (void)state;
+    for (size_t i = 0; i < maps.count; i++)
+        maps.points[i].size_bytes =
+            maps.points[i].supply.accesses[3][SUPPLY_NEAR] > 0 ? 4096 : 1024 + 8 * (i % 16);
+    assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
+    assert_true(result.mean_error < 0.02 && result.held_out_error > 0.1);
+    maps_release(&maps);
+}
+
 static void recovers_additive(void **state)
 {
     (void)state;
@@ -431,6 +480,9 @@ int main(void)
         cmocka_unit_test(recovers_by_nlopt),
         cmocka_unit_test(recovers_overlapped),
         cmocka_unit_test(recovers_additive),
+        cmocka_unit_test(recovers_averaged),
+        cmocka_unit_test(levels_in_one_proportion),
+        cmocka_unit_test(sizes_are_held_out_whole),
         cmocka_unit_test(same_for_all_threads),
         cmocka_unit_test(cultures),
         cmocka_unit_test(islands_have_cultures),
