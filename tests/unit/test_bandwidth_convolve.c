@@ -182,7 +182,7 @@ static const struct convolve_row *row_of(const struct convolve_input *input, con
 static void check_loops(const struct convolve_input *input)
 {
     const struct convolve_row *far = row_of(input, "far"), *near = row_of(input, "near");
-    const double near_share = 1.0 / NEAR;
+    const double near_share = 1.0 / (double)NEAR;
 
     assert_int_equal(far->accesses, FAR);
     assert_int_equal(near->accesses, NEAR);
@@ -215,7 +215,7 @@ static void check_total(const struct convolve_input *input, size_t methods)
     assert_null(total->id);
     assert_int_equal(total->accesses, FAR + NEAR);
     assert_int_equal(sum.accesses, FAR + NEAR);
-    assert_share(supply_hit_rate(&total->supply, 0), (NEAR - 1.0) / (FAR + NEAR));
+    assert_share(supply_hit_rate(&total->supply, 0), (double)(NEAR - 1) / (double)(FAR + NEAR));
     assert_share(total->memory_seconds[0], (FAR + 1) * 8 / 4e9 + (NEAR - 1) * 8 / 80e9);
     for (size_t k = 0; k < methods; k++)
         assert_share(total->memory_seconds[k], sum.memory_seconds[k]);
@@ -308,7 +308,7 @@ static void check_chain(bool has_operations)
     fits->latencies[2] = 90e-9;
     if (convolve_input(&input, &settings, &error))
         fail_msg("%s", error.message);
-    assert_share(input.rows[0].memory_seconds[0], FAR * (has_operations ? 90e-9 : 8 / 4e9));
+    assert_share(input.rows[0].memory_seconds[0], (double)FAR * (has_operations ? 90e-9 : 8 / 4e9));
     convolve_release(&input);
     free(fits);
     remove(path);
