@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/cmd_recording.h"
+#include "capture/session/cmd_recording.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
 

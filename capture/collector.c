@@ -9,7 +9,7 @@
  * read up to there.
  * Expects Linux: futex and pidfd.
  */
-#include "capture/collector.h"
+#include "capture/decode/decoder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/build_id.h"
-#include "capture/rings.h"
+#include "capture/collect/build_id.h"
+#include "capture/collect/rings.h"
 
 struct capture {
     struct psnap_source base;

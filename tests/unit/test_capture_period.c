@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records of hoisted loops that come again and again, advanced, are rounds where they may be
- * (capture/period.c): the stream and what is counted are those of one record after the other.
- * Those of nests and pieces: test_capture_repeat.c.
+ * (capture/decode/period.c): the stream and what is counted are those of one record after the
+ * other. Those of nests and pieces: test_capture_repeat.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Iterations of nests that are alike are repeated (capture/nest_alike.c, nest_repeat.c): the
+ * Iterations of nests that are alike are repeated (capture/decode/nest_alike.c, nest_repeat.c): the
  * stream and the executions are those of going through the steps of each. Random nests of
  * one loop, or one in another, with values of all operations in 8 to 64 bits that wrap around,
  * conditions that change within the loop, a value that depends on the way taken, counts that
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/period.h"
+#include "capture/decode/period.h"
 #include "tests/unit/test_capture_support.h"
 
 #define IMAGE UINT64_C(0x555555554000)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/collector.h"
+#include "capture/decode/decoder.h"
 #include "formats/base/rng.h"
 #include "tests/unit/test_rounds_support.h"
 
