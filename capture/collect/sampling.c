@@ -74,9 +74,11 @@ static bool add(struct sampler *self, uint32_t loop, uint64_t accesses)
 }
 
 static bool add_all(struct sampler *self, const struct psnap_access *block, size_t n,
-                    const struct psnap_run *run)
+                    const struct psnap_nest *nest)
 {
     const struct psnap_program *program = self->base.program;
+    struct psnap_nest_walk walk;
+    struct psnap_run run;
     bool is_done = true;
 
     for (size_t i = 0; i < n && is_done;) {
@@ -87,8 +89,9 @@ static bool add_all(struct sampler *self, const struct psnap_access *block, size
         is_done = add(self, loop, end - i);
         i = end;
     }
-    if (is_done && run && run->count)
-        is_done = add(self, program->refs[run->first[0].ref].loop, run->width * run->count);
+    psnap_nest_walk_init(&walk, nest);
+    while (is_done && psnap_nest_walk_next(&walk, &run))
+        is_done = add(self, program->refs[run.first[0].ref].loop, run.width * run.count);
     return is_done;
 }
 
@@ -171,16 +174,16 @@ static void finish(struct sampler *self)
     estimate(self);
 }
 
-static ssize_t sample_next_run(struct psnap_source *source, struct psnap_access *block,
-                               size_t capacity, struct psnap_run *run, struct psnap_error *error)
+static ssize_t sample_next_nest(struct psnap_source *source, struct psnap_access *room,
+                                size_t capacity, const struct psnap_access **block,
+                                struct psnap_nest *nest, struct psnap_error *error)
 {
     struct sampler *self = (struct sampler *)source;
 
     for (;;) {
         uint64_t n;
         ssize_t more;
-        if (run)
-            run->count = 0; /* it may have one that was not kept */
+        nest->loop_count = 0; /* it may have one that was not kept */
         if (!self->left)
             turn(self);
         if (self->is_over) {
@@ -190,11 +193,10 @@ static ssize_t sample_next_run(struct psnap_source *source, struct psnap_access 
         if (self->ops->attend)
             self->ops->attend(self->inner, self->left, self->is_kept);
         n = self->left < capacity ? self->left : capacity;
-        more = run ? psnap_source_next_run(self->inner, block, (size_t)n, run, error)
-                   : psnap_source_next(self->inner, block, (size_t)n, error);
+        more = psnap_source_next_nest(self->inner, room, (size_t)n, block, nest, error);
         if (more < 0)
             return more;
-        n = (uint64_t)more + (run ? run->width * run->count : 0);
+        n = (uint64_t)more + psnap_nest_accesses(nest);
         if (!n) {
             finish(self);
             return 0;
@@ -203,16 +205,10 @@ static ssize_t sample_next_run(struct psnap_source *source, struct psnap_access 
         self->left -= n;
         if (!self->is_kept)
             continue;
-        if (self->sampling->window && !add_all(self, block, (size_t)more, run))
+        if (self->sampling->window && !add_all(self, *block, (size_t)more, nest))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return more;
     }
-}
-
-static ssize_t sample_next(struct psnap_source *source, struct psnap_access *block, size_t capacity,
-                           struct psnap_error *error)
-{
-    return sample_next_run(source, block, capacity, NULL, error);
 }
 
 static void sample_free(struct psnap_source *source)
@@ -227,8 +223,8 @@ static void sample_free(struct psnap_source *source)
 struct psnap_source *psnap_sample_source_new(struct psnap_source *inner,
                                              const struct psnap_sampled_ops *ops)
 {
-    static const struct psnap_source_ops source_ops = {
-        .next = sample_next, .free = sample_free, .next_run = sample_next_run};
+    static const struct psnap_source_ops source_ops = {.free = sample_free,
+                                                       .next_nest = sample_next_nest};
     struct sampler *self = calloc(1, sizeof *self);
 
     if (!self)

@@ -119,7 +119,7 @@ static inline bool is_delivering(const struct psnap_decoder *decoder)
  * is left of it, the block is full or a run follows. Returns the accesses that the block has then,
  * or a negative status. */
 static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
-                       size_t capacity, struct psnap_run *run, struct psnap_error *error)
+                       size_t capacity, struct psnap_nest *nest, struct psnap_error *error)
 {
     for (;;) {
         ssize_t more = 0;
@@ -127,15 +127,15 @@ static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block
             more = psnap_decoder_expand(decoder, block + n, capacity - n, error);
         else if (decoder->hoisted.hoist) {
             decoder->hoisted.delivered = n;
-            more = psnap_descriptor_next(decoder, block + n, capacity - n, run, error);
+            more = psnap_descriptor_next(decoder, block + n, capacity - n, nest, error);
         }
         if (more < 0)
             return more;
         n += (size_t)more;
         if (decoder->expansion.piece || decoder->hoisted.hoist || !decoder->nested.nest ||
-            psnap_decoder_has_run(decoder, run) || psnap_decoder_is_full(decoder, n))
+            psnap_has_nest(nest) || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;
-        more = psnap_nest_next(decoder, block, n, capacity, run, error);
+        more = psnap_nest_next(decoder, block, n, capacity, nest, error);
         if (more < 0)
             return more;
         n = (size_t)more;
@@ -143,25 +143,26 @@ static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block
 }
 
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
-                     struct psnap_run *run, struct psnap_error *error)
+                     struct psnap_nest *nest, struct psnap_error *error)
 {
     size_t n = 0;
 
     decoder->is_stuck = decoder->is_cut = false;
-    decoder->rounds.node_count = 0;
+    if (nest)
+        nest->loop_count = 0;
     for (;;) {
         const uint64_t *at;
         uint64_t header;
         struct psnap_capture_piece *piece;
         if (is_delivering(decoder)) {
-            ssize_t more = deliver(decoder, block, n, capacity, run, error);
+            ssize_t more = deliver(decoder, block, n, capacity, nest, error);
             if (more < 0)
                 return more;
             n = (size_t)more;
-            if (is_delivering(decoder) || psnap_decoder_has_run(decoder, run))
+            if (is_delivering(decoder) || psnap_has_nest(nest))
                 return (ssize_t)n;
         }
-        n += psnap_decoder_put_short(decoder, block + n, capacity - n, run);
+        n += psnap_decoder_put_short(decoder, block + n, capacity - n, nest != NULL);
         at = decoder->at;
         if (at == decoder->end || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;
@@ -184,8 +185,8 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
                 return (ssize_t)n;
             continue;
         }
-        if (run && decoder->takes_rounds && (piece->hoist || piece->nest) &&
-            psnap_decoder_find_rounds(decoder, piece, error))
+        if (nest && (piece->hoist || piece->nest) &&
+            psnap_decoder_find_period(decoder, piece, nest, error))
             return (ssize_t)n;
         if (piece->hoist || piece->nest) {
             enum psnap_status status = piece->nest ? psnap_nest_open(decoder, piece, error)
@@ -194,10 +195,10 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
                 return status;
             continue;
         }
-        if (run && piece->is_plain && piece->refs && !decoder->is_part) {
+        if (nest && piece->is_plain && piece->refs && !decoder->is_part) {
             if (piece->rest)
                 piece->rest--;
-            else if (psnap_decoder_find_run(decoder, piece, n, run))
+            else if (psnap_decoder_find_run(decoder, piece, n, nest))
                 return (ssize_t)n;
         }
         if (piece->is_plain && capacity - n >= piece->refs) {

@@ -90,12 +90,12 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
 
 /* Looks for a run of `piece` at the decoder's place; true when there is one. */
 bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
-                            uint64_t delivered, struct psnap_run *run);
+                            uint64_t delivered, struct psnap_nest *nest);
 
 /* Looks, at a record of `piece` that begins at the decoder's place, for records from it on that
- * come again and again, which then are decoder->rounds; false when there are none. */
-bool psnap_decoder_find_rounds(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
-                               struct psnap_error *error);
+ * come again and again, which then are the nest; false when there are none. */
+bool psnap_decoder_find_period(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
+                               struct psnap_nest *nest, struct psnap_error *error);
 
 /* So many executions of a block while a period is tried. */
 void psnap_period_count(struct psnap_period *period, uint32_t block, uint64_t times);
@@ -149,7 +149,7 @@ static inline bool psnap_piece_is_executed(const struct psnap_capture_piece *pie
 /* The next `count` iterations of the open record, a multiple of `turns`, as a run; false when they
  * cannot be one. */
 bool psnap_hoisted_run(struct psnap_decoder *decoder, uint64_t count, uint32_t turns,
-                       struct psnap_run *run);
+                       struct psnap_nest *nest);
 
 /* Iterations of a hoisted loop of fewer accesses are not worth a run. */
 enum { PSNAP_RUN_ACCESSES_MIN = 32 };
@@ -169,15 +169,15 @@ bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capt
                           const uint64_t *values, uint64_t count, struct psnap_access *block);
 /* The same as a run; false when it cannot be one, or when out of memory. */
 bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
-                          const uint64_t *values, uint64_t count, struct psnap_run *run);
+                          const uint64_t *values, uint64_t count, struct psnap_nest *nest);
 
 /* The values that the step computes, in the present iteration of its nest. */
 void psnap_nest_evaluate(struct psnap_decoder *decoder, const struct psnap_capture_step *step);
-/* Where accesses go: behind `n` of the block, and if `run` is not NULL a run may follow them. */
+/* Where accesses go: behind `n` of the block, and if `nest` is not NULL a nest may follow them. */
 struct psnap_delivery {
     struct psnap_access *block;
     size_t n, capacity;
-    struct psnap_run *run;
+    struct psnap_nest *nest; /* NULL: accesses alone */
 };
 
 /* Executes a hoisted loop of a nest: it is counted, delivered or, where it cannot be at once,

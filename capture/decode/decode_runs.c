@@ -119,7 +119,7 @@ static uint64_t find_strides(struct psnap_decoder *decoder, const struct psnap_c
 }
 
 bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
-                            uint64_t delivered, struct psnap_run *run)
+                            uint64_t delivered, struct psnap_nest *nest)
 {
     const uint64_t *at = decoder->at;
     const bool repeats = (size_t)(decoder->end - at) >= (size_t)RUN_MIN * piece->words &&
@@ -139,12 +139,14 @@ bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_
     piece->patience = 0;
     psnap_decoder_put_plain(decoder, piece, at + 1,
                             decoder->run_first); /* in ranges: cannot fail */
-    *run = (struct psnap_run){decoder->run_first,
-                              decoder->run_strides,
-                              columns,
-                              piece->refs,
-                              count,
-                              (uint32_t)(piece - decoder->tables.pieces) + 1};
+    *nest = psnap_nest_of_run(
+        &decoder->run_loop,
+        &(struct psnap_run){.first = decoder->run_first,
+                            .strides = decoder->run_strides,
+                            .columns = columns,
+                            .width = piece->refs,
+                            .count = count,
+                            .shape = (uint32_t)(piece - decoder->tables.pieces) + 1});
     decoder->at += count * piece->words;
     if (piece->block != PSNAP_NONE && !decoder->is_skipping)
         psnap_decoder_count(decoder, piece->block, count);

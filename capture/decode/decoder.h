@@ -41,7 +41,7 @@ enum {
     PSNAP_REPEAT_RUNS = 32,
     PSNAP_REPEAT_VALUES = 64,
     PSNAP_REPEAT_WIDTH = 64,
-    PSNAP_ROUNDS_MIN = 4 /* fewer are not worth being delivered as such */
+    PSNAP_PERIODS_MIN = 4 /* fewer are not worth being delivered as such */
 };
 
 /* An access of each of some iterations: its address in the present one, and how it advances. */
@@ -53,7 +53,7 @@ struct psnap_flat {
 /* Iterations of a loop of a nest that are alike (nest_repeat.c). */
 struct psnap_repeat {
     bool is_on, is_flat;  /* flat: an iteration is the accesses of `flat` */
-    bool is_closed;       /* they may be rounds */
+    bool is_closed;       /* they may be a nest */
     uint32_t runs, at;    /* steps that it goes through, of which the next */
     uint32_t level;       /* of the loop */
     uint32_t used, width; /* values that advance; accesses */
@@ -107,21 +107,16 @@ struct psnap_decoder {
     struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
     int64_t run_strides[PSNAP_RECORD_WORDS_MAX];
     struct psnap_column run_columns[PSNAP_RECORD_WORDS_MAX];
-    /* Rounds are delivered instead of runs, to who takes them: */
-    bool takes_rounds;
+    struct psnap_nest_loop run_loop;
+    struct psnap_nest_maker nest_maker; /* the nest that was delivered last */
     bool is_trying;              /* records of a period: executions go to its list (period.c) */
     struct psnap_period *period; /* that was found last; NULL: none yet */
-    struct psnap_rounds rounds;  /* node_count 0: none */
-    struct psnap_round round_nodes[PSNAP_ROUNDS_NODES];
-    struct psnap_access round_first[PSNAP_ROUNDS_WIDTH];
-    int64_t round_strides[PSNAP_ROUNDS_WIDTH * PSNAP_ROUNDS_LEVELS];
 };
 
-/* Whether what is delivered is followed by a run or rounds, behind which the decoder stops. */
-static inline bool psnap_decoder_has_run(const struct psnap_decoder *decoder,
-                                         const struct psnap_run *run)
+/* Whether what is delivered is followed by a nest, behind which the decoder stops. */
+static inline bool psnap_has_nest(const struct psnap_nest *nest)
 {
-    return run && (run->count || decoder->rounds.node_count);
+    return nest && nest->loop_count;
 }
 
 /* Nothing is left of the chunk. */
@@ -149,12 +144,11 @@ static inline uint64_t psnap_decoder_bound(const struct psnap_decoder *decoder, 
 /*
  * Decodes from decoder->at until the chunk ends or the block is full; returns
  * the number of accesses written, or a negative status. Progress is kept in
- * the decoder; the chunk is done when psnap_decoder_is_done says so, or stuck. With `run` not NULL
- * it also stops behind a run, which follows the accesses written (run->count 0: none), or behind
- * rounds, if decoder->takes_rounds, which are then in decoder->rounds.
+ * the decoder; the chunk is done when psnap_decoder_is_done says so, or stuck. With `nest` not NULL
+ * it also stops behind a nest, which follows the accesses written; without loops: there is none.
  */
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
-                     struct psnap_run *run, struct psnap_error *error);
+                     struct psnap_nest *nest, struct psnap_error *error);
 
 /* Takes the record of a hoisted loop, which begins at decoder->at and ends as the row `end` says.
  */
@@ -163,7 +157,7 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
                                         struct psnap_error *error);
 /* Delivers it, as psnap_decode does; all of it once decoder->hoisted.hoist is NULL. */
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error);
+                              size_t capacity, struct psnap_nest *nest, struct psnap_error *error);
 /* Hoisted loops and nests that were entered and of whose end nothing has been read, or records that
  * were passed over, whichever are more: where both were lost they cannot be told apart. Of those
  * that were entered each of `regions` may have ended before one loop: that is no loss. */
@@ -176,7 +170,7 @@ enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
  * been opened, to be delivered by psnap_descriptor_next. Returns the accesses that the block
  * has then, or a negative status; when nothing is left of the nest decoder->nested.nest is NULL. */
 ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
-                        size_t capacity, struct psnap_run *run, struct psnap_error *error);
+                        size_t capacity, struct psnap_nest *nest, struct psnap_error *error);
 
 void psnap_period_free(struct psnap_period *period); /* NULL is legal */
 

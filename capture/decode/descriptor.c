@@ -232,20 +232,20 @@ static uint64_t bounded(const struct psnap_decoder *decoder, const struct psnap_
 /* From the beginning of an iteration on as many as are a run; false when they are not worth one:
  * some are put one by one. */
 static bool next_run(struct psnap_decoder *decoder, struct psnap_hoisted *open,
-                     struct psnap_run *run)
+                     struct psnap_nest *nest)
 {
     const struct psnap_capture_hoist *hoist = open->hoist;
     uint64_t times = open->alike;
     uint32_t turns = 1;
 
     open->rest = open->alike;
-    if (!run || !open->may_run)
+    if (!nest || !open->may_run)
         return false;
     if (hoist->quotients)
         times = psnap_quotients_alike(decoder, hoist, open->record, open->begun + open->iteration,
                                       open->alike, open->refs, &turns);
     if (times * open->refs >= PSNAP_RUN_ACCESSES_MIN &&
-        psnap_hoisted_run(decoder, times, turns, run)) {
+        psnap_hoisted_run(decoder, times, turns, nest)) {
         open->rest = 0;
         advance(open, times);
         return true;
@@ -256,7 +256,7 @@ static bool next_run(struct psnap_decoder *decoder, struct psnap_hoisted *open,
 }
 
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+                              size_t capacity, struct psnap_nest *nest, struct psnap_error *error)
 {
     struct psnap_hoisted *open = &decoder->hoisted;
     size_t n = 0;
@@ -278,7 +278,7 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
             advance(open, open->refs ? 0 : open->alike);
             continue;
         }
-        if (!open->rest && next_run(decoder, open, run)) {
+        if (!open->rest && next_run(decoder, open, nest)) {
             if (open->iteration == open->count && !open->last)
                 open->hoist = NULL;
             return (ssize_t)n;

@@ -122,7 +122,7 @@ static bool set_turn(struct making *making)
 }
 
 bool psnap_hoisted_run(struct psnap_decoder *decoder, uint64_t count, uint32_t turns,
-                       struct psnap_run *run)
+                       struct psnap_nest *nest)
 {
     const struct psnap_hoisted *open = &decoder->hoisted;
     const struct psnap_capture_hoist *hoist = open->hoist;
@@ -140,18 +140,20 @@ bool psnap_hoisted_run(struct psnap_decoder *decoder, uint64_t count, uint32_t t
             return false;
         has_columns |= making.word != row;
     }
-    *run = (struct psnap_run){.first = decoder->run_first,
-                              .strides = decoder->run_strides,
-                              .columns = has_columns ? decoder->run_columns : NULL,
-                              .width = making.width,
-                              .count = making.count,
-                              .shape = open->refs == hoist->refs ? hoist->first_piece + 1 : 0,
-                              .turns = turns};
+    *nest = psnap_nest_of_run(
+        &decoder->run_loop,
+        &(struct psnap_run){.first = decoder->run_first,
+                            .strides = decoder->run_strides,
+                            .columns = has_columns ? decoder->run_columns : NULL,
+                            .width = making.width,
+                            .count = making.count,
+                            .shape = open->refs == hoist->refs ? hoist->first_piece + 1 : 0,
+                            .turns = turns});
     return true;
 }
 
 bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
-                          const uint64_t *values, uint64_t count, struct psnap_run *run)
+                          const uint64_t *values, uint64_t count, struct psnap_nest *nest)
 {
     const struct psnap_capture_move *move = &decoder->tables.moves[hoist->first_move];
     struct psnap_capture_ref *ref = &decoder->tables.refs[hoist->first_ref];
@@ -164,11 +166,12 @@ bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capt
         decoder->run_strides[k] = stride;
         decoder->run_first[k] = psnap_decoder_access(decoder, ref, hoist->first_ref + k, first);
     }
-    *run = (struct psnap_run){.first = decoder->run_first,
-                              .strides = decoder->run_strides,
-                              .width = hoist->refs,
-                              .count = count,
-                              .shape = hoist->first_piece + 1};
+    *nest =
+        psnap_nest_of_run(&decoder->run_loop, &(struct psnap_run){.first = decoder->run_first,
+                                                                  .strides = decoder->run_strides,
+                                                                  .width = hoist->refs,
+                                                                  .count = count,
+                                                                  .shape = hoist->first_piece + 1});
     psnap_descriptor_count(decoder, hoist, count);
     return true;
 }

@@ -158,7 +158,7 @@ static bool deliver(struct psnap_decoder *decoder, const struct psnap_capture_ho
     if (hoist->quotients)
         return true;
     if (count >= PSNAP_RUN_ACCESSES_MIN || accesses >= PSNAP_RUN_ACCESSES_MIN) {
-        *done = to->run && psnap_descriptor_run(decoder, hoist, values, count, to->run);
+        *done = to->nest && psnap_descriptor_run(decoder, hoist, values, count, to->nest);
         return true;
     }
     *done = accesses <= to->capacity - to->n;
@@ -196,12 +196,12 @@ bool psnap_nest_run(struct psnap_decoder *decoder, const struct psnap_capture_st
 }
 
 ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
-                        size_t capacity, struct psnap_run *run, struct psnap_error *error)
+                        size_t capacity, struct psnap_nest *nest, struct psnap_error *error)
 {
     struct psnap_nested *open = &decoder->nested;
-    struct psnap_delivery to = {block, n, capacity, run};
+    struct psnap_delivery to = {block, n, capacity, nest};
 
-    while (!decoder->hoisted.hoist && !psnap_decoder_has_run(decoder, run)) {
+    while (!decoder->hoisted.hoist && !psnap_has_nest(nest)) {
         const struct psnap_capture_step *step = &open->steps[open->at];
         if (open->repeat.is_on) {
             if (!psnap_nest_repeat(decoder, &to))

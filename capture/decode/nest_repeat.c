@@ -130,14 +130,14 @@ static bool put_iterations(struct psnap_decoder *decoder, struct psnap_delivery 
 }
 
 /* How the k-th reference of a hoisted loop goes through all iterations that are left, as access `a`
- * of rounds; false when it leaves its range, or when out of memory. */
+ * of a nest; false when it leaves its range, or when out of memory. */
 static bool put_member(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
                        uint32_t k, uint64_t count, uint32_t a)
 {
     const struct psnap_nested *open = &decoder->nested;
     const struct psnap_capture_move *move = &decoder->tables.moves[hoist->first_move + k];
     struct psnap_capture_ref *ref = &decoder->tables.refs[hoist->first_ref + k];
-    int64_t *strides = &decoder->round_strides[(size_t)a * PSNAP_ROUNDS_LEVELS];
+    int64_t *strides = &decoder->nest_maker.strides[a * 2];
     const uint64_t first = open->values[move->base] + (uint64_t)move->offset;
     uint64_t last;
 
@@ -149,16 +149,16 @@ static bool put_member(struct psnap_decoder *decoder, const struct psnap_capture
         !psnap_ref_holds(ref, first, strides[0], open->repeat.left + 1) ||
         !psnap_ref_holds(ref, last, strides[0], open->repeat.left + 1))
         return false;
-    decoder->round_first[a] = psnap_decoder_access(decoder, ref, hoist->first_ref + k, first);
+    decoder->nest_maker.first[a] = psnap_decoder_access(decoder, ref, hoist->first_ref + k, first);
     return true;
 }
 
-/* All iterations that are left as rounds; false when they cannot be. */
-static bool put_rounds(struct psnap_decoder *decoder)
+/* All iterations that are left as a nest of two levels; false when they cannot be. */
+static bool put_nest(struct psnap_decoder *decoder, struct psnap_nest *nest)
 {
     struct psnap_nested *open = &decoder->nested;
     struct psnap_repeat *repeat = &open->repeat;
-    struct psnap_round *nodes = decoder->round_nodes;
+    struct psnap_nest_loop *loops = decoder->nest_maker.loops;
     uint32_t width = 0;
 
     for (uint32_t i = 0; i < repeat->runs; i++) {
@@ -166,25 +166,30 @@ static bool put_rounds(struct psnap_decoder *decoder)
         const struct psnap_capture_hoist *hoist = hoist_of(decoder, step);
         const uint64_t count = count_of(open, step);
         if (step->c || hoist->quotients || open->deltas[step->b] || !count || !hoist->refs ||
-            width + hoist->refs > PSNAP_ROUNDS_WIDTH)
+            width + hoist->refs > PSNAP_NEST_WIDTH)
             return false;
-        nodes[1 + i] = (struct psnap_round){count, 0, (uint16_t)width, (uint16_t)hoist->refs};
+        loops[1 + i] = (struct psnap_nest_loop){.count = (int64_t)count,
+                                                .begin = (uint16_t)width,
+                                                .width = (uint16_t)hoist->refs,
+                                                .shape = hoist->first_piece + 1};
         for (uint32_t k = 0; k < hoist->refs; k++)
             if (!put_member(decoder, hoist, k, count, width++))
                 return false;
     }
-    nodes[0] = (struct psnap_round){repeat->left + 1, repeat->runs, 0, (uint16_t)width};
+    loops[0] = (struct psnap_nest_loop){
+        .count = (int64_t)repeat->left + 1, .inside = repeat->runs, .width = (uint16_t)width};
     for (uint32_t i = 0; i < repeat->runs; i++) {
         const struct psnap_capture_step *step = &open->steps[repeat->run[i]];
         psnap_descriptor_count(decoder, hoist_of(decoder, step),
-                               nodes[0].count * count_of(open, step));
+                               (uint64_t)loops[0].count * count_of(open, step));
     }
     advance(open, repeat->left);
     repeat->at = repeat->runs;
-    decoder->rounds = (struct psnap_rounds){.nodes = nodes,
-                                            .first = decoder->round_first,
-                                            .strides = decoder->round_strides,
-                                            .node_count = 1 + repeat->runs};
+    *nest = (struct psnap_nest){.loops = loops,
+                                .first = decoder->nest_maker.first,
+                                .strides = decoder->nest_maker.strides,
+                                .loop_count = 1 + repeat->runs,
+                                .levels = 2};
     return true;
 }
 
@@ -202,9 +207,9 @@ bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_delivery *to)
         advance(open, 1);
         repeat->at = 0;
     }
-    if (repeat->at == 0 && to->run && decoder->takes_rounds && repeat->is_closed &&
-        repeat->left + 1 >= PSNAP_ROUNDS_MIN && !decoder->is_bounded) {
-        if (put_rounds(decoder))
+    if (repeat->at == 0 && to->nest && repeat->is_closed && repeat->left + 1 >= PSNAP_PERIODS_MIN &&
+        !decoder->is_bounded) {
+        if (put_nest(decoder, to->nest))
             return true;
         repeat->is_closed = false;
     }

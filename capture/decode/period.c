@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records that come again and again: an outer loop of the program, in which the loops within it
- * have been hoisted, writes the same records in each of its rounds, word for word but for
+ * have been hoisted, writes the same records in each of its iterations, word for word but for
  * addresses, which advance. From a record of a hoisted loop or a nest on, as many words as to the
- * next one like it are taken for a round; if all rounds that follow it in the chunk differ from the
- * one before by the same amounts, in words that do nothing but move addresses, they deliver the
- * same accesses, advanced. The first two rounds are decoded to see what that is and by how much it
- * advances; the others are only compared.
+ * next one like it are taken for an iteration; if all iterations that follow it in the chunk differ
+ * from the one before by the same amounts, in words that do nothing but move addresses, they
+ * deliver the same accesses, advanced. The first two iterations are decoded to see what that is and
+ * by how much it advances; the others are only compared.
  *
  * Words that do nothing but move addresses: addresses of pieces, bases of hoisted loops, and what
  * of a nest's record goes into bases alone, by sums and recurrences of 64 bits. What is counted
- * while two rounds are decoded is put aside, and counted as often as there are rounds, or not at
- * all.
+ * while two iterations are decoded is put aside, and counted as often as there are iterations, or
+ * not at all.
  */
 #include "capture/decode/period.h"
 
@@ -205,49 +205,48 @@ static bool find_deltas(struct psnap_decoder *decoder, struct psnap_period *peri
 }
 
 /* Rounds in the chunk, from the decoder's place on. */
-static uint64_t count_rounds(const struct psnap_decoder *decoder, const struct psnap_period *period,
-                             uint32_t words)
+static uint64_t count_iterations(const struct psnap_decoder *decoder,
+                                 const struct psnap_period *period, uint32_t words)
 {
     const uint64_t *at = decoder->at;
     const uint64_t most = (uint64_t)(decoder->end - at) / words;
-    uint64_t rounds = 2;
+    uint64_t iterations = 2;
 
-    for (; rounds < most; rounds++) {
-        const uint64_t *round = at + rounds * words, *before = round - words;
+    for (; iterations < most; iterations++) {
+        const uint64_t *iteration = at + iterations * words, *before = iteration - words;
         uint64_t differs = 0;
         for (uint32_t w = 0; w < words; w++)
-            differs |= (round[w] - before[w]) ^ period->deltas[w];
+            differs |= (iteration[w] - before[w]) ^ period->deltas[w];
         if (differs)
             break;
     }
-    return rounds;
+    return iterations;
 }
 
-/* ------------------------------------------------------------- rounds */
+/* ------------------------------------------------------------- iterations */
 
-/* Decodes a round at the decoder's place into a tree; false when it does not fit. */
-static bool decode_round(struct psnap_decoder *decoder, uint32_t words,
-                         struct psnap_period_tree *tree, struct psnap_error *error)
+/* Decodes an iteration at the decoder's place; false when it does not fit into a nest. */
+static bool decode_iteration(struct psnap_decoder *decoder, uint32_t words,
+                             struct psnap_nest_maker *maker, struct psnap_error *error)
 {
-    const struct psnap_access *block = decoder->period->block;
+    struct psnap_access *block = decoder->period->block;
 
     decoder->end = decoder->at + words;
-    psnap_period_tree_init(tree);
+    psnap_nest_begin(maker, 0);
     while (!psnap_decoder_is_done(decoder)) {
-        struct psnap_run run = {.count = 0};
-        const ssize_t n =
-            psnap_decode(decoder, decoder->period->block, PSNAP_BLOCK_ACCESSES, &run, error);
+        struct psnap_nest nest;
+        const ssize_t n = psnap_decode(decoder, block, PSNAP_BLOCK_ACCESSES, &nest, error);
         if (n < 0 || decoder->is_stuck || decoder->is_cut ||
-            !psnap_period_tree_accesses(tree, decoder->program, block, (size_t)n) ||
-            (run.count && !psnap_period_tree_run(tree, &run)) ||
-            (decoder->rounds.node_count && !psnap_period_tree_rounds(tree, &decoder->rounds)))
+            !psnap_period_add(maker, decoder->program, block, (size_t)n) ||
+            (nest.loop_count && !psnap_nest_add(maker, &nest)))
             return false;
     }
     return true;
 }
 
-/* Decodes two rounds, and puts the decoder back. */
-static bool decode_rounds(struct psnap_decoder *decoder, uint32_t words, struct psnap_error *error)
+/* Decodes two iterations, and puts the decoder back. */
+static bool decode_iterations(struct psnap_decoder *decoder, uint32_t words,
+                              struct psnap_error *error)
 {
     struct psnap_period *period = decoder->period;
     const uint64_t *const at = decoder->at, *const end = decoder->end;
@@ -257,41 +256,40 @@ static bool decode_rounds(struct psnap_decoder *decoder, uint32_t words, struct 
     period->counts = true;
     period->is_short = false;
     period->count_count = 0;
-    is_done = decode_round(decoder, words, &period->trees[0], error);
+    is_done = decode_iteration(decoder, words, &period->iterations[0], error);
     period->counts = false;
-    is_done = is_done && decode_round(decoder, words, &period->trees[1], error);
+    is_done = is_done && decode_iteration(decoder, words, &period->iterations[1], error);
     decoder->is_trying = false;
     decoder->expansion.piece = NULL;
     decoder->hoisted.hoist = NULL;
     decoder->nested.nest = NULL;
-    decoder->rounds.node_count = 0;
     decoder->is_stuck = decoder->is_cut = false;
     decoder->at = at;
     decoder->end = end;
     return is_done && !period->is_short;
 }
 
-/* So many rounds are counted. */
-static void count(struct psnap_decoder *decoder, uint64_t rounds)
+/* So many iterations are counted. */
+static void count(struct psnap_decoder *decoder, uint64_t iterations)
 {
     const struct psnap_period *period = decoder->period;
 
     for (uint32_t i = 0; i < period->count_count; i++)
         decoder->program->blocks[period->executions[i].block].executions +=
-            rounds * period->executions[i].times;
+            iterations * period->executions[i].times;
     for (uint32_t i = 0; i < period->records; i++) {
         const struct psnap_capture_piece *piece = period->pieces[i];
         struct psnap_capture_tables *tables = &decoder->tables;
         if (piece->nest) {
             struct psnap_capture_nest *nest = &tables->nests[piece->nest - 1];
             if (tables->steps[nest->first_step + piece->last].op != PSNAP_STEP_AGAIN)
-                nest->completed += rounds;
+                nest->completed += iterations;
         } else if (piece->hoist && piece->last != PSNAP_NONE)
-            tables->hoists[piece->hoist - 1].completed += rounds;
+            tables->hoists[piece->hoist - 1].completed += iterations;
     }
 }
 
-/* Words of a round that begins here, if one may. */
+/* Words of an iteration that begins here, if one may. */
 static uint32_t find_period(struct psnap_decoder *decoder, struct psnap_capture_piece *piece)
 {
     const uint32_t place = (uint32_t)((uintptr_t)decoder->at / sizeof *decoder->at);
@@ -302,16 +300,16 @@ static uint32_t find_period(struct psnap_decoder *decoder, struct psnap_capture_
     if (since && since <= PSNAP_PERIOD_WORDS)
         piece->period = since;
     words = piece->period;
-    if (!words || (uint64_t)(decoder->end - decoder->at) < (uint64_t)words * PSNAP_ROUNDS_MIN ||
+    if (!words || (uint64_t)(decoder->end - decoder->at) < (uint64_t)words * PSNAP_PERIODS_MIN ||
         decoder->at[words] != *decoder->at || decoder->at[2 * words] != *decoder->at)
         return 0;
     return words;
 }
 
-bool psnap_decoder_find_rounds(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
-                               struct psnap_error *error)
+bool psnap_decoder_find_period(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
+                               struct psnap_nest *nest, struct psnap_error *error)
 {
-    uint64_t rounds = 0;
+    uint64_t iterations = 0;
     uint32_t words;
 
     if (decoder->is_trying || decoder->is_part || decoder->is_bounded || decoder->is_skipping ||
@@ -327,22 +325,21 @@ bool psnap_decoder_find_rounds(struct psnap_decoder *decoder, struct psnap_captu
     if (!decoder->period)
         decoder->period = calloc(1, sizeof *decoder->period);
     if (decoder->period && find_deltas(decoder, decoder->period, words))
-        rounds = count_rounds(decoder, decoder->period, words);
-    if (rounds >= PSNAP_ROUNDS_MIN && decode_rounds(decoder, words, error)) {
-        struct psnap_period_tree *tree = &decoder->period->trees[0];
-        if (psnap_period_tree_close(tree, &decoder->period->trees[1], rounds) &&
-            psnap_period_tree_stays(tree, decoder)) {
-            count(decoder, rounds);
-            decoder->at += rounds * words;
-            decoder->rounds = (struct psnap_rounds){.nodes = tree->nodes,
-                                                    .first = tree->first,
-                                                    .strides = tree->strides,
-                                                    .node_count = tree->node_count};
+        iterations = count_iterations(decoder, decoder->period, words);
+    if (iterations >= PSNAP_PERIODS_MIN && decode_iterations(decoder, words, error)) {
+        struct psnap_nest_maker *maker = &decoder->period->iterations[0];
+        const bool is_nest = psnap_nest_advance(maker, &decoder->period->iterations[1]);
+        maker->loops[0].count = (int64_t)iterations;
+        *nest = psnap_nest_made(maker);
+        if (is_nest && nest->loop_count && psnap_period_stays(nest, decoder)) {
+            count(decoder, iterations);
+            decoder->at += iterations * words;
             piece->patience = 0;
             decoder->period->found++;
             return true;
         }
     }
+    nest->loop_count = 0;
     psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
     return false;
 }

@@ -114,17 +114,10 @@ static enum psnap_status note_put(struct psnap_sink *self, const struct psnap_ac
     return PSNAP_OK;
 }
 
-static enum psnap_status note_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                      struct psnap_error *error)
+static enum psnap_status note_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                       struct psnap_error *error)
 {
-    (void)self, (void)run, (void)error;
-    return PSNAP_OK;
-}
-
-static enum psnap_status note_put_rounds(struct psnap_sink *self, const struct psnap_rounds *rounds,
-                                         struct psnap_error *error)
-{
-    (void)self, (void)rounds, (void)error;
+    (void)self, (void)nest, (void)error;
     return PSNAP_OK;
 }
 
@@ -147,11 +140,8 @@ static enum psnap_status note_finish(struct psnap_sink *self, struct psnap_error
 static enum psnap_status pump(struct psnap_recording *recording, const struct way *way,
                               const struct psnap_recording_sinks *sinks, struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {.put = note_put,
-                                              .finish = note_finish,
-                                              .free = nothing_to_free,
-                                              .put_run = note_put_run,
-                                              .put_rounds = note_put_rounds};
+    static const struct psnap_sink_ops ops = {
+        .put = note_put, .finish = note_finish, .free = nothing_to_free, .put_nest = note_put_nest};
     struct note_sink note = {{&ops}, recording, way};
     struct psnap_sink *all[1 + PSNAP_RECORDING_SINKS] = {&note.base}, *tee;
     enum psnap_status status;

@@ -87,12 +87,11 @@ static void test_periods(void **state)
             put_again(module, &rng);
         taking.expected_count = module->expected_count;
         assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-        decoder.takes_rounds = true;
         while (take(&decoder, &taking, 1 + below(&rng, 300), true))
             ;
         assert_int_equal(taking.seen, module->expected_count);
         assert_counted(&decoder, module);
-        rounds += taking.rounds;
+        rounds += taking.nests;
         records += module->ended;
         decoder_release(&decoder);
     }

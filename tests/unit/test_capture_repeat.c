@@ -399,7 +399,6 @@ static void test_repeat(void **state)
         make_table(1 + turn % 2);
         if (open_both(&both, made.record, WORDS)) {
             bool has_repeated = false, is_flat = false;
-            both.decoder.takes_rounds = turn & 8;
             while (take(&both.decoder, &both.taking, capacity, turn & 4)) {
                 has_repeated |= repeat->is_on;
                 is_flat |= repeat->is_on && repeat->is_flat;
@@ -408,7 +407,7 @@ static void test_repeat(void **state)
             compared++;
             repeated += has_repeated;
             flat += is_flat;
-            rounds += both.taking.rounds;
+            rounds += both.taking.nests;
         }
         close_both(&both);
     }
@@ -459,13 +458,12 @@ static void test_periods(void **state)
         make_nest(&rng, 1 + turn % 2);
         make_table(1 + turn % 2);
         if (open_both(&both, ring, make_ring(&rng))) {
-            both.decoder.takes_rounds = true;
             while (take(&both.decoder, &both.taking, 1 + psnap_rng_below(&rng, 300), true))
                 ;
             assert_same_counts(&both);
             compared++;
             found += both.decoder.period && both.decoder.period->found;
-            rounds += both.taking.rounds;
+            rounds += both.taking.nests;
         }
         close_both(&both);
     }

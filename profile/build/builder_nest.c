@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rounds of runs in closed form: what loops in loops add to a profile, without going round.
+ * Nests in closed form: what loops in loops add to a profile, without going through them.
  *
  * Within a region each stride is the difference of two addresses that are both linear in the
- * rounds of the loops around them, so over a box of rounds its least and its largest value are
- * those at two corners. Where these are equal, or both random on the same side, all strides of the
- * box have one bin, and an edge of the graph is counted as often as the box has rounds. A loop is
- * gone through like this: its first round with the loops around it where they are; then all
- * others at once, as a box, for which each region must be left by the bin by which it was
+ * iterations of the loops around them, so over a box of iterations its least and its largest value
+ * are those at two corners. Where these are equal, or both random on the same side, all strides of
+ * the box have one bin, and an edge of the graph is counted as often as the box has iterations. A
+ * loop is gone through like this: its first iteration with the loops around it where they are; then
+ * all others at once, as a box, for which each region must be left by the bin by which it was
  * entered. Where a stride leaves its bin the box is halved, and what does not come out in any
- * box is put round by round. Edges go to a list first: all or none are counted.
+ * box is put iteration by iteration. Edges go to a list first: all or none are counted.
  *
  * Only while every access stays in the range of the region that its reference touched last, so
- * that nothing but counts changes. Visits of loops (fold.h) are followed until a round changes
+ * that nothing but counts changes. Visits of loops (fold.h) are followed until an iteration changes
  * nothing but counts either; then they are multiplied.
  *
- * A test compares random rounds with their runs.
+ * A loop in which counts depend on its iteration is put iteration by iteration. A test compares
+ * random nests with their runs.
  */
 #include "profile/build/builder.h"
 
@@ -28,12 +29,12 @@ enum {
     STEPS_MAX = 8192 /* accesses that are gone through before it is given up */
 };
 
-/* A region: where the last access was, in the first round of all loops that are boxes. */
+/* A region: where the last access was, in the first iteration of all loops that are boxes. */
 struct place {
     struct build_region *region;
     struct build_loop *loop;
     uint64_t address;
-    uint32_t last; /* that access; PSNAP_NONE: one before the rounds */
+    uint32_t last; /* that access; PSNAP_NONE: one before the iterations */
     uint8_t bin;   /* of its stride, or BUILD_START */
 };
 
@@ -42,38 +43,49 @@ struct edge {
     uint8_t place, from, to;
 };
 
-struct build_rounds {
+struct build_nest {
     struct builder *b;
-    const struct psnap_rounds *rounds;
-    /* The box: by level, the first round and how many. */
-    uint64_t from[PSNAP_ROUNDS_LEVELS], size[PSNAP_ROUNDS_LEVELS];
-    uint64_t counts[PSNAP_ROUNDS_LEVELS]; /* of what is put in closed form */
+    const struct psnap_nest *nest;
+    /* The box: by level, the first iteration and how many. */
+    uint64_t from[PSNAP_NEST_LEVELS], size[PSNAP_NEST_LEVELS];
+    uint64_t counts[PSNAP_NEST_LEVELS]; /* of what is put in closed form */
     uint32_t place_count, edge_count;
     uint32_t steps;  /* left */
     uint32_t failed; /* levels, as bits, along which a stride has left its bin */
     struct place places[PLACES_MAX];
-    uint8_t place_of[PSNAP_ROUNDS_WIDTH]; /* by access */
+    uint8_t place_of[PSNAP_NEST_WIDTH]; /* by access */
     struct edge edges[EDGES_MAX];
-    struct fold_mark marks[PSNAP_ROUNDS_LEVELS];
+    struct fold_mark marks[PSNAP_NEST_LEVELS];
 };
 
-void build_rounds_free(struct build_rounds *rounds)
+void build_nest_free(struct build_nest *put)
 {
-    for (unsigned i = 0; rounds && i < PSNAP_ROUNDS_LEVELS; i++)
-        fold_mark_release(&rounds->marks[i]);
-    free(rounds);
+    for (unsigned i = 0; put && i < PSNAP_NEST_LEVELS; i++)
+        fold_mark_release(&put->marks[i]);
+    free(put);
 }
 
-static inline const int64_t *strides_of(const struct build_rounds *put, uint32_t a)
+/* Iterations of a loop at `depth`, in the iterations that those around it are in. */
+static uint64_t count_of(const struct build_nest *put, uint32_t at, unsigned depth)
 {
-    return &put->rounds->strides[(size_t)a * PSNAP_ROUNDS_LEVELS];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
+    uint64_t count = (uint64_t)loop->count;
+
+    for (unsigned l = 0; l < depth; l++)
+        count += put->from[l] * (uint64_t)loop->count_steps[l];
+    return (int64_t)count > 0 ? count : 0;
+}
+
+static inline const int64_t *strides_of(const struct build_nest *put, uint32_t a)
+{
+    return &put->nest->strides[(size_t)a * put->nest->levels];
 }
 
 /* ------------------------------------------------------------- edges */
 
 /* The bin of all strides of the box, from the place to `address` at its first corner; false: there
  * are several. */
-static bool find_bin(struct build_rounds *put, const struct place *place, uint64_t address,
+static bool find_bin(struct build_nest *put, const struct place *place, uint64_t address,
                      const int64_t *strides, unsigned depth, unsigned *bin)
 {
     const int64_t *others = place->last == PSNAP_NONE ? NULL : strides_of(put, place->last);
@@ -104,12 +116,12 @@ static bool find_bin(struct build_rounds *put, const struct place *place, uint64
     return low == high;
 }
 
-/* An access of a run at `depth`, in all rounds of the box, of which there are `times`. */
-static bool pass_access(struct build_rounds *put, uint32_t a, unsigned depth, uint64_t times)
+/* An access of a run at `depth`, in all iterations of the box, of which there are `times`. */
+static bool pass_access(struct build_nest *put, uint32_t a, unsigned depth, uint64_t times)
 {
     const int64_t *strides = strides_of(put, a);
     struct place *place = &put->places[put->place_of[a]];
-    uint64_t address = put->rounds->first[a].address;
+    uint64_t address = put->nest->first[a].address;
     unsigned bin;
 
     for (unsigned l = 0; l <= depth; l++)
@@ -129,47 +141,47 @@ static bool pass_access(struct build_rounds *put, uint32_t a, unsigned depth, ui
     return true;
 }
 
-static bool pass_loop(struct build_rounds *put, uint32_t at, unsigned depth, uint64_t from,
+static bool pass_loop(struct build_nest *put, uint32_t at, unsigned depth, uint64_t from,
                       uint64_t end, uint64_t times);
 
-/* What is in a node, once for each round of the box. */
-static bool pass_body(struct build_rounds *put, uint32_t at, unsigned depth, uint64_t times)
+/* What is in a loop, once for each iteration of the box. */
+static bool pass_body(struct build_nest *put, uint32_t at, unsigned depth, uint64_t times)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
 
-    if (!node->span) {
-        for (uint32_t a = node->begin; a < (uint32_t)node->begin + node->width; a++)
+    if (!loop->inside) {
+        for (uint32_t a = loop->begin; a < (uint32_t)loop->begin + loop->width; a++)
             if (!pass_access(put, a, depth, times))
                 return false;
         return true;
     }
-    for (uint32_t i = at + 1; i <= at + node->span; i += 1 + put->rounds->nodes[i].span)
-        if (!pass_loop(put, i, depth + 1, 0, put->rounds->nodes[i].count, times))
+    for (uint32_t i = at + 1; i <= at + loop->inside; i += 1 + put->nest->loops[i].inside)
+        if (!pass_loop(put, i, depth + 1, 0, count_of(put, i, depth + 1), times))
             return false;
     return true;
 }
 
-/* Whether the place was touched in the node, whose last round is over. */
-static bool is_touched(const struct place *place, const struct psnap_round *node)
+/* Whether the place was touched in the loop, whose last iteration is over. */
+static bool is_touched(const struct place *place, const struct psnap_nest_loop *loop)
 {
-    return place->last != PSNAP_NONE && place->last - node->begin < node->width;
+    return place->last != PSNAP_NONE && place->last - loop->begin < loop->width;
 }
 
-/* Whether the regions that the node touches were left by the bins that they were entered by. */
-static bool is_round(const struct build_rounds *put, const struct psnap_round *node,
-                     const struct place *before)
+/* Whether the regions that the loop touches were left by the bins that they were entered by. */
+static bool is_periodic(const struct build_nest *put, const struct psnap_nest_loop *loop,
+                        const struct place *before)
 {
     for (uint32_t i = 0; i < put->place_count; i++)
-        if (is_touched(&put->places[i], node) && put->places[i].bin != before[i].bin)
+        if (is_touched(&put->places[i], loop) && put->places[i].bin != before[i].bin)
             return false;
     return true;
 }
 
 /* Rounds [from, from + size) at once; as it was before when false. */
-static bool pass_box(struct build_rounds *put, uint32_t at, unsigned depth, uint64_t from,
+static bool pass_box(struct build_nest *put, uint32_t at, unsigned depth, uint64_t from,
                      uint64_t size, uint64_t times, bool *is_uneven)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
     const uint32_t edge_count = put->edge_count;
     struct place before[PLACES_MAX];
 
@@ -180,9 +192,9 @@ static bool pass_box(struct build_rounds *put, uint32_t at, unsigned depth, uint
     if (pass_body(put, at, depth, times * size)) {
         if (size == 1)
             return true;
-        *is_uneven = !is_round(put, node, before);
+        *is_uneven = !is_periodic(put, loop, before);
         for (uint32_t i = 0; i < put->place_count && !*is_uneven; i++)
-            if (is_touched(&put->places[i], node))
+            if (is_touched(&put->places[i], loop))
                 put->places[i].address +=
                     (size - 1) * (uint64_t)strides_of(put, put->places[i].last)[depth];
         if (!*is_uneven)
@@ -193,8 +205,8 @@ static bool pass_box(struct build_rounds *put, uint32_t at, unsigned depth, uint
     return false;
 }
 
-/* Rounds [from, end) of a node: the first one, then what is left in boxes. */
-static bool pass_loop(struct build_rounds *put, uint32_t at, unsigned depth, uint64_t from,
+/* Rounds [from, end) of a loop: the first one, then what is left in boxes. */
+static bool pass_loop(struct build_nest *put, uint32_t at, unsigned depth, uint64_t from,
                       uint64_t end, uint64_t times)
 {
     bool is_uneven;
@@ -214,7 +226,7 @@ static bool pass_loop(struct build_rounds *put, uint32_t at, unsigned depth, uin
     return true;
 }
 
-static bool commit_edges(struct build_rounds *put)
+static bool commit_edges(struct build_nest *put)
 {
     bool is_short = false;
 
@@ -235,7 +247,7 @@ static bool commit_edges(struct build_rounds *put)
 /* ------------------------------------------------------------- regions */
 
 /* The place of a region, made if need be; PLACES_MAX when there are too many. */
-static uint32_t place_of(struct build_rounds *put, struct build_loop *loop,
+static uint32_t place_of(struct build_nest *put, struct build_loop *loop,
                          struct build_region *region)
 {
     uint32_t i = 0;
@@ -253,9 +265,9 @@ static uint32_t place_of(struct build_rounds *put, struct build_loop *loop,
     return i;
 }
 
-/* How far access a, of a run at `depth`, goes down and up in the rounds of the loops from level
+/* How far access a, of a run at `depth`, goes down and up in the iterations of the loops from level
  * `from` on; false when that is beyond all bounds. */
-static bool find_extent(const struct build_rounds *put, uint32_t a, unsigned from, unsigned depth,
+static bool find_extent(const struct build_nest *put, uint32_t a, unsigned from, unsigned depth,
                         uint64_t *down, uint64_t *up)
 {
     const int64_t *strides = strides_of(put, a);
@@ -271,11 +283,11 @@ static bool find_extent(const struct build_rounds *put, uint32_t a, unsigned fro
     return true;
 }
 
-/* The address of an access in the first rounds. */
-static uint64_t first_address(const struct build_rounds *put, uint32_t a, unsigned depth)
+/* The address of an access in the first iterations. */
+static uint64_t first_address(const struct build_nest *put, uint32_t a, unsigned depth)
 {
     const int64_t *strides = strides_of(put, a);
-    uint64_t address = put->rounds->first[a].address;
+    uint64_t address = put->nest->first[a].address;
 
     for (unsigned l = 0; l <= depth; l++)
         address += put->from[l] * (uint64_t)strides[l];
@@ -283,7 +295,7 @@ static uint64_t first_address(const struct build_rounds *put, uint32_t a, unsign
 }
 
 /* Whether the access never goes more than the gap beyond where it has been. */
-static bool is_dense(const struct build_rounds *put, uint32_t a, unsigned top, unsigned depth,
+static bool is_dense(const struct build_nest *put, uint32_t a, unsigned top, unsigned depth,
                      uint64_t gap)
 {
     const int64_t *strides = strides_of(put, a);
@@ -297,12 +309,13 @@ static bool is_dense(const struct build_rounds *put, uint32_t a, unsigned top, u
     return true;
 }
 
-/* In how many rounds of the loop at level `top` an access of a run at `depth` stays in the region
- * that its reference touched last, which may grow upwards as far as that concerns no neighbour. */
-static uint64_t rounds_inside(const struct build_rounds *put, uint32_t a, unsigned top,
-                              unsigned depth)
+/* In how many iterations of the loop at level `top` an access of a run at `depth` stays in the
+ * region that its reference touched last, which may grow upwards as far as that concerns no
+ * neighbour. */
+static uint64_t iterations_inside(const struct build_nest *put, uint32_t a, unsigned top,
+                                  unsigned depth)
 {
-    const struct psnap_access *access = &put->rounds->first[a];
+    const struct psnap_access *access = &put->nest->first[a];
     const struct build_region *region = put->b->refs[access->ref].region;
     const uint64_t gap = put->b->refs[access->ref].loop->gap;
     const uint64_t first = first_address(put, a, depth);
@@ -324,28 +337,31 @@ static uint64_t rounds_inside(const struct build_rounds *put, uint32_t a, unsign
     return (bound - first - up) / (uint64_t)stride + 1;
 }
 
-/* In how many rounds of the loop at level `top` all accesses of a node in it are known and stay
+/* In how many iterations of the loop at level `top` all accesses of a loop in it are known and stay
  * where they are; finds their regions. */
-static uint64_t find_places(struct build_rounds *put, uint32_t at, unsigned top, unsigned depth)
+static uint64_t find_places(struct build_nest *put, uint32_t at, unsigned top, unsigned depth)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
     const struct builder *b = put->b;
     uint64_t most = INT64_MAX;
 
-    if (node->span && depth + 1 == PSNAP_ROUNDS_LEVELS)
+    if (loop->inside && depth + 1 == PSNAP_NEST_LEVELS)
         return 0;
-    for (uint32_t i = at + 1; i <= at + node->span && most; i += 1 + put->rounds->nodes[i].span) {
+    for (uint32_t i = at + 1; i <= at + loop->inside && most; i += 1 + put->nest->loops[i].inside) {
         uint64_t inside;
         put->from[depth + 1] = 0;
-        put->counts[depth + 1] = put->rounds->nodes[i].count;
-        if (put->counts[depth + 1] > INT64_MAX)
+        put->counts[depth + 1] = count_of(put, i, depth + 1);
+        if (!put->counts[depth + 1])
             return 0;
+        for (unsigned l = top; l <= depth; l++)
+            if (put->nest->loops[i].count_steps[l])
+                return 0;
         inside = find_places(put, i, top, depth + 1);
         most = inside < most ? inside : most;
     }
-    for (uint32_t a = node->begin; !node->span && a < (uint32_t)node->begin + node->width && most;
+    for (uint32_t a = loop->begin; !loop->inside && a < (uint32_t)loop->begin + loop->width && most;
          a++) {
-        const struct psnap_access *access = &put->rounds->first[a];
+        const struct psnap_access *access = &put->nest->first[a];
         const struct ref_state *state = access->ref < b->ref_count ? &b->refs[access->ref] : NULL;
         uint64_t inside;
         uint32_t place;
@@ -353,7 +369,7 @@ static uint64_t find_places(struct build_rounds *put, uint32_t at, unsigned top,
             state->loop->pattern_count < BUILD_PATTERN ||
             access->size - 1u >= PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
             return 0;
-        inside = rounds_inside(put, a, top, depth);
+        inside = iterations_inside(put, a, top, depth);
         most = inside < most ? inside : most;
         place = place_of(put, state->loop, state->region);
         if (place == PLACES_MAX)
@@ -363,36 +379,36 @@ static uint64_t find_places(struct build_rounds *put, uint32_t at, unsigned top,
     return most;
 }
 
-/* Makes the regions' ranges hold all accesses of a node. */
-static void widen(struct build_rounds *put, uint32_t at, unsigned top, unsigned depth)
+/* Makes the regions' ranges hold all accesses of a loop. */
+static void widen(struct build_nest *put, uint32_t at, unsigned top, unsigned depth)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
 
-    for (uint32_t i = at + 1; i <= at + node->span && depth + 1 < PSNAP_ROUNDS_LEVELS;
-         i += 1 + put->rounds->nodes[i].span) {
+    for (uint32_t i = at + 1; i <= at + loop->inside && depth + 1 < PSNAP_NEST_LEVELS;
+         i += 1 + put->nest->loops[i].inside) {
         put->from[depth + 1] = 0;
-        put->counts[depth + 1] = put->rounds->nodes[i].count;
+        put->counts[depth + 1] = count_of(put, i, depth + 1);
         widen(put, i, top, depth + 1);
     }
-    for (uint32_t a = node->begin; !node->span && a < (uint32_t)node->begin + node->width; a++) {
+    for (uint32_t a = loop->begin; !loop->inside && a < (uint32_t)loop->begin + loop->width; a++) {
         const struct place *place = &put->places[put->place_of[a]];
         uint64_t high = first_address(put, a, depth), down, up;
         find_extent(put, a, top, depth, &down, &up);
         high += up;
-        build_region_widen(place->loop, place->region, high, high + put->rounds->first[a].size - 1);
+        build_region_widen(place->loop, place->region, high, high + put->nest->first[a].size - 1);
     }
 }
 
-/* What the accesses of a node are, `times` of each; false: out of memory. */
-static bool count_shapes(struct build_rounds *put, uint32_t at, uint64_t times)
+/* What the accesses of a loop are, `times` of each; false: out of memory. */
+static bool count_shapes(struct build_nest *put, uint32_t at, unsigned depth, uint64_t times)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
     bool is_short = false;
 
-    for (uint32_t i = at + 1; i <= at + node->span; i += 1 + put->rounds->nodes[i].span)
-        is_short |= !count_shapes(put, i, times * put->rounds->nodes[i].count);
-    for (uint32_t a = node->begin; !node->span && a < (uint32_t)node->begin + node->width; a++) {
-        const struct psnap_access *access = &put->rounds->first[a];
+    for (uint32_t i = at + 1; i <= at + loop->inside; i += 1 + put->nest->loops[i].inside)
+        is_short |= !count_shapes(put, i, depth + 1, times * count_of(put, i, depth + 1));
+    for (uint32_t a = loop->begin; !loop->inside && a < (uint32_t)loop->begin + loop->width; a++) {
+        const struct psnap_access *access = &put->nest->first[a];
         const struct place *place = &put->places[put->place_of[a]];
         const unsigned shape =
             build_shape_place(place->loop, place->region, build_key(access->kind, access->size));
@@ -404,29 +420,29 @@ static bool count_shapes(struct build_rounds *put, uint32_t at, uint64_t times)
 
 /* ------------------------------------------------------------- visits */
 
-/* Accesses of a round, or of a repetition. */
-static uint64_t accesses_of(const struct build_rounds *put, uint32_t at)
+/* Accesses of an iteration, or of a repetition. */
+static uint64_t accesses_of(const struct build_nest *put, uint32_t at, unsigned depth)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
-    uint64_t sum = node->span ? 0 : node->width;
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
+    uint64_t sum = loop->inside ? 0 : loop->width;
 
-    for (uint32_t i = at + 1; i <= at + node->span; i += 1 + put->rounds->nodes[i].span)
-        sum += put->rounds->nodes[i].count * accesses_of(put, i);
+    for (uint32_t i = at + 1; i <= at + loop->inside; i += 1 + put->nest->loops[i].inside)
+        sum += count_of(put, i, depth + 1) * accesses_of(put, i, depth + 1);
     return sum;
 }
 
-static bool has_one_loop(const struct build_rounds *put, const struct psnap_round *node)
+static bool has_one_loop(const struct build_nest *put, const struct psnap_nest_loop *loop)
 {
-    const struct psnap_access *first = &put->rounds->first[node->begin];
-    const struct build_loop *loop = put->b->refs[first->ref].loop;
+    const struct psnap_access *first = &put->nest->first[loop->begin];
+    const struct build_loop *of = put->b->refs[first->ref].loop;
 
-    for (uint32_t k = 1; k < node->width; k++)
-        if (put->b->refs[first[k].ref].loop != loop)
+    for (uint32_t k = 1; k < loop->width; k++)
+        if (put->b->refs[first[k].ref].loop != of)
             return false;
     return true;
 }
 
-/* What the visits of a round depend on, beside what a mark has. */
+/* What the visits of an iteration depend on, beside what a mark has. */
 struct visiting {
     const struct build_loop *current, *visited, *last;
     uint64_t start, position;
@@ -437,8 +453,8 @@ static struct visiting visiting_of(const struct builder *b)
     return (struct visiting){b->current, b->visited, b->last_visited, b->visit_start, b->position};
 }
 
-/* Whether the next round has the visits that this one had, between `before` and now: none, or such
- * that the last one goes on as long. */
+/* Whether the next iteration has the visits that this one had, between `before` and now: none, or
+ * such that the last one goes on as long. */
 static bool is_alike(const struct builder *b, const struct visiting *before)
 {
     return b->current == before->current && b->visited == before->visited &&
@@ -447,16 +463,16 @@ static bool is_alike(const struct builder *b, const struct visiting *before)
             b->position - b->visit_start == before->position - before->start);
 }
 
-/* The visits of `count` rounds of a node. */
-static enum psnap_status visit(struct build_rounds *put, uint32_t at, unsigned depth,
-                               uint64_t count, struct psnap_error *error)
+/* The visits of `count` iterations of a loop. */
+static enum psnap_status visit(struct build_nest *put, uint32_t at, unsigned depth, uint64_t count,
+                               struct psnap_error *error)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
     struct builder *b = put->b;
-    const uint64_t accesses = accesses_of(put, at);
+    const uint64_t accesses = accesses_of(put, at, depth);
 
-    if (has_one_loop(put, node)) {
-        const struct psnap_access *first = &put->rounds->first[node->begin];
+    if (has_one_loop(put, loop)) {
+        const struct psnap_access *first = &put->nest->first[loop->begin];
         enum psnap_status status = PSNAP_OK;
         if (b->refs[first->ref].loop != b->current)
             status = build_switch_loop(b, first, error);
@@ -466,8 +482,8 @@ static enum psnap_status visit(struct build_rounds *put, uint32_t at, unsigned d
     for (uint64_t i = 0; i < count; i++) {
         const bool is_marked = i && i + 1 < count && fold_mark(&b->visits, &put->marks[depth]);
         const struct visiting before = visiting_of(b);
-        for (uint32_t k = at + 1; k <= at + node->span; k += 1 + put->rounds->nodes[k].span) {
-            enum psnap_status status = visit(put, k, depth + 1, put->rounds->nodes[k].count, error);
+        for (uint32_t k = at + 1; k <= at + loop->inside; k += 1 + put->nest->loops[k].inside) {
+            enum psnap_status status = visit(put, k, depth + 1, count_of(put, k, depth + 1), error);
             if (status)
                 return status;
         }
@@ -483,23 +499,23 @@ static enum psnap_status visit(struct build_rounds *put, uint32_t at, unsigned d
 
 /* ------------------------------------------------------------- putting */
 
-static struct build_rounds *get_rounds(struct builder *b)
+static struct build_nest *get_nest(struct builder *b)
 {
-    if (!b->rounds) {
-        b->rounds = calloc(1, sizeof *b->rounds);
-        b->plan_bytes += b->rounds ? sizeof *b->rounds : 0;
+    if (!b->nest) {
+        b->nest = calloc(1, sizeof *b->nest);
+        b->plan_bytes += b->nest ? sizeof *b->nest : 0;
     }
-    return b->rounds;
+    return b->nest;
 }
 
-/* Rounds of a node from `from` on in closed form, *done of them, none where there is none. */
-static enum psnap_status put_closed(struct build_rounds *put, uint32_t at, unsigned depth,
+/* Rounds of a loop from `from` on in closed form, *done of them, none where there is none. */
+static enum psnap_status put_closed(struct build_nest *put, uint32_t at, unsigned depth,
                                     uint64_t from, uint64_t *done, struct psnap_error *error)
 {
-    uint64_t left = put->rounds->nodes[at].count - from, inside;
+    uint64_t left = count_of(put, at, depth) - from, inside;
 
     *done = 0;
-    for (unsigned l = 0; l < PSNAP_ROUNDS_LEVELS; l++)
+    for (unsigned l = 0; l < PSNAP_NEST_LEVELS; l++)
         put->counts[l] = put->size[l] = 1;
     put->place_count = put->edge_count = 0;
     put->steps = STEPS_MAX;
@@ -512,23 +528,28 @@ static enum psnap_status put_closed(struct build_rounds *put, uint32_t at, unsig
     put->from[depth] = from;
     put->counts[depth] = left;
     widen(put, at, depth, depth);
-    if (!commit_edges(put) || !count_shapes(put, at, left))
+    if (!commit_edges(put) || !count_shapes(put, at, depth, left))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return visit(put, at, depth, left, error);
 }
 
-/* The run of a node, in the rounds that the loops around it are in. */
-static enum psnap_status put_leaf(struct build_rounds *put, const struct psnap_round *node,
-                                  unsigned depth, struct psnap_error *error)
+/* The run of a loop, in the iterations that the loops around it are in. */
+static enum psnap_status put_leaf(struct build_nest *put, uint32_t at, unsigned depth,
+                                  struct psnap_error *error)
 {
-    struct psnap_access first[PSNAP_ROUNDS_WIDTH];
-    int64_t strides[PSNAP_ROUNDS_WIDTH];
-    const struct psnap_run run = {
-        .first = first, .strides = strides, .width = node->width, .count = node->count};
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
+    struct psnap_access first[PSNAP_NEST_WIDTH];
+    int64_t strides[PSNAP_NEST_WIDTH];
+    const struct psnap_run run = {.first = first,
+                                  .strides = strides,
+                                  .width = loop->width,
+                                  .count = count_of(put, at, depth),
+                                  .shape = loop->shape,
+                                  .turns = loop->turns};
 
-    for (uint32_t k = 0; k < node->width; k++) {
-        const int64_t *from = strides_of(put, node->begin + k);
-        first[k] = put->rounds->first[node->begin + k];
+    for (uint32_t k = 0; k < loop->width; k++) {
+        const int64_t *from = strides_of(put, loop->begin + k);
+        first[k] = put->nest->first[loop->begin + k];
         for (unsigned l = 0; l < depth; l++)
             first[k].address += put->from[l] * (uint64_t)from[l];
         strides[k] = from[depth];
@@ -536,19 +557,20 @@ static enum psnap_status put_leaf(struct build_rounds *put, const struct psnap_r
     return build_put_run(&put->b->base, &run, error);
 }
 
-/* A node, in the rounds that the loops around it are in. What cannot be put in closed form is put
- * round by round, ever more of them before the next look. */
-static enum psnap_status put_node(struct build_rounds *put, uint32_t at, unsigned depth,
+/* A loop, in the iterations that the loops around it are in. What cannot be put in closed form is
+ * put iteration by iteration, ever more of them before the next look. */
+static enum psnap_status put_loop(struct build_nest *put, uint32_t at, unsigned depth,
                                   struct psnap_error *error)
 {
-    const struct psnap_round *node = &put->rounds->nodes[at];
+    const struct psnap_nest_loop *loop = &put->nest->loops[at];
+    const uint64_t count = count_of(put, at, depth);
     uint64_t from = 0, singly = 1;
     enum psnap_status status = PSNAP_OK;
 
-    if (!node->span)
-        return put_leaf(put, node, depth, error);
-    while (from < node->count && !status) {
-        uint64_t end = singly < node->count - from ? from + singly : node->count, done;
+    if (!loop->inside && count)
+        return put_leaf(put, at, depth, error);
+    while (loop->inside && from < count && !status) {
+        uint64_t end = singly < count - from ? from + singly : count, done;
         status = put_closed(put, at, depth, from, &done, error);
         if (done) {
             from += done;
@@ -556,25 +578,25 @@ static enum psnap_status put_node(struct build_rounds *put, uint32_t at, unsigne
             continue;
         }
         for (; from < end && !status; from++)
-            for (uint32_t i = at + 1; i <= at + node->span && !status;
-                 i += 1 + put->rounds->nodes[i].span) {
+            for (uint32_t i = at + 1; i <= at + loop->inside && !status;
+                 i += 1 + put->nest->loops[i].inside) {
                 put->from[depth] = from;
-                status = put_node(put, i, depth + 1, error);
+                status = put_loop(put, i, depth + 1, error);
             }
         singly *= 2;
     }
     return status;
 }
 
-enum psnap_status build_put_rounds(struct psnap_sink *self, const struct psnap_rounds *rounds,
-                                   struct psnap_error *error)
+enum psnap_status build_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                 struct psnap_error *error)
 {
     struct builder *b = (struct builder *)self;
-    struct build_rounds *put = get_rounds(b);
+    struct build_nest *put = get_nest(b);
 
     if (!put)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     put->b = b;
-    put->rounds = rounds;
-    return put_node(put, 0, 0, error);
+    put->nest = nest;
+    return put_loop(put, 0, 0, error);
 }
