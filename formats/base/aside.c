@@ -68,15 +68,6 @@ static enum psnap_status aside_put_nest(struct psnap_sink *self, const struct ps
     return sent(aside, relay_send_rows(aside->relay) && relay_send_nest(aside->relay, nest), error);
 }
 
-static enum psnap_status aside_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                       struct psnap_error *error)
-{
-    struct psnap_nest_loop loop;
-    const struct psnap_nest nest = psnap_nest_of_run(&loop, run);
-
-    return aside_put_nest(self, &nest, error);
-}
-
 static enum psnap_status aside_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     return end((struct aside *)self, PSNAP_OK, error);
@@ -105,8 +96,8 @@ struct psnap_sink *psnap_aside_sink_new(const struct psnap_program *program,
                                         struct psnap_sink *(*make)(const struct psnap_program *),
                                         struct psnap_sink **inner)
 {
-    static const struct psnap_sink_ops ops = {aside_put, aside_finish, aside_free, aside_put_run,
-                                              aside_put_nest};
+    static const struct psnap_sink_ops ops = {
+        .put = aside_put, .finish = aside_finish, .free = aside_free, .put_nest = aside_put_nest};
     struct aside *aside = psnap_processors() > 1 ? calloc(1, sizeof *aside) : NULL;
 
     if (aside) {

@@ -143,8 +143,15 @@ enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink, const stru
 enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
                                      struct psnap_error *error)
 {
-    return sink->ops->put_run ? sink->ops->put_run(sink, run, error)
-                              : psnap_sink_put_repetitions(sink, run, 0, run->count, error);
+    struct psnap_nest_loop loop;
+    struct psnap_nest nest;
+
+    if (sink->ops->put_run)
+        return sink->ops->put_run(sink, run, error);
+    if (!sink->ops->put_nest)
+        return psnap_sink_put_repetitions(sink, run, 0, run->count, error);
+    nest = psnap_nest_of_run(&loop, run);
+    return sink->ops->put_nest(sink, &nest, error);
 }
 
 /* Accesses on their way to a sink: short runs are not worth being one. */
@@ -189,7 +196,7 @@ enum psnap_status psnap_sink_put_nest(struct psnap_sink *sink, const struct psna
     struct psnap_run run;
     enum psnap_status status = PSNAP_OK;
 
-    if (sink->ops->put_nest)
+    if (sink->ops->put_nest && (nest->loop_count > 1 || !sink->ops->put_run))
         return sink->ops->put_nest(sink, nest, error);
     gathered.n = 0;
     psnap_nest_walk_init(&walk, nest);
@@ -376,17 +383,6 @@ static enum psnap_status tee_sink_put(struct psnap_sink *self, const struct psna
     return PSNAP_OK;
 }
 
-static enum psnap_status tee_sink_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                          struct psnap_error *error)
-{
-    struct tee_sink *tee = (struct tee_sink *)self;
-    enum psnap_status status = PSNAP_OK;
-
-    for (size_t i = 0; i < tee->count && !status; i++)
-        status = psnap_sink_put_run(tee->sinks[i], run, error);
-    return status;
-}
-
 static enum psnap_status tee_sink_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
                                            struct psnap_error *error)
 {
@@ -417,8 +413,10 @@ static void plain_sink_free(struct psnap_sink *self)
 
 struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n)
 {
-    static const struct psnap_sink_ops ops = {tee_sink_put, tee_sink_finish, plain_sink_free,
-                                              tee_sink_put_run, tee_sink_put_nest};
+    static const struct psnap_sink_ops ops = {.put = tee_sink_put,
+                                              .finish = tee_sink_finish,
+                                              .free = plain_sink_free,
+                                              .put_nest = tee_sink_put_nest};
     struct tee_sink *tee = malloc(sizeof *tee + n * sizeof *sinks);
 
     if (!tee)

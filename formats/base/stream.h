@@ -64,10 +64,11 @@ struct psnap_sink_ops {
     /* The stream has ended: flush, write trailers. May be NULL. Called at most once. */
     enum psnap_status (*finish)(struct psnap_sink *self, struct psnap_error *error);
     void (*free)(struct psnap_sink *self);
-    /* Takes a run, equal to putting its accesses one by one. May be NULL. */
+    /* Takes a run, or a nest of one loop, equal to putting its accesses one by one. May be NULL. */
     enum psnap_status (*put_run)(struct psnap_sink *self, const struct psnap_run *run,
                                  struct psnap_error *error);
-    /* Takes a nest, equal to putting its runs one by one. May be NULL. */
+    /* Takes a nest, of several loops where there is a put_run, equal to putting its runs one by
+     * one. May be NULL. */
     enum psnap_status (*put_nest)(struct psnap_sink *self, const struct psnap_nest *nest,
                                   struct psnap_error *error);
     /* How many of the accesses that it took it had no place for. May be NULL: none. Called when it

@@ -177,10 +177,59 @@ static void other_loops_make_none(void **state)
     assert_false(psnap_nest_add_run(&maker[1], &run));
 }
 
+/* A sink that takes runs and nests, and counts what it is given. */
+struct both {
+    struct psnap_sink base;
+    unsigned runs, nests, columns;
+};
+
+static enum psnap_status both_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                      struct psnap_error *error)
+{
+    (void)error;
+    ((struct both *)self)->runs++;
+    ((struct both *)self)->columns += run->columns != NULL;
+    return PSNAP_OK;
+}
+
+static enum psnap_status both_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                       struct psnap_error *error)
+{
+    (void)nest, (void)error;
+    ((struct both *)self)->nests++;
+    return PSNAP_OK;
+}
+
+static void nests_of_one_loop_are_runs(void **state)
+{
+    static const struct psnap_sink_ops ops = {.put_run = both_put_run, .put_nest = both_put_nest};
+    static struct psnap_nest_maker maker;
+    struct both both = {.base.ops = &ops};
+    struct psnap_sink *sink = &both.base, *tee = psnap_tee_sink_new(&sink, 1);
+    const struct psnap_access access = {.address = 8, .size = 8};
+    const int64_t stride = 8;
+    const struct psnap_column column = {0};
+    struct psnap_run run = {.first = &access, .strides = &stride, .width = 1, .count = 3};
+    struct psnap_nest nest;
+    struct psnap_error error = {0};
+
+    (void)state;
+    psnap_nest_begin(&maker, 5);
+    assert_true(psnap_nest_add_run(&maker, &run));
+    nest = psnap_nest_made(&maker);
+    assert_int_equal(psnap_sink_put_nest(tee, &nest, &error), PSNAP_OK);
+    run.columns = &column;
+    assert_int_equal(psnap_sink_put_run(tee, &run, &error), PSNAP_OK);
+    assert_int_equal(both.runs, 1);
+    assert_int_equal(both.columns, 1);
+    assert_int_equal(both.nests, 1);
+    psnap_sink_free(tee);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nests_are_their_accesses),
-                                       cmocka_unit_test(two_iterations_make_a_nest),
-                                       cmocka_unit_test(other_loops_make_none)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nests_are_their_accesses), cmocka_unit_test(two_iterations_make_a_nest),
+        cmocka_unit_test(other_loops_make_none), cmocka_unit_test(nests_of_one_loop_are_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
