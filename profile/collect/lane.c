@@ -371,11 +371,17 @@ bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n)
 static bool put_slice(struct lane *lane, const struct psnap_run *run, uint64_t i, size_t from,
                       size_t to)
 {
+    struct psnap_access block[LANE_WIDTH_MAX];
+    size_t n = 0;
+
     for (size_t k = from; k < to; k++) {
-        struct psnap_access access = run->first[k];
-        access.address = psnap_run_address(run, i, k);
-        if (!lane_put(lane, &access, 1))
+        block[n] = run->first[k];
+        block[n++].address = psnap_run_address(run, i, k);
+        if (n < LANE_WIDTH_MAX && k + 1 < to)
+            continue;
+        if (!lane_put(lane, block, n))
             return false;
+        n = 0;
     }
     return true;
 }
@@ -397,37 +403,22 @@ static bool find_turn(const struct lane *lane, const struct psnap_run *run, size
     return !*turn || follows(lane, run->first[run->width - 1].ref, run->first[0].ref);
 }
 
-/* `count` repetitions from `from` on of a body whose references are all regular. */
-static bool put_regular(struct lane *lane, const struct psnap_run *run, const uint32_t *order,
-                        size_t turn, uint64_t from, uint64_t count, const struct lane_body *body)
-{
-    uint64_t firsts[LANE_WIDTH_MAX], strides[LANE_WIDTH_MAX];
-    bool is_swept = false;
-
-    for (uint32_t i = 0; i < body->width; i++) {
-        firsts[i] = psnap_run_address(run, from + (order[i] < turn), order[i]);
-        strides[i] = (uint64_t)run->strides[order[i]];
-        is_swept |= lane->sites[body->sites[i]].sweep != PSNAP_NONE;
-    }
-    return (!is_swept || sweep_put_run(lane, body, firsts, strides, count)) &&
-           lane_touch_run(lane, body->sites, body->width, firsts, strides, count, lane->now);
-}
-
 /* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
  * them: iterations of one body. */
 static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size_t turn,
                             uint64_t head, uint64_t count)
 {
     const uint32_t width = (uint32_t)run->width;
-    uint32_t node = 0, body, order[LANE_WIDTH_MAX];
-    uint64_t addresses[LANE_WIDTH_MAX];
-    const uint32_t *sites;
+    struct run_column columns[LANE_WIDTH_MAX];
+    struct lane_run part = {.columns = columns, .width = width};
+    uint32_t node = 0, body;
 
     if (!end_iteration(lane) || !empty_queue(lane))
         return false;
     for (uint32_t i = 0; i < width; i++) {
-        const uint32_t site = site_of(lane, &run->first[(turn + i) % width]);
-        order[i] = (uint32_t)((turn + i) % width);
+        const size_t k = (turn + i) % width;
+        const uint32_t site = site_of(lane, &run->first[k]);
+        columns[i] = run_column(run, k, head + (k < turn));
         if (site == PSNAP_NONE || !(node = i ? go_on(lane, node, site) : begin_with(lane, site)))
             return false;
     }
@@ -436,27 +427,18 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
         body = add_body(lane, node, width);
     if (body == PSNAP_NONE || !execute(lane, body, count))
         return false;
-    sites = lane->bodies[body].sites;
-    for (uint64_t done = 0, batch; done < count; done += batch) {
-        bool is_irregular = false; /* something is: then access by access, in their order */
-        batch = count - done;
+    part.sites = lane->bodies[body].sites;
+    for (; count; count -= part.count) {
+        part.count = count;
         for (uint32_t i = 0; i < width; i++) {
-            const uint64_t left = lane_until_look(&lane->sites[sites[i]]);
-            is_irregular |= lane->sites[sites[i]].is_irregular ||
-                            (run->columns && run->columns[order[i]].words);
-            batch = left < batch ? left : batch;
+            const uint64_t left = lane_until_look(&lane->sites[part.sites[i]]);
+            part.count = left < part.count ? left : part.count;
         }
-        if (!is_irregular &&
-            !put_regular(lane, run, order, turn, head + done, batch, &lane->bodies[body]))
+        if (!sweep_put_run(lane, &part) || !lane_touch_run(lane, &part, lane->now))
             return false;
-        for (uint64_t b = 0; b < batch && is_irregular; b++) {
-            for (uint32_t i = 0; i < width; i++)
-                addresses[i] =
-                    psnap_run_address(run, head + done + b + (order[i] < turn), order[i]);
-            if (!lane_touch(lane, sites, width, addresses, lane->now + b * width))
-                return false;
-        }
-        lane->now += batch * width;
+        lane->now += part.count * width;
+        for (uint32_t i = 0; i < width; i++)
+            run_column_skip(&columns[i], part.count);
     }
     return true;
 }
