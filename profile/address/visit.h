@@ -47,10 +47,15 @@ static inline void run_column_skip(struct run_column *column, uint64_t count)
  * they access the same line. */
 struct visit {
     uint64_t next, end;
+    uint64_t per_line; /* repetitions that access each line, if these are as many for all lines but
+                          the first and the last one, else 0 */
+    uint64_t step;     /* from the hash of a line to that of the next one, then */
 };
 
-/* Finds the first visit from repetition visit->end on; visit->next is `count` if there is none
- * before that. */
+/* Finds the first visit of a run of `count` repetitions, or the first one from visit->end on;
+ * visit->next is `count` if there is none. */
+void visit_begin(struct visit *visit, const struct run_column *column, const struct sample *sample,
+                 uint64_t count);
 void visit_find(struct visit *visit, const struct run_column *column, const struct sample *sample,
                 uint64_t count);
 

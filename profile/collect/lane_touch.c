@@ -277,8 +277,7 @@ static void begin_run(struct touching *t)
         t->is_regular &= !of->is_irregular && !run->columns[k].words;
         t->index[k] = of->length;
         t->look[k] = run->count;
-        t->visits[k] = (struct visit){0, 0};
-        visit_find(&t->visits[k], &run->columns[k], &t->lane->sample, run->count);
+        visit_begin(&t->visits[k], &run->columns[k], &t->lane->sample, run->count);
         if (of->is_irregular) {
             t->irregular[t->count++] = k;
             t->look[k] = repetition_of(t, k, t->lane->histories[run->sites[k]].next_look);

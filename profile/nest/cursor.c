@@ -70,7 +70,7 @@ static bool advance(struct nest_cursor *cursor, struct nest_frame *frame)
     return true;
 }
 
-int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf)
+int nest_cursor_step(struct nest_cursor *cursor, struct nest_leaf *leaf)
 {
     while (cursor->depth) {
         struct nest_frame *frame = &cursor->frames[cursor->depth - 1];
