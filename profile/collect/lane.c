@@ -386,56 +386,101 @@ static bool put_slice(struct lane *lane, const struct psnap_run *run, uint64_t i
     return true;
 }
 
-/* Where in a run's repetition an iteration begins: a run may begin within one. False when there are
- * several iterations in a repetition. */
-static bool find_turn(const struct lane *lane, const struct psnap_run *run, size_t *turn)
+/* Whether one more body, or the one that is under way as well, may part a loop. */
+static bool may_be_parted(const struct lane *lane, uint32_t loop)
 {
-    *turn = 0;
-    if (run->width > LANE_WIDTH_MAX)
-        return false;
-    for (size_t k = 1; k < run->width; k++) {
-        if (follows(lane, run->first[k - 1].ref, run->first[k].ref))
-            continue;
-        if (*turn)
-            return false;
-        *turn = k;
-    }
-    return !*turn || follows(lane, run->first[run->width - 1].ref, run->first[0].ref);
+    return !lane->loops[loop].is_parted && lane->loops[loop].body_count + 1 >= BODIES_MAX;
 }
 
-/* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
- * them: iterations of one body. */
-static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size_t turn,
+/* How a run's repetitions consist of iterations. */
+struct cut {
+    uint32_t turn;  /* where in a repetition an iteration begins: a run may begin within one */
+    uint32_t turns; /* iterations in a repetition, all of one body */
+};
+
+/* False when there are iterations of several bodies in a repetition. */
+static bool find_cut(const struct lane *lane, const struct psnap_run *run, struct cut *cut)
+{
+    uint32_t begins = 0, width = 0;
+
+    if (run->width > LANE_WIDTH_MAX)
+        return false;
+    *cut = (struct cut){0, 1};
+    for (uint32_t k = 1; k < run->width; k++)
+        if (!follows(lane, run->first[k - 1].ref, run->first[k].ref)) {
+            width = begins++ ? width : k;
+            if (k != begins * width)
+                return false;
+        }
+    if (!begins)
+        return true;
+    cut->turn = width;
+    if (begins == 1 && follows(lane, run->first[run->width - 1].ref, run->first[0].ref))
+        return true;
+    *cut = (struct cut){0, begins + 1};
+    if (may_be_parted(lane, lane->program->refs[run->first->ref].loop))
+        return false;
+    for (size_t k = width; k < run->width; k++)
+        if (lane_key(&run->first[k]) != lane_key(&run->first[k - width]))
+            return false;
+    return run->width == cut->turns * width;
+}
+
+/* How many repetitions of a run there are until a site is looked at again. */
+static uint64_t until_look(const struct lane *lane, const struct lane_run *run, uint64_t count)
+{
+    for (uint32_t i = 0; i < run->width / run->turns; i++) {
+        const uint64_t left = lane_until_look(&lane->sites[run->sites[i]]);
+        if (left < count * run->turns)
+            count = run->turns == 1 ? left : left / run->turns;
+    }
+    return count;
+}
+
+/* One repetition, access by access. */
+static bool touch_repetition(struct lane *lane, const struct lane_run *run)
+{
+    uint64_t addresses[LANE_WIDTH_MAX];
+
+    for (uint32_t i = 0; i < run->width; i++)
+        addresses[i] = run_column_address(&run->columns[i], 0);
+    return lane_touch(lane, run->sites, run->width, addresses, lane->now);
+}
+
+/* Repetitions of a run from `head` on, without the accesses before its first whole iteration and
+ * with as many behind them: iterations of one body. */
+static bool put_repetitions(struct lane *lane, const struct psnap_run *run, struct cut cut,
                             uint64_t head, uint64_t count)
 {
     const uint32_t width = (uint32_t)run->width;
     struct run_column columns[LANE_WIDTH_MAX];
-    struct lane_run part = {.columns = columns, .width = width};
-    uint32_t node = 0, body;
+    uint32_t node = 0, body, sites[LANE_WIDTH_MAX];
+    struct lane_run part = {sites, columns, width, cut.turns, 0};
 
     if (!end_iteration(lane) || !empty_queue(lane))
         return false;
     for (uint32_t i = 0; i < width; i++) {
-        const size_t k = (turn + i) % width;
-        const uint32_t site = site_of(lane, &run->first[k]);
-        columns[i] = run_column(run, k, head + (k < turn));
-        if (site == PSNAP_NONE || !(node = i ? go_on(lane, node, site) : begin_with(lane, site)))
+        const size_t k = (cut.turn + i) % width;
+        columns[i] = run_column(run, k, head + (k < cut.turn));
+        sites[i] =
+            i < width / cut.turns ? site_of(lane, &run->first[k]) : sites[i - width / cut.turns];
+        if (sites[i] == PSNAP_NONE)
+            return false;
+        if (i < width / cut.turns &&
+            !(node = i ? go_on(lane, node, sites[i]) : begin_with(lane, sites[i])))
             return false;
     }
     body = lane->nodes[node].body;
     if (body == PSNAP_NONE)
-        body = add_body(lane, node, width);
-    if (body == PSNAP_NONE || !execute(lane, body, count))
+        body = add_body(lane, node, width / cut.turns);
+    if (body == PSNAP_NONE || !execute(lane, body, count * cut.turns))
         return false;
-    part.sites = lane->bodies[body].sites;
     for (; count; count -= part.count) {
-        part.count = count;
-        for (uint32_t i = 0; i < width; i++) {
-            const uint64_t left = lane_until_look(&lane->sites[part.sites[i]]);
-            part.count = left < part.count ? left : part.count;
-        }
-        if (!sweep_put_run(lane, &part) || !lane_touch_run(lane, &part, lane->now))
+        part.count = until_look(lane, &part, count);
+        if (part.count ? !sweep_put_run(lane, &part) || !lane_touch_run(lane, &part, lane->now)
+                       : !touch_repetition(lane, &part))
             return false;
+        part.count += !part.count;
         lane->now += part.count * width;
         for (uint32_t i = 0; i < width; i++)
             run_column_skip(&columns[i], part.count);
@@ -447,12 +492,12 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 {
     const struct psnap_access *last = &run->first[run->width - 1];
     uint64_t head, count, tail;
-    size_t turn;
+    struct cut cut;
 
     for (size_t k = 0; k < run->width; k++)
         if (run->first[k].ref >= lane->known_refs && !learn_refs(lane))
             return false;
-    if (!find_turn(lane, run, &turn)) {
+    if (!find_cut(lane, run, &cut)) {
         for (uint64_t i = 0; i < run->count; i++)
             if (!put_slice(lane, run, i, 0, run->width))
                 return false;
@@ -460,14 +505,15 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
     }
     /* What comes first may belong to an iteration that is under way, what comes last to one that
      * goes on. */
-    head = turn || follows_iteration(lane, &run->first[0]);
-    if (head && !put_slice(lane, run, 0, 0, turn ? turn : run->width))
+    head = cut.turn || follows_iteration(lane, &run->first[0]);
+    if (head && !put_slice(lane, run, 0, 0, cut.turn ? cut.turn : run->width))
         return false;
     count = run->count - head;
-    tail = count && !turn && lane->loops[lane->program->refs[last->ref].loop].last_ref != last->ref;
-    if (count > tail && !put_repetitions(lane, run, turn, turn ? 0 : head, count - tail))
+    tail = count && !cut.turn &&
+           lane->loops[lane->program->refs[last->ref].loop].last_ref != last->ref;
+    if (count > tail && !put_repetitions(lane, run, cut, cut.turn ? 0 : head, count - tail))
         return false;
-    return !(turn || tail) || put_slice(lane, run, run->count - 1, turn, run->width);
+    return !(cut.turn || tail) || put_slice(lane, run, run->count - 1, cut.turn, run->width);
 }
 
 bool lane_flush(struct lane *lane)

@@ -162,11 +162,12 @@ static inline uint64_t lane_until_look(const struct lane_site *site)
  * stream; false: out of memory. */
 bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
                 uint64_t time);
-/* Iterations of one body: access k of iteration i is that of site k to columns[k]'s address i. */
+/* Iterations of one body, `turns` of them in a repetition: access k of repetition i is that of site
+ * k to columns[k]'s address i. */
 struct lane_run {
     const uint32_t *sites;
     const struct run_column *columns;
-    uint32_t width;
+    uint32_t width, turns;
     uint64_t count;
 };
 

@@ -164,21 +164,50 @@ struct touching {
     struct lane *lane;
     const struct lane_run *run;
     uint64_t time;    /* of the run's first access */
-    bool is_regular;  /* all references are, and go on by strides */
-    uint32_t count;   /* of irregular ones, */
+    bool is_regular;  /* all references are, and go on by strides, once in a repetition */
+    uint32_t count;   /* of columns of irregular ones, */
     uint64_t entered; /* and of their accesses, which are known to others by now */
+    uint64_t soonest; /* repetition of the next event, of the columns so far */
     uint32_t irregular[LANE_WIDTH_MAX];
     uint64_t next[LANE_WIDTH_MAX];  /* by column: repetition of the next event */
     uint64_t look[LANE_WIDTH_MAX];  /* repetition that is looked at for dependence, or `count` */
-    uint64_t index[LANE_WIDTH_MAX]; /* of the site's accesses, the run's first one */
+    uint64_t begin[LANE_WIDTH_MAX]; /* by site: accesses before the run */
     struct visit visits[LANE_WIDTH_MAX];
 };
 
-static uint64_t repetition_of(const struct touching *t, uint32_t k, uint64_t index)
+/* Finds the next access of column k's site that is looked at for dependence, which is in one of the
+ * site's columns. */
+static void find_look(struct touching *t, uint32_t k)
 {
-    const uint64_t from = index > t->index[k] ? index - t->index[k] : 0;
+    const uint32_t turns = t->run->turns, sites = t->run->width / turns, first = k % sites;
+    const uint64_t look = t->lane->histories[t->run->sites[k]].next_look;
+    const uint64_t from = look > t->begin[first] ? look - t->begin[first] : 0;
 
-    return from < t->run->count ? from : t->run->count;
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        const uint32_t at = first + turn * sites;
+        t->look[at] =
+            from % turns == turn && from / turns < t->run->count ? from / turns : t->run->count;
+        t->next[at] = t->visits[at].next < t->look[at] ? t->visits[at].next : t->look[at];
+        if (at < k && t->next[at] < t->soonest)
+            t->soonest = t->next[at];
+    }
+}
+
+/* The number of column k's access in repetition i, among those of its site. */
+static uint64_t index_of(const struct touching *t, uint32_t k, uint64_t i)
+{
+    const uint32_t turns = t->run->turns, sites = t->run->width / turns;
+
+    return turns == 1 ? t->begin[k] + i : t->begin[k % sites] + i * turns + k / sites;
+}
+
+static void enter_latest(struct touching *t, uint32_t k, uint64_t i)
+{
+    struct lane_site *of = &t->lane->sites[t->run->sites[k]];
+
+    of->latest = run_column_address(&t->run->columns[k], i);
+    if (of->is_irregular)
+        of->latest_time = t->time + i * t->run->width + k;
 }
 
 /* Column k of repetition i is next: makes known what irregular references accessed before. */
@@ -187,13 +216,10 @@ static void enter_before(struct touching *t, uint64_t i, uint32_t k)
     struct depend_recent *recent = &t->lane->recent;
     uint64_t until = i * t->count;
 
-    for (uint32_t at = 0; at < t->run->width && (i || at < k); at++) {
-        struct lane_site *of = &t->lane->sites[t->run->sites[at]];
-        const uint64_t last = at < k ? i : i - 1;
-        of->latest = run_column_address(&t->run->columns[at], last);
-        if (of->is_irregular)
-            of->latest_time = t->time + last * t->run->width + at;
-    }
+    for (uint32_t at = k; at < t->run->width && i; at++)
+        enter_latest(t, at, i - 1);
+    for (uint32_t at = 0; at < k; at++)
+        enter_latest(t, at, i);
     for (uint32_t n = 0; n < t->count && t->irregular[n] < k; n++)
         until++;
     if (until - t->entered > DEPEND_RECENT) {
@@ -224,7 +250,7 @@ static bool note_rest(struct touching *t, uint32_t k, uint64_t i, uint64_t more)
         slot->byte = (address + more * column->stride) % REUSE_LINE;
     }
     return reuse_note(&t->lane->histories[t->run->sites[k]].reuse, address + column->stride,
-                      t->index[k] + i + more, reuse_bin(every - 1), address % REUSE_LINE,
+                      index_of(t, k, i + more), reuse_bin(every - 1), address % REUSE_LINE,
                       more * sample->weight);
 }
 
@@ -240,7 +266,8 @@ static bool note_visit(struct touching *t, uint32_t k, uint64_t i)
     if (!sample_has(&t->lane->sample, address >> SAMPLE_LINE_BITS)) {
         visit->next = visit->end;
     } else {
-        if (!note_reuse(t->lane, site, address, t->time + i * t->run->width + k, t->index[k] + i) ||
+        if (!note_reuse(t->lane, site, address, t->time + i * t->run->width + k,
+                        index_of(t, k, i)) ||
             (is_whole && !note_rest(t, k, i, visit->end - i - 1)))
             return false;
         visit->next = is_whole ? visit->end : i + 1;
@@ -258,11 +285,11 @@ static bool touch_event(struct touching *t, uint32_t k, uint64_t i)
         return false;
     if (t->look[k] == i) {
         enter_before(t, i, k);
-        t->lane->sites[site].length = t->index[k] + i + 1;
+        t->lane->sites[site].length = index_of(t, k, i) + 1;
         if (!note_dependence(t->lane, site, run_column_address(&t->run->columns[k], i),
                              t->time + i * t->run->width + k))
             return false;
-        t->look[k] = repetition_of(t, k, t->lane->histories[site].next_look);
+        find_look(t, k);
     }
     t->next[k] = t->visits[k].next < t->look[k] ? t->visits[k].next : t->look[k];
     return true;
@@ -271,60 +298,83 @@ static bool touch_event(struct touching *t, uint32_t k, uint64_t i)
 static void begin_run(struct touching *t)
 {
     const struct lane_run *run = t->run;
+    const uint32_t sites = run->width / run->turns;
 
     for (uint32_t k = 0; k < run->width; k++) {
         const struct lane_site *of = &t->lane->sites[run->sites[k]];
-        t->is_regular &= !of->is_irregular && !run->columns[k].words;
-        t->index[k] = of->length;
-        t->look[k] = run->count;
         visit_begin(&t->visits[k], &run->columns[k], &t->lane->sample, run->count);
-        if (of->is_irregular) {
+        t->is_regular &= !of->is_irregular && !run->columns[k].words;
+        t->look[k] = run->count;
+        t->next[k] = t->visits[k].next;
+        if (of->is_irregular)
             t->irregular[t->count++] = k;
-            t->look[k] = repetition_of(t, k, t->lane->histories[run->sites[k]].next_look);
-        }
-        t->next[k] = t->visits[k].next < t->look[k] ? t->visits[k].next : t->look[k];
+    }
+    for (uint32_t k = 0; k < sites; k++) {
+        const struct lane_site *of = &t->lane->sites[run->sites[k]];
+        t->begin[k] = of->length;
+        if (of->is_irregular)
+            find_look(t, k);
     }
 }
 
-/* The run's addresses go to the series of their references. */
-static bool put_series(struct series *series, const struct run_column *column, uint64_t count)
+/* Whether the columns of a site are one when they take turns. */
+static bool is_one_column(const struct lane_run *run, uint32_t k)
 {
-    if (!column->words)
-        return series_put(series, column->first, column->stride, count);
-    for (uint64_t i = 0; i < count; i++)
-        if (!series_put(series, run_column_address(column, i), 0, 1))
-            return false;
+    const uint32_t sites = run->width / run->turns;
+    const struct run_column *first = &run->columns[k];
+    const uint64_t stride = run->turns == 1 ? first->stride : first[sites].first - first->first;
+    bool is_one = !first->words && stride * run->turns == first->stride;
+
+    for (uint32_t at = k + sites; at < run->width; at += sites)
+        is_one &= !run->columns[at].words && run->columns[at].stride == first->stride &&
+                  run->columns[at].first - run->columns[at - sites].first == stride;
+    return is_one;
+}
+
+/* The addresses of a site, column k's and those of later turns, go to its series. */
+static bool put_series(struct series *series, const struct lane_run *run, uint32_t k)
+{
+    const uint32_t sites = run->width / run->turns;
+
+    if (is_one_column(run, k))
+        return series_put(series, run->columns[k].first,
+                          run->turns == 1 ? run->columns[k].stride
+                                          : run->columns[k + sites].first - run->columns[k].first,
+                          run->count * run->turns);
+    for (uint64_t i = 0; i < run->count; i++)
+        for (uint32_t at = k; at < run->width; at += sites)
+            if (!series_put(series, run_column_address(&run->columns[at], i), 0, 1))
+                return false;
     return true;
 }
 
 bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time)
 {
     struct touching t;
-    uint64_t next = 0;
 
     t.lane = lane;
     t.run = run;
     t.time = time;
     t.count = 0;
     t.entered = 0;
-    t.is_regular = true;
+    t.is_regular = run->turns == 1;
     begin_run(&t);
-    for (uint64_t i = 0; i < run->count; i = next) {
-        next = run->count;
+    for (uint64_t i = 0; i < run->count; i = t.soonest) {
+        t.soonest = run->count;
         for (uint32_t k = 0; k < run->width; k++) {
             if (t.next[k] == i && !touch_event(&t, k, i))
                 return false;
-            next = t.next[k] < next ? t.next[k] : next;
+            t.soonest = t.next[k] < t.soonest ? t.next[k] : t.soonest;
         }
     }
     enter_before(&t, run->count, 0);
-    for (uint32_t k = 0; k < run->width; k++) {
+    for (uint32_t k = 0; k < run->width / run->turns; k++) {
         struct lane_site *of = &lane->sites[run->sites[k]];
         struct lane_history *history = &lane->histories[run->sites[k]];
         const uint64_t period = of->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
-        if (of->is_series && !put_series(&history->addresses, &run->columns[k], run->count))
+        if (of->is_series && !put_series(&history->addresses, run, k))
             return false;
-        of->length = t.index[k] + run->count;
+        of->length = t.begin[k] + run->count * run->turns;
         if (of->length % period == 0)
             look_again(of, history);
         set_due(of, history);

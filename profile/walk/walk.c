@@ -264,7 +264,7 @@ static int begin_symbol(struct walk *walk, uint32_t symbol)
 static int next_execution(struct walk *walk)
 {
     int begun = 0, more = 1;
-    uint32_t symbol;
+    uint32_t symbol = 0;
 
     while (!begun && more > 0) {
         if (walk->whole != PSNAP_NONE) {

@@ -11,7 +11,7 @@
 #include "profile/model.h"
 #include "tests/unit/test_profile_support.h"
 
-enum { REFS = 12, LOOPS = 3, RUN_MAX = 400, TURNS = 5, MIXED_MAX = 5000 };
+enum { REFS = 12, LOOPS = 3, RUN_MAX = 400, TURNS = 5, MIXED_MAX = 5000, MIXED_REFS = 4 };
 
 /* A run over some references of one loop, in up to three areas that may touch. */
 static struct psnap_run make_run(struct psnap_rng *rng, struct psnap_access *first,
@@ -192,31 +192,37 @@ static void runs_equal_their_accesses_in_nests(void **state)
     put_runs(&(const struct psnap_builder_options){.nests = true}, 40);
 }
 
-/* Long runs, until reuse times are sampled: the first reference's addresses are random, those of
- * the others mostly go on by the same strides. */
+/* Long runs, until reuse times are sampled, of up to three iterations a repetition: the first
+ * reference's addresses are random, those of the others mostly go on by the same strides. */
 static void put_mixed(struct psnap_sink *by_run, struct psnap_sink *by_access, uint64_t seed)
 {
     static const int64_t choices[] = {8, 8, 16, -8, 0, 72};
-    struct psnap_rng rng;
-    struct psnap_access first[4];
-    int64_t strides[4];
     static uint64_t words[MIXED_MAX];
-    struct psnap_column columns[4] = {{.words = words, .pitch = 1, .offset = 64}};
+    struct psnap_rng rng;
+    struct psnap_access first[MIXED_REFS * 3];
+    int64_t strides[MIXED_REFS * 3];
+    struct psnap_column columns[MIXED_REFS * 3] = {{.words = words, .pitch = 1, .offset = 64}};
 
     psnap_rng_init(&rng, seed);
-    for (size_t k = 0; k < 4; k++)
+    for (size_t k = 0; k < MIXED_REFS * 3; k++)
         strides[k] = choices[psnap_rng_below(&rng, sizeof choices / sizeof *choices)];
     for (unsigned i = 0; i < 60; i++) {
-        struct psnap_run run = {first, strides, columns, 4, 1 + psnap_rng_below(&rng, MIXED_MAX)};
         const bool is_new = psnap_rng_below(&rng, 4) == 0;
-        run.width = 4 - psnap_rng_below(&rng, 4) / 3;
+        const size_t refs = MIXED_REFS - psnap_rng_below(&rng, 4) / 3;
+        struct psnap_run run = {first, strides, columns, refs,
+                                1 + psnap_rng_below(&rng, MIXED_MAX)};
+        run.turns = 1 + (uint32_t)(psnap_rng_below(&rng, 6) / 2);
+        run.width *= run.turns;
         run.columns = psnap_rng_below(&rng, 4) ? columns : NULL;
         for (uint64_t n = 0; n < run.count; n++)
             words[n] = 0x200000 + 8 * psnap_rng_below(&rng, i % 2 ? 5000 : 500);
         for (uint64_t k = 0; k < run.width; k++) {
-            const uint64_t place = is_new ? psnap_rng_below(&rng, 1000) : 100 * k;
-            first[k] = (struct psnap_access){
-                .address = 0x110000 + 0x10000 * (k / 2) + 8 * place, .ref = (uint32_t)k, .size = 8};
+            const uint64_t place =
+                is_new ? psnap_rng_below(&rng, 1000) : 100 * (k % refs) + k / refs;
+            first[k] =
+                (struct psnap_access){.address = 0x110000 + 0x10000 * (k % refs / 2) + 8 * place,
+                                      .ref = (uint32_t)(k % refs),
+                                      .size = 8};
         }
         if (run.columns)
             first[0].address = words[0] + 64;
