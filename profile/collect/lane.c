@@ -452,7 +452,7 @@ static bool touch_repetition(struct lane *lane, const struct lane_run *run)
 static bool put_repetitions(struct lane *lane, const struct psnap_run *run, struct cut cut,
                             uint64_t head, uint64_t count)
 {
-    const uint32_t width = (uint32_t)run->width;
+    const uint32_t width = (uint32_t)run->width, once = width / cut.turns;
     struct run_column columns[LANE_WIDTH_MAX];
     uint32_t node = 0, body, sites[LANE_WIDTH_MAX];
     struct lane_run part = {sites, columns, width, cut.turns, 0};
@@ -460,19 +460,18 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, stru
     if (!end_iteration(lane) || !empty_queue(lane))
         return false;
     for (uint32_t i = 0; i < width; i++) {
-        const size_t k = (cut.turn + i) % width;
-        columns[i] = run_column(run, k, head + (k < cut.turn));
-        sites[i] =
-            i < width / cut.turns ? site_of(lane, &run->first[k]) : sites[i - width / cut.turns];
+        const bool is_whole = cut.turn + i < width; /* within the repetition */
+        const uint32_t k = cut.turn + i - (is_whole ? 0 : width);
+        columns[i] = run_column(run, k, head + !is_whole);
+        sites[i] = i < once ? site_of(lane, &run->first[k]) : sites[i - once];
         if (sites[i] == PSNAP_NONE)
             return false;
-        if (i < width / cut.turns &&
-            !(node = i ? go_on(lane, node, sites[i]) : begin_with(lane, sites[i])))
+        if (i < once && !(node = i ? go_on(lane, node, sites[i]) : begin_with(lane, sites[i])))
             return false;
     }
     body = lane->nodes[node].body;
     if (body == PSNAP_NONE)
-        body = add_body(lane, node, width / cut.turns);
+        body = add_body(lane, node, once);
     if (body == PSNAP_NONE || !execute(lane, body, count * cut.turns))
         return false;
     for (; count; count -= part.count) {

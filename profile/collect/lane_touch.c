@@ -165,6 +165,7 @@ struct touching {
     const struct lane_run *run;
     uint64_t time;    /* of the run's first access */
     bool is_regular;  /* all references are, and go on by strides, once in a repetition */
+    uint32_t sites;   /* accesses of an iteration */
     uint32_t count;   /* of columns of irregular ones, */
     uint64_t entered; /* and of their accesses, which are known to others by now */
     uint64_t soonest; /* repetition of the next event, of the columns so far */
@@ -196,9 +197,8 @@ static void find_look(struct touching *t, uint32_t k)
 /* The number of column k's access in repetition i, among those of its site. */
 static uint64_t index_of(const struct touching *t, uint32_t k, uint64_t i)
 {
-    const uint32_t turns = t->run->turns, sites = t->run->width / turns;
-
-    return turns == 1 ? t->begin[k] + i : t->begin[k % sites] + i * turns + k / sites;
+    return t->run->turns == 1 ? t->begin[k] + i
+                              : t->begin[k % t->sites] + i * t->run->turns + k / t->sites;
 }
 
 static void enter_latest(struct touching *t, uint32_t k, uint64_t i)
@@ -298,7 +298,6 @@ static bool touch_event(struct touching *t, uint32_t k, uint64_t i)
 static void begin_run(struct touching *t)
 {
     const struct lane_run *run = t->run;
-    const uint32_t sites = run->width / run->turns;
 
     for (uint32_t k = 0; k < run->width; k++) {
         const struct lane_site *of = &t->lane->sites[run->sites[k]];
@@ -309,7 +308,7 @@ static void begin_run(struct touching *t)
         if (of->is_irregular)
             t->irregular[t->count++] = k;
     }
-    for (uint32_t k = 0; k < sites; k++) {
+    for (uint32_t k = 0; k < t->sites; k++) {
         const struct lane_site *of = &t->lane->sites[run->sites[k]];
         t->begin[k] = of->length;
         if (of->is_irregular)
@@ -317,30 +316,27 @@ static void begin_run(struct touching *t)
     }
 }
 
-/* Whether the columns of a site are one when they take turns. */
-static bool is_one_column(const struct lane_run *run, uint32_t k)
+/* Whether the columns of a site, `sites` apart, are one when they take turns: of this stride. */
+static bool is_one_column(const struct lane_run *run, uint32_t k, uint32_t sites, uint64_t stride)
 {
-    const uint32_t sites = run->width / run->turns;
-    const struct run_column *first = &run->columns[k];
-    const uint64_t stride = run->turns == 1 ? first->stride : first[sites].first - first->first;
-    bool is_one = !first->words && stride * run->turns == first->stride;
+    const struct run_column *column = &run->columns[k];
+    bool is_one = !column->words && stride * run->turns == column->stride;
 
     for (uint32_t at = k + sites; at < run->width; at += sites)
-        is_one &= !run->columns[at].words && run->columns[at].stride == first->stride &&
+        is_one &= !run->columns[at].words && run->columns[at].stride == column->stride &&
                   run->columns[at].first - run->columns[at - sites].first == stride;
     return is_one;
 }
 
 /* The addresses of a site, column k's and those of later turns, go to its series. */
-static bool put_series(struct series *series, const struct lane_run *run, uint32_t k)
+static bool put_series(struct series *series, const struct lane_run *run, uint32_t k,
+                       uint32_t sites)
 {
-    const uint32_t sites = run->width / run->turns;
+    const struct run_column *column = &run->columns[k];
+    const uint64_t stride = run->turns == 1 ? column->stride : column[sites].first - column->first;
 
-    if (is_one_column(run, k))
-        return series_put(series, run->columns[k].first,
-                          run->turns == 1 ? run->columns[k].stride
-                                          : run->columns[k + sites].first - run->columns[k].first,
-                          run->count * run->turns);
+    if (is_one_column(run, k, sites, stride))
+        return series_put(series, column->first, stride, run->count * run->turns);
     for (uint64_t i = 0; i < run->count; i++)
         for (uint32_t at = k; at < run->width; at += sites)
             if (!series_put(series, run_column_address(&run->columns[at], i), 0, 1))
@@ -358,6 +354,7 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
     t.count = 0;
     t.entered = 0;
     t.is_regular = run->turns == 1;
+    t.sites = run->turns == 1 ? run->width : run->width / run->turns;
     begin_run(&t);
     for (uint64_t i = 0; i < run->count; i = t.soonest) {
         t.soonest = run->count;
@@ -368,11 +365,11 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
         }
     }
     enter_before(&t, run->count, 0);
-    for (uint32_t k = 0; k < run->width / run->turns; k++) {
+    for (uint32_t k = 0; k < t.sites; k++) {
         struct lane_site *of = &lane->sites[run->sites[k]];
         struct lane_history *history = &lane->histories[run->sites[k]];
         const uint64_t period = of->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
-        if (of->is_series && !put_series(&history->addresses, run, k))
+        if (of->is_series && !put_series(&history->addresses, run, k, t.sites))
             return false;
         of->length = t.begin[k] + run->count * run->turns;
         if (of->length % period == 0)
