@@ -133,28 +133,26 @@ void nest_cursor_free(struct nest_cursor *cursor);
  * loop's. False: out of memory. */
 bool nest_cursor_start(struct nest_cursor *cursor, const struct nest_pattern *loop,
                        const uint64_t *values, uint64_t done, uint64_t count);
-/* As nest_cursor_next, in general. */
+/* As nest_cursor_next, when that is not a leaf of the iteration under way. */
 int nest_cursor_step(struct nest_cursor *cursor, struct nest_leaf *leaf);
 
-/* 1: the next leaf, 0: there is none, negative: out of memory. Mostly it is the next iteration of a
- * loop of one leaf. */
+/* 1: the next leaf, 0: there is none, negative: out of memory. */
 static inline int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf)
 {
-    struct nest_frame *frame = cursor->depth ? &cursor->frames[cursor->depth - 1] : NULL;
-    uint64_t *values;
-
-    if (!frame || frame->left < 2 || !frame->child || frame->pattern->body_count != 1 ||
-        frame->pattern->depth != 1)
-        return nest_cursor_step(cursor, leaf);
-    values = cursor->values + frame->at;
-    for (uint32_t i = 0; i + 1 < frame->pattern->values; i++) /* one or two */
-        values[i] += frame->pattern->steps[i];
-    frame->left--;
-    frame->done++;
-    if ((int64_t)values[0] <= 0)
-        return nest_cursor_step(cursor, leaf);
-    *leaf = (struct nest_leaf){frame->pattern->body[0], values};
-    return 1;
+    if (cursor->depth) {
+        struct nest_frame *frame = &cursor->frames[cursor->depth - 1];
+        if (frame->child < frame->pattern->body_count) {
+            const struct nest_pattern *child = frame->pattern->body[frame->child];
+            const uint64_t *values = cursor->values + frame->at + frame->offset;
+            if (!child->body_count && (int64_t)values[0] > 0) {
+                frame->child++;
+                frame->offset += child->values;
+                *leaf = (struct nest_leaf){child, values};
+                return 1;
+            }
+        }
+    }
+    return nest_cursor_step(cursor, leaf);
 }
 
 /* ---- folding: fold.c ---- */
