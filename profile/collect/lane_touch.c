@@ -316,27 +316,25 @@ static void begin_run(struct touching *t)
     }
 }
 
-/* Whether the columns of a site, `sites` apart, are one when they take turns: of this stride. */
-static bool is_one_column(const struct lane_run *run, uint32_t k, uint32_t sites, uint64_t stride)
-{
-    const struct run_column *column = &run->columns[k];
-    bool is_one = !column->words && stride * run->turns == column->stride;
-
-    for (uint32_t at = k + sites; at < run->width; at += sites)
-        is_one &= !run->columns[at].words && run->columns[at].stride == column->stride &&
-                  run->columns[at].first - run->columns[at - sites].first == stride;
-    return is_one;
-}
-
-/* The addresses of a site, column k's and those of later turns, go to its series. */
+/* The addresses of a site, which columns k, k + sites ... of a run have, go to its series. */
 static bool put_series(struct series *series, const struct lane_run *run, uint32_t k,
                        uint32_t sites)
 {
     const struct run_column *column = &run->columns[k];
     const uint64_t stride = run->turns == 1 ? column->stride : column[sites].first - column->first;
+    uint64_t firsts[LANE_WIDTH_MAX];
+    bool has_words = false, is_even = true, is_one = stride * run->turns == column->stride;
 
-    if (is_one_column(run, k, sites, stride))
-        return series_put(series, column->first, stride, run->count * run->turns);
+    for (uint32_t n = 0; n < run->turns; n++, column += sites) {
+        firsts[n] = column->first;
+        has_words |= column->words != NULL;
+        is_even &= column->stride == run->columns[k].stride;
+        is_one &= firsts[n] == firsts[0] + n * stride;
+    }
+    column = &run->columns[k];
+    if (!has_words && is_even)
+        return is_one ? series_put(series, column->first, stride, run->count * run->turns)
+                      : series_put_repeated(series, firsts, run->turns, column->stride, run->count);
     for (uint64_t i = 0; i < run->count; i++)
         for (uint32_t at = k; at < run->width; at += sites)
             if (!series_put(series, run_column_address(&run->columns[at], i), 0, 1))
