@@ -134,25 +134,20 @@ struct swept {
     uint64_t bytes; /* of a repetition */
 };
 
-/* Finds the columns that have the sweep of column `from`; false: those before it have it as well.
- */
-static bool find_swept(const struct lane *lane, const struct lane_run *run, uint32_t from,
-                       struct swept *swept)
+/* Takes the columns that have the sweep of column `from` out of those that are left. */
+static void take_swept(const struct lane *lane, const struct lane_run *run, uint32_t from,
+                       uint32_t sweeps[LANE_WIDTH_MAX], struct swept *swept)
 {
-    const uint32_t sweep = lane->sites[run->sites[from]].sweep;
+    const uint32_t sweep = sweeps[from];
 
     swept->count = 0;
     swept->bytes = 0;
-    for (uint32_t k = 0; k < run->width; k++) {
-        const struct lane_site *of = &lane->sites[run->sites[k]];
-        if (of->sweep != sweep)
-            continue;
-        if (k < from)
-            return false;
-        swept->columns[swept->count++] = k;
-        swept->bytes += of->size;
-    }
-    return true;
+    for (uint32_t k = from; k < run->width; k++)
+        if (sweeps[k] == sweep) {
+            sweeps[k] = PSNAP_NONE;
+            swept->columns[swept->count++] = k;
+            swept->bytes += lane->sites[run->sites[k]].size;
+        }
 }
 
 static uint8_t size_of(const struct lane *lane, const struct lane_run *run, uint32_t k)
@@ -209,13 +204,17 @@ static void count_swept(const struct lane *lane, struct lane_sweep *sweep,
 
 bool sweep_put_run(struct lane *lane, const struct lane_run *run)
 {
-    for (uint32_t k = 0; k < run->width; k++) {
-        const uint32_t index = lane->sites[run->sites[k]].sweep;
+    uint32_t sweeps[LANE_WIDTH_MAX], any = PSNAP_NONE;
+    struct swept swept;
+
+    for (uint32_t k = 0; k < run->width; k++)
+        any &= sweeps[k] = lane->sites[run->sites[k]].sweep;
+    for (uint32_t k = 0; k < run->width && any != PSNAP_NONE; k++) {
         struct lane_sweep *sweep;
-        struct swept swept;
-        if (index == PSNAP_NONE || !find_swept(lane, run, k, &swept))
+        if (sweeps[k] == PSNAP_NONE)
             continue;
-        sweep = &lane->sweeps[index];
+        sweep = &lane->sweeps[sweeps[k]];
+        take_swept(lane, run, k, sweeps, &swept);
         if (sweep->bytes.is_none)
             count_swept(lane, sweep, run, &swept);
         else if (is_dense(lane, run, &swept)
