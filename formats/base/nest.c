@@ -17,7 +17,7 @@ static uint64_t iterations_of(const struct psnap_nest_loop *loop, uint32_t depth
 {
     uint64_t count = (uint64_t)loop->count;
 
-    for (uint32_t l = 0; l < depth; l++)
+    for (uint32_t l = 0; l < depth && l < PSNAP_NEST_LEVELS; l++)
         count += iteration[l] * (uint64_t)loop->count_steps[l];
     return (int64_t)count > 0 ? count : 0;
 }
@@ -39,7 +39,7 @@ static uint64_t count_accesses(const struct psnap_nest_loop *loop, uint32_t dept
     const uint64_t last = count && is_uneven(loop, depth) ? count : count > 0;
     uint64_t sum = 0;
 
-    if (!loop->inside)
+    if (!loop->inside || depth + 1 == PSNAP_NEST_LEVELS)
         return count * loop->width;
     for (iteration[depth] = 0; iteration[depth] < last; iteration[depth]++)
         for (uint32_t i = 1; i <= loop->inside; i += 1 + loop[i].inside)

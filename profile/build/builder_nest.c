@@ -71,7 +71,7 @@ static uint64_t count_of(const struct build_nest *put, uint32_t at, unsigned dep
     const struct psnap_nest_loop *loop = &put->nest->loops[at];
     uint64_t count = (uint64_t)loop->count;
 
-    for (unsigned l = 0; l < depth; l++)
+    for (unsigned l = 0; l < depth && l < PSNAP_NEST_LEVELS; l++)
         count += put->from[l] * (uint64_t)loop->count_steps[l];
     return (int64_t)count > 0 ? count : 0;
 }

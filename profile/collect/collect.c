@@ -3,21 +3,33 @@
  * A stream to its model. Each thread is a stream of its own (of more than LANES of them, some share
  * one), so that the model does not depend on how threads were recorded in turn; in the end they
  * stand one after the other, by the threads' numbers.
+ *
+ * Reuse times take most of the time, and only irregular references need them. So a thread has none
+ * at first, but a tape of all that came: of loop nests, and so small as long as there is nothing
+ * irregular. When a reference turns out to be irregular, or the tape is full, the tape is put
+ * through a lane that has reuse times from the beginning on, and the stream goes on there. The
+ * model is the same, whenever that is.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/collect/choose.h"
-#include "profile/collect/lane.h"
+#include "profile/collect/tape.h"
 
 enum { LANES = 64 };
+
+/* The stream of a thread: its lane and, as long as that has no reuse times, all that came. */
+struct thread {
+    struct lane *lane; /* NULL: nothing came */
+    struct tape *tape; /* NULL: the lane has reuse times */
+    uint16_t number;   /* of the first one that is in it */
+};
 
 struct model_builder {
     struct psnap_sink base;
     const struct psnap_program *program;
-    struct lane *lanes[LANES]; /* by thread's number modulo LANES; NULL: none came */
-    uint16_t threads[LANES];   /* the first of each */
+    struct thread threads[LANES]; /* by thread's number modulo LANES */
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -26,15 +38,36 @@ static enum psnap_status no_memory(struct psnap_error *error)
 }
 
 /* That of a thread; NULL: out of memory. */
-static inline struct lane *lane_of(struct model_builder *b, uint16_t thread)
+static inline struct thread *thread_of(struct model_builder *b, uint16_t number)
 {
-    struct lane **lane = &b->lanes[thread % LANES];
+    struct thread *thread = &b->threads[number % LANES];
 
-    if (!*lane) {
-        *lane = lane_new(b->program);
-        b->threads[thread % LANES] = thread;
-    }
-    return *lane;
+    if (thread->lane)
+        return thread;
+    thread->number = number;
+    thread->tape = tape_new();
+    thread->lane = lane_new(b->program, !thread->tape);
+    return thread->lane ? thread : NULL;
+}
+
+/* Reuse times are wanted after all: all that came goes through another lane. False: out of memory.
+ */
+static bool play_again(const struct model_builder *b, struct thread *thread)
+{
+    bool is_done;
+
+    lane_free(thread->lane);
+    thread->lane = lane_new(b->program, true);
+    is_done = thread->lane && tape_play(thread->tape, thread->lane);
+    tape_free(thread->tape);
+    thread->tape = NULL;
+    return is_done;
+}
+
+/* The lane has what came, and so has the tape. */
+static bool go_on(const struct model_builder *b, struct thread *thread)
+{
+    return !thread->tape || !thread->lane->wants_reuse || play_again(b, thread);
 }
 
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
@@ -43,9 +76,11 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     struct model_builder *b = (struct model_builder *)self;
 
     while (n) {
-        struct lane *lane = lane_of(b, block->thread);
+        struct thread *thread = thread_of(b, block->thread);
         const size_t same = psnap_accesses_of_thread(block, n);
-        if (!lane || !lane_put(lane, block, same))
+        if (!thread ||
+            (thread->tape && !tape_keep(thread->tape, block, same) && !play_again(b, thread)) ||
+            !lane_put(thread->lane, block, same) || !go_on(b, thread))
             return no_memory(error);
         block += same;
         n -= same;
@@ -53,27 +88,32 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     return PSNAP_OK;
 }
 
-static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                 struct psnap_error *error)
+static enum psnap_status put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                  struct psnap_error *error)
 {
     struct model_builder *b = (struct model_builder *)self;
-    struct lane *lane = lane_of(b, run->first[0].thread);
-    bool is_of_one = true;
+    struct thread *thread = thread_of(b, nest->first[0].thread);
 
-    for (size_t k = 1; k < run->width; k++)
-        is_of_one &= run->first[k].thread == run->first[0].thread;
-    if (!is_of_one)
-        return psnap_sink_put_repetitions(self, run, 0, run->count, error);
-    return lane && lane_put_run(lane, run) ? PSNAP_OK : no_memory(error);
+    if (!thread ||
+        (thread->tape && !tape_keep_nest(thread->tape, nest) && !play_again(b, thread)) ||
+        !lane_put_nest(thread->lane, nest) || !go_on(b, thread))
+        return no_memory(error);
+    return PSNAP_OK;
 }
 
 static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct model_builder *b = (struct model_builder *)self;
 
-    for (int i = 0; i < LANES; i++)
-        if (b->lanes[i] && !lane_end(b->lanes[i]))
+    for (struct thread *thread = b->threads; thread < b->threads + LANES; thread++) {
+        if (thread->lane && !lane_end(thread->lane))
             return no_memory(error);
+        if (thread->tape && lane_is_irregular(thread->lane) &&
+            (!play_again(b, thread) || !lane_end(thread->lane)))
+            return no_memory(error);
+        tape_free(thread->tape);
+        thread->tape = NULL;
+    }
     return PSNAP_OK;
 }
 
@@ -81,15 +121,17 @@ static void builder_free(struct psnap_sink *self)
 {
     struct model_builder *b = (struct model_builder *)self;
 
-    for (int i = 0; i < LANES; i++)
-        lane_free(b->lanes[i]);
+    for (int i = 0; i < LANES; i++) {
+        lane_free(b->threads[i].lane);
+        tape_free(b->threads[i].tape);
+    }
     free(b);
 }
 
 struct psnap_sink *model_builder_new(const struct psnap_program *program)
 {
     static const struct psnap_sink_ops ops = {
-        .put = put, .finish = finish, .free = builder_free, .put_run = put_run};
+        .put = put, .finish = finish, .free = builder_free, .put_nest = put_nest};
     struct model_builder *b = calloc(1, sizeof *b);
 
     if (!b)
@@ -116,7 +158,7 @@ struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
     struct psnap_stream_model *model = model_new();
 
     for (int i = 0; model && i < LANES; i++)
-        if (b->lanes[i] && !lane_take(b->lanes[i], b->threads[i], model)) {
+        if (b->threads[i].lane && !lane_take(b->threads[i].lane, b->threads[i].number, model)) {
             model_free(model);
             model = NULL;
         }

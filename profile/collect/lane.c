@@ -10,7 +10,10 @@
 
 #include "formats/base/room.h"
 
-enum { BODIES_MAX = 48 /* of a loop, before an iteration of it is a basic block */ };
+enum {
+    BODIES_MAX = 48, /* of a loop, before an iteration of it is a basic block */
+    RUN_MIN = 16     /* accesses; a shorter run of a nest is put access by access */
+};
 
 /* ---- references, iterations ---- */
 
@@ -515,6 +518,33 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
     return !(cut.turn || tail) || put_slice(lane, run, run->count - 1, cut.turn, run->width);
 }
 
+/* Short runs are put access by access, those that follow each other at once. */
+bool lane_put_nest(struct lane *lane, const struct psnap_nest *nest)
+{
+    struct psnap_access block[LANE_WIDTH_MAX];
+    struct psnap_nest_walk walk;
+    struct psnap_run run;
+    size_t n = 0;
+
+    psnap_nest_walk_init(&walk, nest);
+    while (psnap_nest_walk_next(&walk, &run)) {
+        const bool is_short = run.count < RUN_MIN && run.count * run.width < RUN_MIN;
+        if (n && (!is_short || LANE_WIDTH_MAX - n < RUN_MIN)) {
+            if (!lane_put(lane, block, n))
+                return false;
+            n = 0;
+        }
+        if (!is_short && !lane_put_run(lane, &run))
+            return false;
+        for (uint64_t i = 0; i < run.count && is_short; i++)
+            for (size_t k = 0; k < run.width; k++) {
+                block[n] = run.first[k];
+                block[n++].address = psnap_run_address(&run, i, k);
+            }
+    }
+    return !n || lane_put(lane, block, n);
+}
+
 bool lane_flush(struct lane *lane)
 {
     return end_iteration(lane) && empty_queue(lane) && end_execution(lane) && unit_end(lane);
@@ -561,13 +591,14 @@ void lane_free(struct lane *lane)
     free(lane);
 }
 
-struct lane *lane_new(const struct psnap_program *program)
+struct lane *lane_new(const struct psnap_program *program, bool has_reuse)
 {
     struct lane *lane = calloc(1, sizeof *lane);
 
     if (!lane)
         return NULL;
     lane->program = program;
+    lane->has_reuse = has_reuse;
     lane->pending = lane->unit = PSNAP_NONE;
     lane->patterns = nest_patterns_new();
     lane->nodes = psnap_with_room(NULL, &lane->node_room, 1, sizeof *lane->nodes);

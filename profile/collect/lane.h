@@ -104,19 +104,28 @@ struct lane {
     uint64_t iterations;     /* that it has had */
     uint32_t unit, unit_ref; /* body whose parts are executing, or PSNAP_NONE; the latest one's */
 
+    bool has_reuse;   /* reuse times and dependences are collected */
+    bool wants_reuse; /* a reference is irregular for good */
+
     uint64_t now; /* accesses so far, without those in the queue */
     struct sample sample;
     struct objects objects; /* known in the end */
     struct depend_recent recent;
 };
 
-/* `program`, the stream's, must outlive it. NULL: out of memory. */
-struct lane *lane_new(const struct psnap_program *program);
+/* `program`, the stream's, must outlive it. Without `has_reuse` it collects nothing that irregular
+ * references alone need, and is good for a model if there are none in the end. NULL: out of memory.
+ */
+struct lane *lane_new(const struct psnap_program *program, bool has_reuse);
 void lane_free(struct lane *lane);
 /* Accesses of one thread; false: out of memory. */
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
+bool lane_put_nest(struct lane *lane, const struct psnap_nest *nest);
+/* Nothing more will come. */
 bool lane_end(struct lane *lane);
+/* Whether there are irregular references now that it has ended. */
+bool lane_is_irregular(const struct lane *lane);
 void lane_history_release(struct lane_history *history);
 void lane_body_release(struct lane_body *body);
 

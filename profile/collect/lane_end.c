@@ -84,3 +84,11 @@ bool lane_end(struct lane *lane)
     free(rows);
     return is_done;
 }
+
+bool lane_is_irregular(const struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->site_count; i++)
+        if (lane->histories[i].addresses.is_none)
+            return true;
+    return false;
+}

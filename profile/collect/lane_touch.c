@@ -4,6 +4,8 @@
  * of cache lines that tells reuse times. A reference is irregular until its series is a nest for
  * sure, and when it turns out to be none after all; what irregular references touch is counted. The
  * other references only say when the lines were touched, which takes a hash for each line.
+ *
+ * A lane may do without all that as long as no reference is known to need it (lane.h).
  */
 #include <string.h>
 
@@ -77,13 +79,14 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
 
 /* Whether the reference's addresses are a nest, now that there are more of them. One that is a nest
  * for sure depends on no other; its reuse times are kept, for it may not stay one. */
-static void look_again(struct lane_site *site, struct lane_history *history)
+static void look_again(struct lane *lane, struct lane_site *site, struct lane_history *history)
 {
     const bool was_irregular = site->is_irregular;
 
     if (series_is_hopeless(&history->addresses))
         series_give_up(&history->addresses);
     site->is_series = !history->addresses.is_none;
+    lane->wants_reuse |= !site->is_series;
     site->is_irregular = !series_is_plain(&history->addresses);
     if (was_irregular && !site->is_irregular) {
         free(history->depend);
@@ -93,12 +96,13 @@ static void look_again(struct lane_site *site, struct lane_history *history)
 
 /* The next access that something is due at: it is looked at for dependence, or the last before the
  * reference is looked at again, which one that is irregular for good is not. */
-static void set_due(struct lane_site *site, const struct lane_history *history)
+static void set_due(const struct lane *lane, struct lane_site *site,
+                    const struct lane_history *history)
 {
     const bool is_settled = site->is_irregular && !site->is_series;
 
     site->due = is_settled ? UINT64_MAX : site->length + lane_until_look(site) - 1;
-    if (site->is_irregular && history->next_look < site->due)
+    if (lane->has_reuse && site->is_irregular && history->next_look < site->due)
         site->due = history->next_look;
 }
 
@@ -111,12 +115,12 @@ static bool do_due(struct lane *lane, uint32_t site, uint64_t address, uint64_t 
     struct lane_history *history = &lane->histories[site];
     const uint64_t period = of->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
 
-    if (of->is_irregular && index >= history->next_look &&
+    if (lane->has_reuse && of->is_irregular && index >= history->next_look &&
         !note_dependence(lane, site, address, time))
         return false;
     if (of->length % period == 0)
-        look_again(of, history);
-    set_due(of, history);
+        look_again(lane, of, history);
+    set_due(lane, of, history);
     return true;
 }
 
@@ -127,7 +131,7 @@ static bool note(struct lane *lane, uint32_t site, uint64_t address, uint64_t ti
 
     if (of->is_series && !series_put(&lane->histories[site].addresses, address, 0, 1))
         return false;
-    if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
+    if (lane->has_reuse && sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
         !note_reuse(lane, site, address, time, index))
         return false;
     return index < of->due || do_due(lane, site, address, time, index);
@@ -141,13 +145,13 @@ bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const 
         const uint64_t address = addresses[k], index = of->length++;
         const bool is_irregular = of->is_irregular;
         if ((of->is_series || index >= of->due ||
-             sample_has(&lane->sample, address >> SAMPLE_LINE_BITS)) &&
+             (lane->has_reuse && sample_has(&lane->sample, address >> SAMPLE_LINE_BITS))) &&
             !note(lane, sites[k], address, time + k, index))
             return false;
         if (of->sweep != PSNAP_NONE && !sweep_put(lane, sites[k], address))
             return false;
         of->latest = address;
-        if (is_irregular) {
+        if (is_irregular && lane->has_reuse) {
             of->latest_time = time + k;
             depend_recent_add(&lane->recent, sites[k], address, time + k);
         }
@@ -310,7 +314,6 @@ static void begin_run(struct touching *t)
     }
     for (uint32_t k = 0; k < t->sites; k++) {
         const struct lane_site *of = &t->lane->sites[run->sites[k]];
-        t->begin[k] = of->length;
         if (of->is_irregular)
             find_look(t, k);
     }
@@ -342,6 +345,24 @@ static bool put_series(struct series *series, const struct lane_run *run, uint32
     return true;
 }
 
+/* Goes through the events of a run in their order. */
+static bool touch_events(struct touching *t)
+{
+    const struct lane_run *run = t->run;
+
+    begin_run(t);
+    for (uint64_t i = 0; i < run->count; i = t->soonest) {
+        t->soonest = run->count;
+        for (uint32_t k = 0; k < run->width; k++) {
+            if (t->next[k] == i && !touch_event(t, k, i))
+                return false;
+            t->soonest = t->next[k] < t->soonest ? t->next[k] : t->soonest;
+        }
+    }
+    enter_before(t, run->count, 0);
+    return true;
+}
+
 bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time)
 {
     struct touching t;
@@ -353,16 +374,10 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
     t.entered = 0;
     t.is_regular = run->turns == 1;
     t.sites = run->turns == 1 ? run->width : run->width / run->turns;
-    begin_run(&t);
-    for (uint64_t i = 0; i < run->count; i = t.soonest) {
-        t.soonest = run->count;
-        for (uint32_t k = 0; k < run->width; k++) {
-            if (t.next[k] == i && !touch_event(&t, k, i))
-                return false;
-            t.soonest = t.next[k] < t.soonest ? t.next[k] : t.soonest;
-        }
-    }
-    enter_before(&t, run->count, 0);
+    for (uint32_t k = 0; k < t.sites; k++)
+        t.begin[k] = lane->sites[run->sites[k]].length;
+    if (lane->has_reuse && !touch_events(&t))
+        return false;
     for (uint32_t k = 0; k < t.sites; k++) {
         struct lane_site *of = &lane->sites[run->sites[k]];
         struct lane_history *history = &lane->histories[run->sites[k]];
@@ -371,8 +386,8 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
             return false;
         of->length = t.begin[k] + run->count * run->turns;
         if (of->length % period == 0)
-            look_again(of, history);
-        set_due(of, history);
+            look_again(lane, of, history);
+        set_due(lane, of, history);
     }
     return true;
 }

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reuse times are collected as soon as a reference turns out to be irregular, of all that came
+ * before as well: the model is that of a lane that has collected them from the beginning on.
+ * Streams of nests, some of which come again, and of accesses; in some of them a reference becomes
+ * irregular, early, late or at the very end.
+ */
+#include "tests/unit/test_profile_support.h"
+
+#include "profile/collect/choose.h"
+#include "profile/collect/tape.h"
+#include "profile/model.h"
+
+enum { LOOPS = 4, REFS = 3, PARTS = 120, SINGLE = 40 };
+
+/* Where a stream goes: a builder, and a lane that has reuse times. */
+struct both {
+    struct psnap_sink *builder;
+    struct lane *lane;
+};
+
+static void put(const struct both *both, const struct psnap_access *block, size_t n)
+{
+    struct psnap_error error = {0};
+
+    assert_int_equal(psnap_sink_put(both->builder, block, n, &error), PSNAP_OK);
+    assert_true(lane_put(both->lane, block, n));
+}
+
+static void put_nest(const struct both *both, const struct psnap_nest *nest)
+{
+    struct psnap_error error = {0};
+
+    assert_int_equal(psnap_sink_put_nest(both->builder, nest, &error), PSNAP_OK);
+    assert_true(lane_put_nest(both->lane, nest));
+}
+
+/* Rows of a matrix, gone through by all references of a loop; its number says where and how. */
+static void put_matrix(const struct both *both, uint32_t number)
+{
+    const uint32_t loop = number % (LOOPS - 1);
+    const struct psnap_nest_loop loops[] = {
+        {.count = 4 + number % 3, .inside = 1, .width = REFS},
+        {.count = 30 + number % 7, .width = REFS, .count_steps = {number % 2}}};
+    struct psnap_access first[REFS];
+    int64_t strides[REFS * 2];
+
+    for (uint32_t k = 0; k < REFS; k++) {
+        first[k] = (struct psnap_access){.address = HEAP + 4096 * (number + k),
+                                         .ref = loop * REFS + k,
+                                         .size = 8,
+                                         .kind = k % 2};
+        strides[2 * k] = 512;
+        strides[2 * k + 1] = 8 * k;
+    }
+    put_nest(both,
+             &(struct psnap_nest){
+                 .loops = loops, .first = first, .strides = strides, .loop_count = 2, .levels = 2});
+}
+
+/* Accesses of the last loop: in line, or anywhere in the matrices. */
+static void put_single(const struct both *both, bool is_irregular, struct psnap_rng *rng)
+{
+    struct psnap_access block[SINGLE];
+
+    for (int i = 0; i < SINGLE; i++)
+        block[i] = (struct psnap_access){
+            .address = HEAP + 8 * (is_irregular ? psnap_rng_below(rng, 4000) : (uint64_t)i),
+            .ref = (LOOPS - 1) * REFS,
+            .size = 8};
+    put(both, block, SINGLE);
+}
+
+static void assert_same_reuse(const struct reuse *a, const struct reuse *b)
+{
+    assert_int_equal(a->object, b->object);
+    assert_int_equal(a->bin_count, b->bin_count);
+    assert_memory_equal(a->slots, b->slots, sizeof a->slots);
+    assert_memory_equal(a->when, b->when, sizeof a->when);
+    assert_int_equal(a->steps.count, b->steps.count);
+    assert_int_equal(a->steps.elsewhere, b->steps.elsewhere);
+    for (uint32_t i = 0; i < a->bin_count; i++) {
+        assert_int_equal(a->bins[i].bin, b->bins[i].bin);
+        assert_int_equal(a->bins[i].phase, b->bins[i].phase);
+        assert_int_equal(a->bins[i].count, b->bins[i].count);
+    }
+}
+
+/* Returns how many references are drawn. */
+static unsigned assert_same_model(const struct psnap_stream_model *a,
+                                  const struct psnap_stream_model *b)
+{
+    unsigned drawn = 0;
+
+    assert_int_equal(a->ref_count, b->ref_count);
+    assert_int_equal(a->object_count, b->object_count);
+    for (uint32_t i = 0; i < a->ref_count; i++) {
+        const struct model_ref *p = &a->refs[i], *q = &b->refs[i];
+        assert_int_equal(p->rule, q->rule);
+        assert_int_equal(p->executions, q->executions);
+        assert_int_equal(p->base_count, q->base_count);
+        assert_int_equal(p->reuse_count, q->reuse_count);
+        assert_int_equal(p->phases, q->phases);
+        for (uint32_t k = 0; k < p->reuse_count; k++)
+            assert_same_reuse(&p->reuses[k], &q->reuses[k]);
+        drawn += p->reuse_count > 0;
+    }
+    return drawn;
+}
+
+static void models_are_those_of_eager_lanes(void **state)
+{
+    unsigned drawn = 0, plain = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct psnap_program *program = make_program(LOOPS, REFS);
+        struct both both = {model_builder_new(program), lane_new(program, true)};
+        const unsigned from = seed % 3 ? (unsigned)(seed * 37 % (PARTS + 1)) : PARTS;
+        struct psnap_stream_model *a, *b = model_new();
+        struct psnap_error error = {0};
+        struct psnap_rng rng;
+        unsigned references;
+
+        psnap_rng_init(&rng, seed);
+        for (unsigned i = 0; i < PARTS; i++) {
+            put_matrix(&both, (uint32_t)psnap_rng_below(&rng, 9));
+            put_single(&both, i >= from, &rng);
+        }
+        assert_int_equal(psnap_sink_finish(both.builder, &error), PSNAP_OK);
+        assert_true(lane_end(both.lane) && lane_take(both.lane, 0, b) && model_choose(b, NULL));
+        a = model_builder_take(both.builder, NULL);
+        assert_non_null(a);
+        references = assert_same_model(a, b);
+        drawn += references > 0;
+        plain += references == 0;
+        model_free(a);
+        model_free(b);
+        lane_free(both.lane);
+        psnap_sink_free(both.builder);
+        psnap_program_free(program);
+    }
+    print_message("%u models with irregular references, %u without\n", drawn, plain);
+    assert_true(drawn > 10 && plain > 5);
+}
+
+/* Nests that come again take a word, others their own room; what does not fit is not kept. */
+static void tapes_end(void **state)
+{
+    const struct psnap_nest_loop loop = {.count = 3, .width = 1};
+    struct psnap_access first = {.address = HEAP, .size = 8};
+    const int64_t stride = 8;
+    const struct psnap_nest nest = {
+        .loops = &loop, .first = &first, .strides = &stride, .loop_count = 1, .levels = 1};
+    struct psnap_program *program = make_program(1, 1);
+    struct lane *lane = lane_new(program, true);
+    struct tape *tape = tape_new();
+    uint64_t kept[2] = {0};
+
+    (void)state;
+    for (int is_other = 0; is_other < 2; is_other++) {
+        tape_free(tape);
+        tape = tape_new();
+        assert_non_null(tape);
+        for (; tape_keep_nest(tape, &nest); kept[is_other]++)
+            first.address += is_other ? 8 : 0;
+    }
+    assert_true(kept[0] > 1000000 && kept[1] < kept[0] / 5 && kept[1] > 100000);
+    assert_true(tape_play(tape, lane) && lane_end(lane));
+    assert_int_equal(lane->now, kept[1] * 3);
+    tape_free(tape);
+    lane_free(lane);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(models_are_those_of_eager_lanes),
+                                       cmocka_unit_test(tapes_end)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
