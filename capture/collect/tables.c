@@ -300,7 +300,7 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
             .words = row->words,
             .guards = row->guards,
             .has_rows = row->rows,
-            .is_part = row->nest != 0,
+            .is_part = row->nest || row->straight,
         };
         for (uint32_t k = 0; k < row->pieces; k++) {
             for (uint32_t r = 0; r < pieces[k].refs; r++, move++) {

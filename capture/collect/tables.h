@@ -50,7 +50,7 @@ struct psnap_capture_hoist {
     uint32_t guards;
     uint64_t mask_refs; /* of the guarded pieces that have references */
     bool has_rows;
-    bool is_part;       /* of a nest: it has no records */
+    bool is_part; /* of a nest: it has no records; or straight code: it has no end to wait for */
     uint64_t completed; /* executions of the loop */
 };
 

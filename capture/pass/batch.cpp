@@ -271,7 +271,8 @@ void ModulePlan::emitBatches(const FunctionPlan &plan)
     }
     for (const Piece &piece : reverse(plan.pieces)) /* as emit() does */
         if (piece.batch != NONE && !piece.is_hoisted)
-            fillPiece(piece, batches[piece.batch].append(piece.first, piece.words));
+            fillPiece(piece, !piece.bases.empty(),
+                      batches[piece.batch].append(piece.first, piece.recordWords()));
     for (const Hoist &hoist : plan.hoists)
         HoistCode(*this, plan, hoist, hoist.batch == NONE ? nullptr : &batches[hoist.batch],
                   variables)

@@ -200,9 +200,12 @@ void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
 }
 
 /* What a record holds, once there is room for it. */
-void ModulePlan::fillPiece(const Piece &piece, Value *record)
+void ModulePlan::fillPiece(const Piece &piece, bool by_bases, Value *record)
 {
     uint32_t next_word = 1;
+
+    if (by_bases)
+        return fillStraight(piece, record);
 
     for (const Access &access : piece.accesses) {
         emitAddresses(access, record, next_word);
@@ -214,17 +217,25 @@ void ModulePlan::fillPiece(const Piece &piece, Value *record)
     publish(end, record, piece.index);
 }
 
-void ModulePlan::emitPiece(Piece &piece)
+void ModulePlan::openPiece(const Piece &piece, bool by_bases, Value *wanted)
 {
-    bool in_batch = piece.is_hoisted || piece.batch != NONE;
-    Value *record =
-        emitRoom(piece.first, piece.words, in_batch ? wanted(piece.first, false) : nullptr);
+    const uint32_t words = by_bases ? piece.recordWords() : piece.words;
+    Value *record = emitRoom(piece.first, words, wanted);
     IRBuilder<> body(piece.first);
 
     if (!piece.accesses.empty())
-        body.CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)piece.words), record,
-                                Align(8));
-    fillPiece(piece, record);
+        body.CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)words), record, Align(8));
+    fillPiece(piece, by_bases, record);
+}
+
+void ModulePlan::emitPiece(Piece &piece)
+{
+    const bool in_batch = piece.is_hoisted || piece.batch != NONE, by_bases = !piece.bases.empty();
+
+    if (by_bases && !in_batch)
+        openPiece(piece, true, wanted(piece.first, true));
+    if (in_batch || !by_bases || switching)
+        openPiece(piece, false, in_batch || by_bases ? wanted(piece.first, false) : nullptr);
 }
 
 void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)

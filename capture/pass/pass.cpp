@@ -135,6 +135,8 @@ void ModulePlan::plan(Function &function)
     dropCounts(out, blocks);
     if (hoisting)
         planHoists(out, blocks);
+    if (hoisting)
+        planStraight(out);
     number(out);
     plans.push_back(std::move(out));
 }
@@ -241,8 +243,11 @@ void ModulePlan::number(FunctionPlan &plan)
         numberNest(plan, nest);
     }
     for (Piece &piece : plan.pieces)
-        if (!piece.is_hoisted)
+        if (!piece.is_hoisted) {
             numberPiece(piece, library);
+            if (!piece.bases.empty())
+                numberStraight(piece);
+        }
 }
 
 /* Resolvers of ifuncs and what they call: run before thread-local storage is there. */

@@ -20,35 +20,6 @@ class SCEVExpander;
 namespace psnap
 {
 
-/* Accesses of a block between two calls. */
-struct Piece {
-    std::vector<Access> accesses;
-    llvm::Instruction *first = nullptr; /* where its record is opened: at or before first access */
-    llvm::Instruction *last = nullptr;  /* last access; published behind it (or before `first`) */
-    bool ends_in_call = false; /* ... or before it: a memcpy, which may be the program's own */
-    uint32_t index = NONE, words = 1;
-    uint32_t block = NONE; /* of the table */
-    bool counts = false;   /* executions of the block */
-    uint32_t guard = 0;    /* as in the table */
-    bool is_hoisted = false;
-    uint32_t batch = NONE; /* of the function's */
-};
-
-/* An edge out of a loop. */
-struct Exit {
-    llvm::Instruction *from; /* terminator of the exiting block */
-    llvm::BasicBlock *to;
-    uint32_t last, end; /* of a hoisted loop, as in the table; the index of the end's row */
-    uint32_t level = 0; /* of a nest: index of the loop that `from` is in */
-};
-
-/* A nest of loops without calls: room for its records is taken at once (batch.cpp). */
-struct Batch {
-    llvm::BasicBlock *header = nullptr;
-    llvm::Instruction *latch = nullptr; /* its terminator */
-    std::vector<Exit> exits;
-};
-
 /* A word, numbered from 0, or, if there is none, a constant. */
 struct Operand {
     uint32_t word = NONE;
@@ -67,6 +38,43 @@ struct Move {
     uint32_t base = NONE, step = NONE;
     int64_t offset_bytes = 0, step_bytes = 0;
     std::vector<Quotient> quotients;
+};
+
+/* Accesses of a block between two calls. */
+struct Piece {
+    std::vector<Access> accesses;
+    llvm::Instruction *first = nullptr; /* where its record is opened: at or before first access */
+    llvm::Instruction *last = nullptr;  /* last access; published behind it (or before `first`) */
+    bool ends_in_call = false; /* ... or before it: a memcpy, which may be the program's own */
+    uint32_t index = NONE, words = 1;
+    uint32_t block = NONE; /* of the table */
+    bool counts = false;   /* executions of the block */
+    uint32_t guard = 0;    /* as in the table */
+    bool is_hoisted = false;
+    uint32_t batch = NONE; /* of the function's */
+    /* Straight code (straight.cpp): its record has the bases alone. */
+    std::vector<llvm::Value *> bases;
+    std::vector<Move> moves; /* for each access */
+    uint32_t end = NONE;     /* index of the row that its record begins with */
+    uint32_t recordWords() const
+    {
+        return bases.empty() ? words : PSNAP_HOIST_HEADER_WORDS + (uint32_t)bases.size();
+    }
+};
+
+/* An edge out of a loop. */
+struct Exit {
+    llvm::Instruction *from; /* terminator of the exiting block */
+    llvm::BasicBlock *to;
+    uint32_t last, end; /* of a hoisted loop, as in the table; the index of the end's row */
+    uint32_t level = 0; /* of a nest: index of the loop that `from` is in */
+};
+
+/* A nest of loops without calls: room for its records is taken at once (batch.cpp). */
+struct Batch {
+    llvm::BasicBlock *header = nullptr;
+    llvm::Instruction *latch = nullptr; /* its terminator */
+    std::vector<Exit> exits;
 };
 
 /* A loop whose recording is hoisted (hoist.cpp). */
@@ -182,9 +190,11 @@ class ModulePlan
                    FunctionPlan &out);
     bool planNest(llvm::Loop &loop, const PiecesOf &pieces_of, llvm::SCEVExpander &expander,
                   FunctionPlan &out);
+    void planStraight(FunctionPlan &out);
     void number(FunctionPlan &out);
     void numberPiece(Piece &piece, const llvm::TargetLibraryInfo &library);
     void numberHoist(const FunctionPlan &plan, Hoist &hoist);
+    void numberStraight(Piece &piece);
     void numberMoves(const std::vector<Move> &moves, uint32_t words, psnap_table_hoist &hoist);
     void numberQuotients(const Move &move, uint32_t words, const psnap_table_hoist &hoist,
                          psnap_table_move &entry);
@@ -192,7 +202,9 @@ class ModulePlan
     void declare();
     void emit(FunctionPlan &plan);
     void emitPiece(Piece &piece);
-    void fillPiece(const Piece &piece, llvm::Value *record);
+    void openPiece(const Piece &piece, bool by_bases, llvm::Value *wanted);
+    void fillPiece(const Piece &piece, bool by_bases, llvm::Value *record);
+    void fillStraight(const Piece &piece, llvm::Value *record);
     /* Takes room for a record before `at`, where the block is split; returns its address. With
      * `wanted` false nothing is recorded: it is that of words that nobody reads. */
     llvm::Value *emitRoom(llvm::Instruction *at, uint32_t words, llvm::Value *wanted);

@@ -31,6 +31,9 @@
  * modulo 2^64. One that has quotients (x[i / 2], x[i % 3], x[(unsigned char)i]) is at so much
  * and, for each of them, factor * ((offset + base + i * step modulo 2^bits) / divisor).
  *
+ * Straight code whose addresses are constants from a few bases (capture/pass/straight.cpp) is a
+ * hoisted loop that stops in its first iteration: no whole ones, and no steps.
+ *
  * A nest of loops (capture/pass/nest.cpp) has one record for many iterations of its
  * outermost loop:
  *
@@ -77,12 +80,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 9
+#define PSNAP_CAPTURE_ABI 10
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_9"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_10"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */

@@ -34,14 +34,14 @@ static void leave(int number)
 }
 
 /* Handlers run at the same addresses each time: not behind a frame that the kernel aligns. */
-static void on_trap(void (*handler)(int))
+void on_signal(int number, void (*handler)(int))
 {
     static char stack[1 << 16] __attribute__((aligned(4096)));
     const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     const struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
 
     sigaltstack(&other, NULL);
-    sigaction(SIGTRAP, &action, NULL);
+    sigaction(number, &action, NULL);
 }
 
 /* Signals come at the same place in both recordings: a trap, which is no call. */
@@ -77,12 +77,13 @@ int main(int argc, char **argv)
         wraps(n);
         exits(n);
         quotients((size_t)n);
+        straight(n);
     }
     large_nests(seed);
     large_exits();
-    on_trap(handle);
+    on_signal(SIGTRAP, handle);
     after_traps(50);
-    on_trap(leave);
+    on_signal(SIGTRAP, leave);
     for (volatile int i = 0; i < 3; i++)
         if (sigsetjmp(place, 1) == 0)
             after_traps(20 + i);

@@ -34,4 +34,10 @@ void large_exits(void);
 /* hoist_quotients.c */
 void quotients(size_t n);
 
+/* hoist_straight.c */
+void straight(long n);
+
+/* hoist.c: handlers run on a stack of their own */
+void on_signal(int number, void (*handler)(int));
+
 #endif
