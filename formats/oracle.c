@@ -234,14 +234,15 @@ static void oracle_free(struct psnap_sink *self)
     free(oracle);
 }
 
-static struct psnap_sink *oracle_create(FILE *file, struct psnap_program *program,
+static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE *file,
+                                        struct psnap_program *program, const uint64_t *clock,
                                         struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {
         .put = oracle_put, .finish = oracle_finish, .free = oracle_free};
     struct oracle *oracle = malloc(sizeof *oracle);
 
-    (void)program;
+    (void)format, (void)program, (void)clock;
     if (!oracle) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;

@@ -10,13 +10,6 @@
 #define FIRST_BUCKETS 4096u
 #define SIZE_MAX_KNOWN 4096u /* as text gives it, before it is split */
 
-bool pc_refs_init(struct pc_refs *refs)
-{
-    *refs = (struct pc_refs){.bucket_count = FIRST_BUCKETS};
-    refs->buckets = calloc(FIRST_BUCKETS, sizeof *refs->buckets);
-    return refs->buckets != NULL;
-}
-
 void pc_refs_release(struct pc_refs *refs)
 {
     free(refs->buckets);
@@ -36,7 +29,8 @@ static struct pc_ref *find_bucket(const struct pc_refs *refs, const struct pc_re
 
 static bool grow_buckets(struct pc_refs *refs)
 {
-    struct pc_refs grown = {.bucket_count = refs->bucket_count * 2, .ref_count = refs->ref_count};
+    struct pc_refs grown = {.bucket_count = refs->buckets ? refs->bucket_count * 2 : FIRST_BUCKETS,
+                            .ref_count = refs->ref_count};
 
     grown.buckets = calloc(grown.bucket_count, sizeof *grown.buckets);
     if (!grown.buckets)

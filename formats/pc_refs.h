@@ -20,13 +20,12 @@ struct pc_ref {
     uint8_t kind;
 };
 
+/* Zero-initialise. */
 struct pc_refs {
     struct pc_ref *buckets;
     uint32_t bucket_count, ref_count;
 };
 
-/* False: out of memory. */
-bool pc_refs_init(struct pc_refs *refs);
 void pc_refs_release(struct pc_refs *refs);
 
 /* Written, a reference has the counter of an instruction of four bytes, from 0x400000 on. */
@@ -53,10 +52,11 @@ uint32_t pc_refs_search(struct pc_refs *refs, struct psnap_program *program, uin
 static inline uint32_t pc_refs_find(struct pc_refs *refs, struct psnap_program *program,
                                     uint64_t pc, enum psnap_access_kind kind, uint64_t size)
 {
-    const struct pc_ref *bucket = &refs->buckets[pc_refs_bucket(refs, pc, kind, size)];
-
-    if (bucket->ref && bucket->pc == pc && bucket->size == size && bucket->kind == kind)
-        return bucket->ref;
+    if (__builtin_expect(refs->buckets != NULL, 1)) {
+        const struct pc_ref *bucket = &refs->buckets[pc_refs_bucket(refs, pc, kind, size)];
+        if (bucket->ref && bucket->pc == pc && bucket->size == size && bucket->kind == kind)
+            return bucket->ref;
+    }
     return pc_refs_search(refs, program, pc, kind, size);
 }
 

@@ -11,13 +11,9 @@
  * windows together are in the range that the region's accesses are in. Buffers have at most
  * ELEMENTS_MAX elements: distances are modulo that.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "formats/base/access.h"
 #include "formats/base/json.h"
-#include "formats/base/program.h"
 #include "formats/pattern_states.h"
 #include "formats/spatter_runs.h"
 #include "formats/trace.h"
@@ -31,43 +27,23 @@ struct region {
     uint64_t loads;
 };
 
-struct spatter {
-    struct psnap_sink base;
-    FILE *file;
-    struct pattern_states regions;
-    uint64_t left_out;
-};
-
-static enum psnap_status spatter_put(struct psnap_sink *self, const struct psnap_access *block,
-                                     size_t n, struct psnap_error *error)
+static void spatter_take(void *state, const struct psnap_access *access)
 {
-    struct spatter *spatter = (struct spatter *)self;
-    enum psnap_status status = PSNAP_OK;
+    struct region *region = state;
 
-    for (size_t at = 0; at < n && !status; at += PATTERN_BLOCK) {
-        const size_t part = n - at < PATTERN_BLOCK ? n - at : PATTERN_BLOCK;
-        void *regions[PATTERN_BLOCK];
-
-        status = pattern_states_find(&spatter->regions, block + at, part, regions, error);
-        for (size_t i = 0; i < part && !status; i++) {
-            struct region *region = regions[i];
-            region->loads += block[at + i].kind == PSNAP_LOAD;
-            spatter_take(&region->runs, block[at + i].address);
-        }
-    }
-    return status;
+    region->loads += access->kind == PSNAP_LOAD;
+    spatter_add(&region->runs, access->address);
 }
 
 /* A configuration, up to its pattern. */
-static void begin(struct psnap_json *json, const struct spatter *spatter, size_t i,
+static void begin(struct psnap_json *json, const struct pattern_sink *sink, size_t i,
                   const char *what)
 {
-    const struct region *region = spatter->regions.all[i].state;
+    const struct region *region = sink->all[i].state;
     const bool is_load = 2 * region->loads >= region->runs.accesses;
     char name[512], place[384];
 
-    snprintf(name, sizeof name, "%s: %s",
-             pattern_states_name(&spatter->regions, i, place, sizeof place), what);
+    snprintf(name, sizeof name, "%s: %s", pattern_name(sink, i, place, sizeof place), what);
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "name", name);
     psnap_json_text(json, "kernel", is_load ? "Gather" : "Scatter");
@@ -84,7 +60,7 @@ static void end(struct psnap_json *json, uint64_t delta, uint64_t count)
     psnap_json_end_object(json);
 }
 
-static void print_piece(struct psnap_json *json, const struct spatter *spatter, size_t index,
+static void print_piece(struct psnap_json *json, const struct pattern_sink *sink, size_t index,
                         const struct spatter_piece *piece)
 {
     const bool goes_down = piece->step >> 63;
@@ -94,16 +70,16 @@ static void print_piece(struct psnap_json *json, const struct spatter *spatter, 
 
     snprintf(what, sizeof what, "%" PRIu64 " runs, %" PRIu64 " accesses%s", piece->runs,
              piece->accesses, goes_down ? ", downwards" : "");
-    begin(json, spatter, index, what);
+    begin(json, sink, index, what);
     for (uint32_t i = 0; i < (is_wide ? WIDE : piece->length); i++)
         psnap_json_u64(json, NULL, (is_wide ? i * delta : piece->offsets[i]) % ELEMENTS_MAX);
     end(json, is_wide ? delta * WIDE : delta, is_wide ? piece->longest / WIDE : piece->longest);
 }
 
 /* The first window stands for all of them. */
-static void print_irregular(struct psnap_json *json, const struct spatter *spatter, size_t index)
+static void print_irregular(struct psnap_json *json, const struct pattern_sink *sink, size_t index)
 {
-    const struct region *region = spatter->regions.all[index].state;
+    const struct region *region = sink->all[index].state;
     const struct spatter_region *runs = &region->runs;
     const uint64_t windows = (runs->irregular_accesses - 1) / runs->irregular_used + 1;
     const uint64_t delta = (runs->high - runs->low) / ELEMENT / windows % ELEMENTS_MAX;
@@ -111,7 +87,7 @@ static void print_irregular(struct psnap_json *json, const struct spatter *spatt
     char what[128];
 
     snprintf(what, sizeof what, "irregular, %" PRIu64 " accesses", runs->irregular_accesses);
-    begin(json, spatter, index, what);
+    begin(json, sink, index, what);
     for (uint32_t i = 0; i < runs->irregular_used; i++)
         low = runs->irregular[i] < low ? runs->irregular[i] : low;
     low -= low % ELEMENT;
@@ -120,58 +96,35 @@ static void print_irregular(struct psnap_json *json, const struct spatter *spatt
     end(json, delta, windows);
 }
 
-static enum psnap_status spatter_finish(struct psnap_sink *self, struct psnap_error *error)
+static enum psnap_status spatter_print(struct pattern_sink *sink, struct psnap_error *error)
 {
-    struct spatter *spatter = (struct spatter *)self;
     struct psnap_json json;
 
-    psnap_json_init(&json, spatter->file);
+    (void)error;
+    psnap_json_init(&json, sink->file);
     psnap_json_begin_array(&json, NULL);
-    for (size_t i = 0; i < spatter->regions.count; i++) {
-        struct region *region = spatter->regions.all[i].state;
+    for (size_t i = 0; i < sink->count; i++) {
+        struct region *region = sink->all[i].state;
         spatter_end(&region->runs);
         for (uint32_t k = 0; k < region->runs.piece_count; k++)
-            print_piece(&json, spatter, i, &region->runs.pieces[k]);
+            print_piece(&json, sink, i, &region->runs.pieces[k]);
         if (region->runs.irregular_accesses)
-            print_irregular(&json, spatter, i);
-        spatter->left_out += region->runs.left_out;
+            print_irregular(&json, sink, i);
+        sink->left_out += region->runs.left_out;
     }
     psnap_json_end_array(&json);
-    if (ferror(spatter->file) || fflush(spatter->file) != 0)
-        return psnap_error_system(error, errno, "cannot write");
     return PSNAP_OK;
 }
 
-static uint64_t spatter_left_out(const struct psnap_sink *self)
-{
-    return ((const struct spatter *)self)->left_out;
-}
-
-static void spatter_free(struct psnap_sink *self)
-{
-    pattern_states_release(&((struct spatter *)self)->regions);
-    free(self);
-}
-
-static struct psnap_sink *spatter_create(FILE *file, struct psnap_program *program,
+static struct psnap_sink *spatter_create(const struct psnap_format *format, FILE *file,
+                                         struct psnap_program *program, const uint64_t *clock,
                                          struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {.put = spatter_put,
-                                              .finish = spatter_finish,
-                                              .free = spatter_free,
-                                              .left_out = spatter_left_out};
-    struct spatter *spatter = calloc(1, sizeof *spatter);
+    static const struct pattern_format patterns = {sizeof(struct region), spatter_take,
+                                                   spatter_print};
 
-    if (!spatter) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        return NULL;
-    }
-    spatter->base.ops = &ops;
-    spatter->file = file;
-    if (!pattern_states_init(&spatter->regions, sizeof(struct region), program, error))
-        return &spatter->base;
-    free(spatter);
-    return NULL;
+    (void)format, (void)clock;
+    return pattern_sink_new(&patterns, file, program, error);
 }
 
 static const struct psnap_format_ops spatter_ops = {.create = spatter_create};

@@ -117,7 +117,7 @@ static void look(struct spatter_region *region)
     region->used = 0;
 }
 
-void spatter_take(struct spatter_region *region, uint64_t address)
+void spatter_add(struct spatter_region *region, uint64_t address)
 {
     region->accesses++;
     if (region->length) {

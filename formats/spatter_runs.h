@@ -35,7 +35,7 @@ struct spatter_region {
     uint64_t irregular_accesses, low, high; /* of all such */
 };
 
-void spatter_take(struct spatter_region *region, uint64_t address);
+void spatter_add(struct spatter_region *region, uint64_t address);
 /* The stream has ended. */
 void spatter_end(struct spatter_region *region);
 
