@@ -12,6 +12,61 @@
 
 #include "formats/text_trace.h"
 
+#define REFS_MAX (1u << 20)
+#define FIRST_BUCKETS 4096u
+
+static struct pc_ref *find_bucket(const struct pc_refs *refs, const struct pc_ref *wanted)
+{
+    uint32_t b = pc_refs_bucket(refs, wanted->pc, wanted->kind, wanted->size);
+    struct pc_ref *buckets = refs->buckets;
+
+    while (buckets[b].ref && (buckets[b].pc != wanted->pc || buckets[b].size != wanted->size ||
+                              buckets[b].kind != wanted->kind))
+        b = (b + 1) & (refs->bucket_count - 1);
+    return &buckets[b];
+}
+
+static bool grow_buckets(struct pc_refs *refs)
+{
+    struct pc_refs grown = {.bucket_count = refs->buckets ? refs->bucket_count * 2 : FIRST_BUCKETS,
+                            .ref_count = refs->ref_count};
+
+    grown.buckets = calloc(grown.bucket_count, sizeof *grown.buckets);
+    if (!grown.buckets)
+        return false;
+    for (uint32_t b = 0; b < refs->bucket_count; b++)
+        if (refs->buckets[b].ref)
+            *find_bucket(&grown, &refs->buckets[b]) = refs->buckets[b];
+    free(refs->buckets);
+    *refs = grown;
+    return true;
+}
+
+uint32_t pc_refs_search(struct pc_refs *refs, struct psnap_program *program, uint64_t pc,
+                        enum psnap_access_kind kind, uint64_t size)
+{
+    struct pc_ref wanted = {pc, 0, (uint16_t)size, (uint8_t)kind};
+    struct psnap_ref ref = {.kind = (uint8_t)kind,
+                            .size = size <= PSNAP_ACCESS_SIZE_MAX ? (uint8_t)size : 0};
+    struct pc_ref *bucket;
+
+    if (size > PSNAP_FOREIGN_SIZE_MAX)
+        return (uint32_t)kind;
+    if (refs->ref_count >= refs->bucket_count / 2 && !grow_buckets(refs))
+        return PSNAP_NONE;
+    bucket = find_bucket(refs, &wanted);
+    if (bucket->ref)
+        return bucket->ref;
+    if (refs->ref_count >= REFS_MAX)
+        return (uint32_t)kind;
+    wanted.ref = psnap_program_add_ref(program, &ref);
+    if (wanted.ref != PSNAP_NONE) {
+        *bucket = wanted;
+        refs->ref_count++;
+    }
+    return wanted.ref;
+}
+
 enum psnap_status psnap_access_split(uint64_t address, uint64_t size, enum psnap_access_kind kind,
                                      uint32_t ref, struct psnap_access *out, size_t *n,
                                      struct psnap_error *error)
@@ -129,7 +184,7 @@ static void foreign_free(struct psnap_source *self)
 {
     struct psnap_foreign *trace = (struct psnap_foreign *)self;
 
-    pc_refs_release(&trace->refs);
+    free(trace->refs.buckets);
     psnap_reader_free(trace->trace.reader);
     psnap_program_free(trace->trace.base.program);
     free(trace);
