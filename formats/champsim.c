@@ -67,15 +67,6 @@ static char *champsim_access(struct psnap_trace_sink *sink, char *to,
     return to + RECORD;
 }
 
-static const struct psnap_format_ops champsim_ops = {
-    .bid = psnap_foreign_never,
-    .open = psnap_foreign_open,
-    .record_bytes = RECORD,
-    .records = champsim_records,
-    .create = psnap_trace_sink_new,
-    .access = champsim_access,
-};
-
 const struct psnap_format psnap_format_champsim = {
     .name = "champsim",
     .summary = "ChampSim's instructions (input_instr)",
@@ -95,6 +86,13 @@ const struct psnap_format psnap_format_champsim = {
     .loses = "size, atomic, thread, program, an access to address 0",
     .readable = true,
     .writable = true,
-    .is_text = false,
-    .ops = &champsim_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = psnap_foreign_never,
+            .open = psnap_foreign_open,
+            .record_bytes = RECORD,
+            .records = champsim_records,
+            .create = psnap_trace_sink_new,
+            .access = champsim_access,
+        },
 };

@@ -139,16 +139,6 @@ static char *csv_access(struct psnap_trace_sink *sink, char *to, const struct ps
     return to;
 }
 
-static const struct psnap_format_ops csv_ops = {
-    .bid = csv_bid,
-    .open = psnap_foreign_open,
-    .trace_bytes = sizeof(struct csv_trace),
-    .line = csv_line,
-    .create = psnap_trace_sink_new,
-    .heading = csv_heading,
-    .access = csv_access,
-};
-
 const struct psnap_format psnap_format_csv = {
     .name = "csv",
     .summary = "comma-separated values with a heading",
@@ -162,5 +152,14 @@ const struct psnap_format psnap_format_csv = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &csv_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = csv_bid,
+            .open = psnap_foreign_open,
+            .trace_bytes = sizeof(struct csv_trace),
+            .line = csv_line,
+            .create = psnap_trace_sink_new,
+            .heading = csv_heading,
+            .access = csv_access,
+        },
 };

@@ -122,17 +122,6 @@ static char *xdin_access(struct psnap_trace_sink *sink, char *to, const struct p
     return to;
 }
 
-static const struct psnap_format_ops din_ops = {.bid = din_bid,
-                                                .open = psnap_foreign_open,
-                                                .line = din_line,
-                                                .create = psnap_trace_sink_new,
-                                                .access = din_access};
-static const struct psnap_format_ops xdin_ops = {.bid = xdin_bid,
-                                                 .open = psnap_foreign_open,
-                                                 .line = xdin_line,
-                                                 .create = psnap_trace_sink_new,
-                                                 .access = xdin_access};
-
 const struct psnap_format psnap_format_din = {
     .name = "din",
     .summary = "Dinero IV, traditional text (-informat d)",
@@ -149,7 +138,11 @@ const struct psnap_format psnap_format_din = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &din_ops,
+    .ops = &(const struct psnap_format_ops){.bid = din_bid,
+                                            .open = psnap_foreign_open,
+                                            .line = din_line,
+                                            .create = psnap_trace_sink_new,
+                                            .access = din_access},
 };
 
 const struct psnap_format psnap_format_xdin = {
@@ -166,5 +159,9 @@ const struct psnap_format psnap_format_xdin = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &xdin_ops,
+    .ops = &(const struct psnap_format_ops){.bid = xdin_bid,
+                                            .open = psnap_foreign_open,
+                                            .line = xdin_line,
+                                            .create = psnap_trace_sink_new,
+                                            .access = xdin_access},
 };

@@ -50,15 +50,6 @@ static char *dinbin_access(struct psnap_trace_sink *sink, char *to,
     return to + RECORD;
 }
 
-static const struct psnap_format_ops dinbin_ops = {
-    .bid = psnap_foreign_never,
-    .open = psnap_foreign_open,
-    .record_bytes = RECORD,
-    .records = dinbin_records,
-    .create = psnap_trace_sink_new,
-    .access = dinbin_access,
-};
-
 const struct psnap_format psnap_format_dinbin = {
     .name = "dinbin",
     .summary = "Dinero IV, binary (-informat b)",
@@ -73,6 +64,13 @@ const struct psnap_format psnap_format_dinbin = {
     .loses = "addresses beyond 32 bits (an error), atomic, thread, reference, program",
     .readable = true,
     .writable = true,
-    .is_text = false,
-    .ops = &dinbin_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = psnap_foreign_never,
+            .open = psnap_foreign_open,
+            .record_bytes = RECORD,
+            .records = dinbin_records,
+            .create = psnap_trace_sink_new,
+            .access = dinbin_access,
+        },
 };

@@ -56,11 +56,6 @@ static char *dramsim3_end(struct psnap_trace_sink *sink, char *to)
     return put_request(trace, to);
 }
 
-static const struct psnap_format_ops dramsim3_ops = {.create = psnap_trace_sink_new,
-                                                     .sink_bytes = sizeof(struct dramsim3),
-                                                     .access = dramsim3_access,
-                                                     .end = dramsim3_end};
-
 const struct psnap_format psnap_format_dramsim3 = {
     .name = "dramsim3",
     .summary = "DRAMsim3's trace",
@@ -80,5 +75,8 @@ const struct psnap_format psnap_format_dramsim3 = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &dramsim3_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
+                                            .sink_bytes = sizeof(struct dramsim3),
+                                            .access = dramsim3_access,
+                                            .end = dramsim3_end},
 };

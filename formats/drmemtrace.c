@@ -212,19 +212,6 @@ static char *drmemtrace_end(struct psnap_trace_sink *sink, char *to)
     return put_entry(put_entry(to, EXIT, NUMBER_BYTES, NUMBER), FOOTER, 0, 0);
 }
 
-static const struct psnap_format_ops drmemtrace_ops = {
-    .bid = drmemtrace_bid,
-    .open = psnap_foreign_open,
-    .trace_bytes = sizeof(struct drmemtrace),
-    .record_bytes = RECORD,
-    .records = drmemtrace_records,
-    .ended = drmemtrace_ended,
-    .create = psnap_trace_sink_new,
-    .heading = drmemtrace_heading,
-    .access = drmemtrace_access,
-    .end = drmemtrace_end,
-};
-
 const struct psnap_format psnap_format_drmemtrace = {
     .name = "drmemtrace",
     .summary = "DynamoRIO's drmemtrace (trace entries of a thread)",
@@ -244,6 +231,17 @@ const struct psnap_format psnap_format_drmemtrace = {
     .loses = "atomic, thread, program",
     .readable = true,
     .writable = true,
-    .is_text = false,
-    .ops = &drmemtrace_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = drmemtrace_bid,
+            .open = psnap_foreign_open,
+            .trace_bytes = sizeof(struct drmemtrace),
+            .record_bytes = RECORD,
+            .records = drmemtrace_records,
+            .ended = drmemtrace_ended,
+            .create = psnap_trace_sink_new,
+            .heading = drmemtrace_heading,
+            .access = drmemtrace_access,
+            .end = drmemtrace_end,
+        },
 };

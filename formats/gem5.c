@@ -330,6 +330,5 @@ const struct psnap_format psnap_format_gem5 = {
     .loses = "atomic, thread, program; the ticks are not times",
     .readable = true,
     .writable = true,
-    .is_text = false,
     .ops = &gem5_ops,
 };

@@ -74,14 +74,6 @@ static char *lackey_access(struct psnap_trace_sink *sink, char *to,
     return to;
 }
 
-static const struct psnap_format_ops lackey_ops = {
-    .bid = lackey_bid,
-    .open = psnap_foreign_open,
-    .line = lackey_line,
-    .create = psnap_trace_sink_new,
-    .access = lackey_access,
-};
-
 const struct psnap_format psnap_format_lackey = {
     .name = "lackey",
     .summary = "Valgrind lackey's text (--trace-mem=yes)",
@@ -98,5 +90,12 @@ const struct psnap_format psnap_format_lackey = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &lackey_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = lackey_bid,
+            .open = psnap_foreign_open,
+            .line = lackey_line,
+            .create = psnap_trace_sink_new,
+            .access = lackey_access,
+        },
 };

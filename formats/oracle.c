@@ -209,8 +209,6 @@ static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE 
     return &oracle->base;
 }
 
-static const struct psnap_format_ops oracle_ops = {.create = oracle_create};
-
 const struct psnap_format psnap_format_oracle = {
     .name = "oracle",
     .summary = "libCacheSim's oracleGeneral",
@@ -228,5 +226,5 @@ const struct psnap_format psnap_format_oracle = {
         "    00 00 00 00 01 00 00 00 80 00 00 00 40 00 00 00 ff ff ff ff ff ff ff ff\n",
     .loses = "size and address within a line, load or store, thread, ref, program",
     .writable = true,
-    .ops = &oracle_ops,
+    .ops = &(const struct psnap_format_ops){.create = oracle_create},
 };

@@ -62,14 +62,6 @@ static char *pinatrace_access(struct psnap_trace_sink *sink, char *to,
     return to;
 }
 
-static const struct psnap_format_ops pinatrace_ops = {
-    .bid = pinatrace_bid,
-    .open = psnap_foreign_open,
-    .line = pinatrace_line,
-    .create = psnap_trace_sink_new,
-    .access = pinatrace_access,
-};
-
 const struct psnap_format psnap_format_pinatrace = {
     .name = "pinatrace",
     .summary = "the text of Pin's tool pinatrace",
@@ -85,5 +77,12 @@ const struct psnap_format psnap_format_pinatrace = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &pinatrace_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = pinatrace_bid,
+            .open = psnap_foreign_open,
+            .line = pinatrace_line,
+            .create = psnap_trace_sink_new,
+            .access = pinatrace_access,
+        },
 };

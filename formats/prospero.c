@@ -20,9 +20,6 @@ static char *prospero_access(struct psnap_trace_sink *sink, char *to,
     return to;
 }
 
-static const struct psnap_format_ops prospero_ops = {.create = psnap_trace_sink_new,
-                                                     .access = prospero_access};
-
 const struct psnap_format psnap_format_prospero = {
     .name = "prospero",
     .summary = "SST's Prospero, text",
@@ -37,5 +34,6 @@ const struct psnap_format psnap_format_prospero = {
     .loses = "atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
-    .ops = &prospero_ops,
+    .ops =
+        &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = prospero_access},
 };

@@ -23,9 +23,6 @@ static char *prospero_bin_access(struct psnap_trace_sink *sink, char *to,
     return to + RECORD;
 }
 
-static const struct psnap_format_ops prospero_bin_ops = {.create = psnap_trace_sink_new,
-                                                         .access = prospero_bin_access};
-
 const struct psnap_format psnap_format_prospero_bin = {
     .name = "prospero-bin",
     .summary = "SST's Prospero, binary",
@@ -40,5 +37,6 @@ const struct psnap_format psnap_format_prospero_bin = {
         "    00 00 00 00 00 00 00 00 52 00 00 00 00 00 20 00 00 08 00 00 00\n",
     .loses = "atomic, thread, ref, program",
     .writable = true,
-    .ops = &prospero_bin_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
+                                            .access = prospero_bin_access},
 };

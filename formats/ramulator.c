@@ -72,11 +72,6 @@ static char *rw_access(struct psnap_trace_sink *sink, char *to, const struct psn
 
 /* ------------------------------------------------------------- the descriptors */
 
-static const struct psnap_format_ops ramulator1_ops = {.create = psnap_trace_sink_new,
-                                                       .access = ramulator1_access};
-static const struct psnap_format_ops ls_ops = {.create = psnap_trace_sink_new, .access = ls_access};
-static const struct psnap_format_ops rw_ops = {.create = psnap_trace_sink_new, .access = rw_access};
-
 const struct psnap_format psnap_format_ramulator1 = {
     .name = "ramulator1",
     .summary = "Ramulator 1's memory trace",
@@ -91,7 +86,8 @@ const struct psnap_format psnap_format_ramulator1 = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &ramulator1_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
+                                            .access = ramulator1_access},
 };
 
 const struct psnap_format psnap_format_ramulator2_ls = {
@@ -111,7 +107,7 @@ const struct psnap_format psnap_format_ramulator2_ls = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &ls_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = ls_access},
 };
 
 const struct psnap_format psnap_format_ramulator2_rw = {
@@ -133,5 +129,5 @@ const struct psnap_format psnap_format_ramulator2_rw = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &rw_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = rw_access},
 };

@@ -106,11 +106,6 @@ static char *cpu_end(struct psnap_trace_sink *sink, char *to)
     return to;
 }
 
-static const struct psnap_format_ops cpu_ops = {.create = psnap_trace_sink_new,
-                                                .sink_bytes = sizeof(struct ramulator_cpu),
-                                                .access = cpu_access,
-                                                .end = cpu_end};
-
 const struct psnap_format psnap_format_ramulator_cpu = {
     .name = "ramulator-cpu",
     .summary = "the processor traces of Ramulator 1 and 2 (SimpleO3)",
@@ -131,5 +126,8 @@ const struct psnap_format psnap_format_ramulator_cpu = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &cpu_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
+                                            .sink_bytes = sizeof(struct ramulator_cpu),
+                                            .access = cpu_access,
+                                            .end = cpu_end},
 };

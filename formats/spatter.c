@@ -286,8 +286,6 @@ static struct psnap_sink *spatter_create(const struct psnap_format *format, FILE
     return pattern_sink_new(&patterns, file, program, error);
 }
 
-static const struct psnap_format_ops spatter_ops = {.create = spatter_create};
-
 const struct psnap_format psnap_format_spatter = {
     .name = "spatter",
     .summary = "gather and scatter patterns for Spatter, JSON",
@@ -314,5 +312,5 @@ const struct psnap_format psnap_format_spatter = {
              "pattern but its first 64 accesses",
     .writable = true,
     .is_text = true,
-    .ops = &spatter_ops,
+    .ops = &(const struct psnap_format_ops){.create = spatter_create},
 };

@@ -177,8 +177,6 @@ static struct psnap_sink *trafficgen_create(const struct psnap_format *format, F
     return pattern_sink_new(&patterns, file, program, error);
 }
 
-static const struct psnap_format_ops trafficgen_ops = {.create = trafficgen_create};
-
 const struct psnap_format psnap_format_trafficgen = {
     .name = "trafficgen",
     .summary = "a configuration of gem5's traffic generator",
@@ -206,5 +204,5 @@ const struct psnap_format psnap_format_trafficgen = {
              "when, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
-    .ops = &trafficgen_ops,
+    .ops = &(const struct psnap_format_ops){.create = trafficgen_create},
 };
