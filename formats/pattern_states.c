@@ -34,7 +34,7 @@ static void *add(struct pattern_sink *sink, enum pattern_sort sort, uint32_t ind
     if (!all)
         return NULL;
     sink->all = all;
-    state = calloc(1, sink->format->bytes);
+    state = calloc(1, sink->format_ops->state_bytes);
     if (state)
         all[sink->count++] = (struct pattern_state){sort, index, grown[index] = state};
     return state;
@@ -66,7 +66,7 @@ static enum psnap_status take_block(struct pattern_sink *sink, const struct psna
         void *state = is_known ? sink->by_index[sort][index] : add(sink, sort, index);
         if (!state)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        sink->format->take(state, &block[i]);
+        sink->format_ops->take(state, &block[i]);
     }
     return PSNAP_OK;
 }
@@ -85,7 +85,7 @@ static enum psnap_status pattern_put(struct psnap_sink *self, const struct psnap
 static enum psnap_status pattern_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct pattern_sink *sink = (struct pattern_sink *)self;
-    const enum psnap_status status = sink->format->print(sink, error);
+    const enum psnap_status status = sink->format_ops->print(sink, error);
 
     if (!status && (ferror(sink->file) || fflush(sink->file) != 0))
         return psnap_error_system(error, errno, "cannot write");
@@ -110,8 +110,9 @@ static void pattern_free(struct psnap_sink *self)
     free(sink);
 }
 
-struct psnap_sink *pattern_sink_new(const struct pattern_format *format, FILE *file,
-                                    const struct psnap_program *program, struct psnap_error *error)
+struct psnap_sink *pattern_sink_new(const struct psnap_format *format, FILE *file,
+                                    struct psnap_program *program, const uint64_t *clock,
+                                    struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {.put = pattern_put,
                                               .finish = pattern_finish,
@@ -119,9 +120,10 @@ struct psnap_sink *pattern_sink_new(const struct pattern_format *format, FILE *f
                                               .left_out = pattern_left_out};
     struct pattern_sink *sink = calloc(1, sizeof *sink);
 
+    (void)clock;
     if (sink) {
         sink->base.ops = &ops;
-        sink->format = format;
+        sink->format_ops = format->ops;
         sink->file = file;
         sink->program = program;
         sink->touched = psnap_touched_new(program);

@@ -13,7 +13,7 @@
 
 #include "formats/base/access.h"
 #include "formats/base/program.h"
-#include "formats/base/stream.h"
+#include "formats/trace.h"
 
 struct psnap_touched;
 
@@ -25,17 +25,9 @@ struct pattern_state {
     void *state;    /* the format's own */
 };
 
-struct pattern_sink;
-
-struct pattern_format {
-    size_t bytes; /* of its state; all zero at first */
-    void (*take)(void *state, const struct psnap_access *access);
-    enum psnap_status (*print)(struct pattern_sink *sink, struct psnap_error *error);
-};
-
 struct pattern_sink {
     struct psnap_sink base;
-    const struct pattern_format *format;
+    const struct psnap_format_ops *format_ops;
     FILE *file;        /* not owned */
     uint64_t left_out; /* accesses */
     const struct psnap_program *program;
@@ -46,8 +38,10 @@ struct pattern_sink {
     size_t index_room[PATTERN_SORTS];
 };
 
-struct psnap_sink *pattern_sink_new(const struct pattern_format *format, FILE *file,
-                                    const struct psnap_program *program, struct psnap_error *error);
+/* psnap_format_ops.create */
+struct psnap_sink *pattern_sink_new(const struct psnap_format *format, FILE *file,
+                                    struct psnap_program *program, const uint64_t *clock,
+                                    struct psnap_error *error);
 
 /* "main:12 matrix" or "main:12 ref 3" into `text`; returns it. */
 char *pattern_name(const struct pattern_sink *sink, size_t i, char *text, size_t size);

@@ -276,16 +276,6 @@ static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *er
     return PSNAP_OK;
 }
 
-static struct psnap_sink *spatter_create(const struct psnap_format *format, FILE *file,
-                                         struct psnap_program *program, const uint64_t *clock,
-                                         struct psnap_error *error)
-{
-    static const struct pattern_format patterns = {sizeof(struct region), take, print};
-
-    (void)format, (void)clock;
-    return pattern_sink_new(&patterns, file, program, error);
-}
-
 const struct psnap_format psnap_format_spatter = {
     .name = "spatter",
     .summary = "gather and scatter patterns for Spatter, JSON",
@@ -312,5 +302,8 @@ const struct psnap_format psnap_format_spatter = {
              "pattern but its first 64 accesses",
     .writable = true,
     .is_text = true,
-    .ops = &(const struct psnap_format_ops){.create = spatter_create},
+    .ops = &(const struct psnap_format_ops){.create = pattern_sink_new,
+                                            .state_bytes = sizeof(struct region),
+                                            .take = take,
+                                            .print = print},
 };

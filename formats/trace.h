@@ -21,6 +21,7 @@ struct psnap_foreign;
 struct psnap_records;
 struct psnap_scan;
 struct psnap_trace_sink;
+struct pattern_sink;
 
 struct psnap_format_ops {
     /*
@@ -64,6 +65,11 @@ struct psnap_format_ops {
     char *(*access)(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
                     struct psnap_error *error);
     char *(*end)(struct psnap_trace_sink *sink, char *to); /* may be NULL */
+
+    /* Where `create` is pattern_sink_new (pattern_states.h). */
+    size_t state_bytes; /* of what is kept of a region or reference, all zero at first */
+    void (*take)(void *state, const struct psnap_access *access);
+    enum psnap_status (*print)(struct pattern_sink *sink, struct psnap_error *error);
 };
 
 /* psnap_trace_writer_new_compressed of a file that is not compressed. */

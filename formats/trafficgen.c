@@ -167,16 +167,6 @@ static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *er
     return PSNAP_OK;
 }
 
-static struct psnap_sink *trafficgen_create(const struct psnap_format *format, FILE *file,
-                                            struct psnap_program *program, const uint64_t *clock,
-                                            struct psnap_error *error)
-{
-    static const struct pattern_format patterns = {sizeof(struct region), take, print};
-
-    (void)format, (void)clock;
-    return pattern_sink_new(&patterns, file, program, error);
-}
-
 const struct psnap_format psnap_format_trafficgen = {
     .name = "trafficgen",
     .summary = "a configuration of gem5's traffic generator",
@@ -204,5 +194,8 @@ const struct psnap_format psnap_format_trafficgen = {
              "when, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
-    .ops = &(const struct psnap_format_ops){.create = trafficgen_create},
+    .ops = &(const struct psnap_format_ops){.create = pattern_sink_new,
+                                            .state_bytes = sizeof(struct region),
+                                            .take = take,
+                                            .print = print},
 };
