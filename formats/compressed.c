@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BEGIN_BYTES 16u /* that recognition looks at */
 

@@ -6,7 +6,6 @@
 #include "formats/compressed.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Magic, method 8, and no flag that the format does not have. */
 static bool is_gzip(const unsigned char *start, size_t n)
