@@ -60,8 +60,8 @@ PSNAP_API int psnap_capture_fd(const struct psnap_source *capture);
 PSNAP_API enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
                                                 struct psnap_error *error);
 
-/* As psnap_sampled_ops (capture/sampling.h) has them. What has been told to attend to ends with the
- * call that delivers it. */
+/* As psnap_sampled_ops (capture/collect/sampling.h) has them. What has been told to attend to ends
+ * with the call that delivers it. */
 void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts);
 void psnap_capture_enough(struct psnap_source *capture);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/cmd_recording.h"
+#include "capture/session/cmd_recording.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
 

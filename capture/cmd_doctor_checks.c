@@ -13,9 +13,9 @@
 
 #include "capture/cmd_compiler.h"
 #include "capture/cmd_doctor.h"
-#include "capture/find_program.h"
-#include "capture/rings.h"
-#include "capture/symbols.h"
+#include "capture/collect/find_program.h"
+#include "capture/collect/rings.h"
+#include "capture/valgrind/symbols.h"
 #include "formats/formats.h"
 #include "predict/amm/cmd_mca.h"
 #include "predict/cmd_gnuplot.h"

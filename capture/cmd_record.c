@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/cmd_child.h"
-#include "capture/cmd_hub.h"
-#include "capture/cmd_recording.h"
-#include "capture/cmd_roi.h"
-#include "capture/engine_valgrind.h"
-#include "capture/find_program.h"
+#include "capture/session/cmd_child.h"
+#include "capture/session/cmd_hub.h"
+#include "capture/session/cmd_recording.h"
+#include "capture/session/cmd_roi.h"
+#include "capture/valgrind/engine_valgrind.h"
+#include "capture/collect/find_program.h"
 #include "formats/base/cmd.h"
 
 static void summarise(const struct psnap_recording *recording)

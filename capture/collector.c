@@ -9,7 +9,7 @@
  * read up to there.
  * Expects Linux: futex and pidfd.
  */
-#include "capture/collector.h"
+#include "capture/decode/decoder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/build_id.h"
-#include "capture/rings.h"
+#include "capture/collect/build_id.h"
+#include "capture/collect/rings.h"
 
 struct capture {
     struct psnap_source base;
@@ -341,12 +341,14 @@ static bool is_cut_short(struct capture *self)
     return self->is_cut_short;
 }
 
-static ssize_t next_any(struct psnap_source *source, struct psnap_access *block, size_t capacity,
-                        struct psnap_run *run, struct psnap_error *error)
+static ssize_t capture_next_nest(struct psnap_source *source, struct psnap_access *room,
+                                 size_t capacity, const struct psnap_access **block,
+                                 struct psnap_nest *nest, struct psnap_error *error)
 {
     struct capture *self = (struct capture *)source;
     size_t n = 0;
 
+    (void)block;
     for (;;) {
         bool found = self->ring, is_over = false;
         enum psnap_status status = found ? PSNAP_OK : next_chunk(self, &found, error);
@@ -362,43 +364,14 @@ static ssize_t next_any(struct psnap_source *source, struct psnap_access *block,
             return status;
         if (!found)
             continue;
-        more = psnap_decode(&self->decoder, block + n, capacity - n, run, error);
+        more = psnap_decode(&self->decoder, room + n, capacity - n, nest, error);
         if (more < 0)
             return more;
         n += (size_t)more;
         self->decoder.most -= (uint64_t)more;
-        if (psnap_decoder_has_run(&self->decoder, run) || !leave_chunk(self))
+        if (nest->loop_count || !leave_chunk(self))
             return (ssize_t)n;
     }
-}
-
-static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access *block,
-                                size_t capacity, struct psnap_run *run, struct psnap_error *error)
-{
-    struct capture *self = (struct capture *)source;
-
-    self->decoder.takes_rounds = false;
-    return next_any(source, block, capacity, run, error);
-}
-
-static ssize_t capture_next_rounds(struct psnap_source *source, struct psnap_access *block,
-                                   size_t capacity, struct psnap_run *run,
-                                   struct psnap_rounds *rounds, struct psnap_error *error)
-{
-    struct capture *self = (struct capture *)source;
-    ssize_t n;
-
-    self->decoder.takes_rounds = true;
-    n = next_any(source, block, capacity, run, error);
-    *rounds = self->decoder.rounds;
-    self->decoder.rounds.node_count = 0;
-    return n;
-}
-
-static ssize_t capture_next(struct psnap_source *source, struct psnap_access *block,
-                            size_t capacity, struct psnap_error *error)
-{
-    return capture_next_run(source, block, capacity, NULL, error);
 }
 
 static void capture_free(struct psnap_source *source)
@@ -419,8 +392,8 @@ static void capture_free(struct psnap_source *source)
     free(self);
 }
 
-static const struct psnap_source_ops capture_ops = {capture_next, capture_free, capture_next_run,
-                                                    capture_next_rounds};
+static const struct psnap_source_ops capture_ops = {.free = capture_free,
+                                                    .next_nest = capture_next_nest};
 
 /* A capture without its memory. */
 static struct capture *new_capture(struct psnap_error *error)

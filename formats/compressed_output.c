@@ -106,17 +106,10 @@ static enum psnap_status compressed_put(struct psnap_sink *self, const struct ps
     return psnap_sink_put(((struct compressed_sink *)self)->inner, block, n, error);
 }
 
-static enum psnap_status compressed_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                            struct psnap_error *error)
+static enum psnap_status compressed_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                             struct psnap_error *error)
 {
-    return psnap_sink_put_run(((struct compressed_sink *)self)->inner, run, error);
-}
-
-static enum psnap_status compressed_put_rounds(struct psnap_sink *self,
-                                               const struct psnap_rounds *rounds,
-                                               struct psnap_error *error)
-{
-    return psnap_sink_put_rounds(((struct compressed_sink *)self)->inner, rounds, error);
+    return psnap_sink_put_nest(((struct compressed_sink *)self)->inner, nest, error);
 }
 
 static enum psnap_status compressed_finish(struct psnap_sink *self, struct psnap_error *error)
@@ -176,8 +169,7 @@ struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const c
         .put = compressed_put,
         .finish = compressed_finish,
         .free = compressed_free,
-        .put_run = compressed_put_run,
-        .put_rounds = compressed_put_rounds,
+        .put_nest = compressed_put_nest,
         .left_out = compressed_left_out,
     };
     const struct psnap_compression *with = compression ? find(compression) : NULL;

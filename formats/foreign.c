@@ -202,7 +202,8 @@ struct psnap_trace *psnap_foreign_open(const struct psnap_format *format,
         psnap_reader_free(reader);
         return NULL;
     }
-    trace->trace = (struct psnap_trace){{&ops, psnap_program_new()}, format, reader, false};
+    trace->trace = (struct psnap_trace){
+        .base = {.ops = &ops, .program = psnap_program_new()}, .format = format, .reader = reader};
     if (!trace->trace.base.program ||
         psnap_program_add_anonymous(trace->trace.base.program, format->name))
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");

@@ -28,7 +28,8 @@ struct pst_source {
     uint64_t position;            /* number of the next access */
     uint64_t chunk_end;           /* number of the first access after the chunk */
     uint64_t next_object;         /* position of the next announcement */
-    struct psnap_pst_run run;     /* delivered last */
+    struct psnap_pst_run run;     /* delivered last, */
+    struct psnap_nest_loop loop;  /* as a nest of this loop */
 };
 
 /* Adds the place to an error of the parts that do not know it. */
@@ -196,8 +197,9 @@ static ssize_t pst_next(struct psnap_source *self, struct psnap_access *block, s
     return status == PSNAP_OK ? (ssize_t)n : status;
 }
 
-static ssize_t pst_next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                            struct psnap_run *out, struct psnap_error *error)
+static ssize_t pst_next_nest(struct psnap_source *self, struct psnap_access *room, size_t capacity,
+                             const struct psnap_access **block, struct psnap_nest *nest,
+                             struct psnap_error *error)
 {
     struct pst_source *source = (struct pst_source *)self;
     struct psnap_pst_run *run = &source->run;
@@ -205,9 +207,10 @@ static ssize_t pst_next_run(struct psnap_source *self, struct psnap_access *bloc
     enum psnap_status status = find_accesses(source, &left, error);
     size_t n = 0;
 
+    (void)block;
     run->count = 0;
     if (status == PSNAP_OK && left > 0) {
-        status = psnap_pst_decoder_next_run(source->decoder, self->program, left, block, capacity,
+        status = psnap_pst_decoder_next_run(source->decoder, self->program, left, room, capacity,
                                             &n, run, error);
         if (status == PSNAP_OK && !psnap_pst_decoder_is_whole(source->decoder))
             status = psnap_pst_makes_no_sense(error);
@@ -216,7 +219,11 @@ static ssize_t pst_next_run(struct psnap_source *self, struct psnap_access *bloc
     if (status != PSNAP_OK)
         return status;
     advance(source, n + run->count * run->width);
-    *out = (struct psnap_run){run->first, run->strides, NULL, run->width, run->count};
+    if (run->count)
+        *nest = psnap_nest_of_run(&source->loop, &(struct psnap_run){.first = run->first,
+                                                                     .strides = run->strides,
+                                                                     .width = run->width,
+                                                                     .count = run->count});
     return (ssize_t)n;
 }
 
@@ -273,7 +280,7 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
                                     struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {
-        .next = pst_next, .free = pst_free, .next_run = pst_next_run};
+        .next = pst_next, .free = pst_free, .next_nest = pst_next_nest};
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;
@@ -286,7 +293,7 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
         free(source);
         return NULL;
     }
-    source->trace.base = (struct psnap_source){&ops, program};
+    source->trace.base = (struct psnap_source){.ops = &ops, .program = program};
     source->trace.format = format;
     source->trace.reader = reader;
     source->unpacker = psnap_pst_unpacker_new();

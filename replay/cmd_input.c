@@ -214,31 +214,18 @@ struct whole_part {
     bool is_quiet;
 };
 
-static ssize_t end_where_cut(const struct whole_part *part, ssize_t got,
-                             const struct psnap_error *error)
+static ssize_t whole_next_nest(struct psnap_source *self, struct psnap_access *room,
+                               size_t capacity, const struct psnap_access **block,
+                               struct psnap_nest *nest, struct psnap_error *error)
 {
-    if (got != PSNAP_ERROR_TRUNCATED)
-        return got;
+    struct whole_part *part = (struct whole_part *)self;
+    const ssize_t n = psnap_source_next_nest(part->inner, room, capacity, block, nest, error);
+
+    if (n != PSNAP_ERROR_TRUNCATED)
+        return n;
     if (!part->is_quiet)
         psnap_cmd_warn(error);
     return 0;
-}
-
-static ssize_t whole_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                          struct psnap_error *error)
-{
-    struct whole_part *part = (struct whole_part *)self;
-
-    return end_where_cut(part, psnap_source_next(part->inner, block, capacity, error), error);
-}
-
-static ssize_t whole_next_run(struct psnap_source *self, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
-{
-    struct whole_part *part = (struct whole_part *)self;
-
-    return end_where_cut(part, psnap_source_next_run(part->inner, block, capacity, run, error),
-                         error);
 }
 
 static void whole_free(struct psnap_source *self)
@@ -251,7 +238,7 @@ static void whole_free(struct psnap_source *self)
 static struct psnap_source *whole_part_new(struct psnap_source *inner, bool is_quiet,
                                            struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {whole_next, whole_free, whole_next_run};
+    static const struct psnap_source_ops ops = {.free = whole_free, .next_nest = whole_next_nest};
     struct whole_part *part = calloc(1, sizeof *part);
 
     if (!part) {
@@ -259,7 +246,7 @@ static struct psnap_source *whole_part_new(struct psnap_source *inner, bool is_q
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
     }
-    part->base = (struct psnap_source){&ops, inner->program};
+    part->base = (struct psnap_source){.ops = &ops, .program = inner->program};
     part->inner = inner;
     part->is_quiet = is_quiet;
     return &part->base;

@@ -24,10 +24,12 @@ struct replay {
     uint32_t loop_count;
 };
 
-static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                    struct psnap_error *error)
+static ssize_t next_nest(struct psnap_source *self, struct psnap_access *room, size_t capacity,
+                         const struct psnap_access **block, struct psnap_nest *nest,
+                         struct psnap_error *error)
 {
-    return psnap_source_next(((struct replay *)self)->lanes, block, capacity, error);
+    return psnap_source_next_nest(((struct replay *)self)->lanes, room, capacity, block, nest,
+                                  error);
 }
 
 static void replay_free(struct psnap_source *self)
@@ -43,14 +45,7 @@ static void replay_free(struct psnap_source *self)
     free(replay);
 }
 
-static ssize_t next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                        struct psnap_run *run, struct psnap_error *error)
-{
-    return psnap_source_next_run(((struct replay *)self)->lanes, block, capacity, run, error);
-}
-
-static const struct psnap_source_ops replay_ops = {
-    .next = next, .free = replay_free, .next_run = next_run};
+static const struct psnap_source_ops replay_ops = {.free = replay_free, .next_nest = next_nest};
 
 static enum psnap_status copy_provenance(struct psnap_program *program,
                                          const struct psnap_provenance *from)

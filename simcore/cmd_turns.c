@@ -58,42 +58,33 @@ struct lone_source {
 /* Whether accesses and the run behind them, if there is one, are of one thread, that of all before.
  */
 static bool is_alone(struct lone_source *lone, const struct psnap_access *block, size_t n,
-                     const struct psnap_run *run)
+                     const struct psnap_nest *nest)
 {
-    const size_t width = run && run->count ? run->width : 0;
     uint16_t others = 0;
 
-    if (!lone->has_thread && n + width) {
-        lone->thread = n ? block[0].thread : run->first[0].thread;
+    if (!lone->has_thread && (n || nest->loop_count)) {
+        lone->thread = n ? block[0].thread : nest->first[0].thread;
         lone->has_thread = true;
     }
     for (size_t i = 0; i < n; i++)
         others |= block[i].thread ^ lone->thread;
-    for (size_t k = 0; k < width; k++)
-        others |= run->first[k].thread ^ lone->thread;
+    if (nest->loop_count)
+        others |= nest->first[0].thread ^ lone->thread;
     *lone->is_mixed |= others != 0;
     return !others;
 }
 
-static ssize_t lone_next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                             struct psnap_run *run, struct psnap_error *error)
+static ssize_t lone_next_nest(struct psnap_source *self, struct psnap_access *room, size_t capacity,
+                              const struct psnap_access **block, struct psnap_nest *nest,
+                              struct psnap_error *error)
 {
     struct lone_source *lone = (struct lone_source *)self;
-    ssize_t n = psnap_source_next_run(lone->inner, block, capacity, run, error);
+    const ssize_t n = psnap_source_next_nest(lone->inner, room, capacity, block, nest, error);
 
-    if (n < 0 || is_alone(lone, block, (size_t)n, run))
+    if (n < 0 || is_alone(lone, *block, (size_t)n, nest))
         return n;
-    run->count = 0;
+    nest->loop_count = 0;
     return 0;
-}
-
-static ssize_t lone_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                         struct psnap_error *error)
-{
-    struct lone_source *lone = (struct lone_source *)self;
-    ssize_t n = psnap_source_next(lone->inner, block, capacity, error);
-
-    return n < 0 || is_alone(lone, block, (size_t)n, NULL) ? n : 0;
 }
 
 static void lone_free(struct psnap_source *self)
@@ -107,7 +98,7 @@ static void lone_free(struct psnap_source *self)
 static struct psnap_source *lone_source_new(struct psnap_source *inner, bool *is_mixed,
                                             struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {lone_next, lone_free, lone_next_run};
+    static const struct psnap_source_ops ops = {.free = lone_free, .next_nest = lone_next_nest};
     struct lone_source *lone = malloc(sizeof *lone);
 
     *is_mixed = false;
@@ -116,7 +107,7 @@ static struct psnap_source *lone_source_new(struct psnap_source *inner, bool *is
         psnap_source_free(inner);
         return NULL;
     }
-    *lone = (struct lone_source){{&ops, inner->program}, inner, is_mixed, false, 0};
+    *lone = (struct lone_source){{&ops, inner->program, NULL}, inner, is_mixed, false, 0};
     return &lone->base;
 }
 
@@ -132,22 +123,22 @@ struct turns {
 static enum psnap_status find_threads(struct psnap_source *source, bool *is_there,
                                       uint64_t *accesses, struct psnap_error *error)
 {
-    struct psnap_access *block = malloc(PSNAP_BLOCK_ACCESSES * sizeof *block);
-    struct psnap_run run = {0};
+    struct psnap_access *room = malloc(PSNAP_BLOCK_ACCESSES * sizeof *room);
+    const struct psnap_access *block;
+    struct psnap_nest nest;
     ssize_t n = 0;
 
-    if (!block)
+    if (!room)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     do {
-        n = psnap_source_next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, error);
+        n = psnap_source_next_nest(source, room, PSNAP_BLOCK_ACCESSES, &block, &nest, error);
         for (ssize_t i = 0; i < n; i++)
             is_there[block[i].thread] = true;
-        for (size_t k = 0; n >= 0 && run.count && k < run.width; k++)
-            is_there[run.first[k].thread] = true;
-        if (n >= 0)
-            *accesses += (uint64_t)n + run.count * run.width;
-    } while (n > 0 || (n == 0 && run.count));
-    free(block);
+        if (nest.loop_count)
+            is_there[nest.first[0].thread] = true;
+        *accesses += (n > 0 ? (uint64_t)n : 0) + psnap_nest_accesses(&nest);
+    } while (n > 0 || (n == 0 && nest.loop_count));
+    free(room);
     return n < 0 ? (enum psnap_status)n : PSNAP_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which nests of loops are recorded by one record for many iterations of the
- * outermost (nest_code.cpp has the code that does it, capture/nest.c reads it,
+ * outermost (nest_code.cpp has the code that does it, capture/decode/nest.c reads it,
  * capture_abi.h has the record). In such a nest all addresses, conditions and counts
  * of iterations follow from the iterations that its loops are in, from what does not
  * change in it, and from the way that control took to get there (nest_values.cpp); only

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What scalar evolution knows of a value in a nest of loops becomes rows that the
- * collector computes with (capture/nest.c): recurrences of the nest's loops,
+ * collector computes with (capture/decode/nest.c): recurrences of the nest's loops,
  * sums, products, quotients by powers of two and others, extensions and truncations,
  * minima and maxima, in as many bits as the program has. What does not change in the
  * nest is a word of its record, computed in front of it. Conditions

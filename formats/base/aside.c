@@ -60,22 +60,12 @@ static enum psnap_status aside_put(struct psnap_sink *self, const struct psnap_a
                 error);
 }
 
-static enum psnap_status aside_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                       struct psnap_error *error)
+static enum psnap_status aside_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                        struct psnap_error *error)
 {
     struct aside *aside = (struct aside *)self;
 
-    return sent(aside, relay_send_rows(aside->relay) && relay_send_run(aside->relay, run), error);
-}
-
-static enum psnap_status aside_put_rounds(struct psnap_sink *self,
-                                          const struct psnap_rounds *rounds,
-                                          struct psnap_error *error)
-{
-    struct aside *aside = (struct aside *)self;
-
-    return sent(aside, relay_send_rows(aside->relay) && relay_send_rounds(aside->relay, rounds),
-                error);
+    return sent(aside, relay_send_rows(aside->relay) && relay_send_nest(aside->relay, nest), error);
 }
 
 static enum psnap_status aside_finish(struct psnap_sink *self, struct psnap_error *error)
@@ -106,8 +96,8 @@ struct psnap_sink *psnap_aside_sink_new(const struct psnap_program *program,
                                         struct psnap_sink *(*make)(const struct psnap_program *),
                                         struct psnap_sink **inner)
 {
-    static const struct psnap_sink_ops ops = {aside_put, aside_finish, aside_free, aside_put_run,
-                                              aside_put_rounds};
+    static const struct psnap_sink_ops ops = {
+        .put = aside_put, .finish = aside_finish, .free = aside_free, .put_nest = aside_put_nest};
     struct aside *aside = psnap_processors() > 1 ? calloc(1, sizeof *aside) : NULL;
 
     if (aside) {

@@ -466,7 +466,7 @@ static inline uint64_t *psnap_ring_cursor(const struct psnap_ring *ring)
 
 /*
  * A process is there: the number of its thread, to which the kernel adds PSNAP_ALIVE_DIED
- * (FUTEX_OWNER_DIED) when it ends. `next` is an address in that process. capture/alive.c
+ * (FUTEX_OWNER_DIED) when it ends. `next` is an address in that process. capture/collect/alive.c
  */
 struct psnap_alive {
     uint64_t next;

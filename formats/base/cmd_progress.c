@@ -165,21 +165,15 @@ static ssize_t passed(struct progress_source *self, double since, ssize_t n, uin
     return n;
 }
 
-static ssize_t progress_next_run(struct psnap_source *source, struct psnap_access *block,
-                                 size_t capacity, struct psnap_run *run, struct psnap_error *error)
+static ssize_t progress_next_nest(struct psnap_source *source, struct psnap_access *room,
+                                  size_t capacity, const struct psnap_access **block,
+                                  struct psnap_nest *nest, struct psnap_error *error)
 {
     struct progress_source *self = (struct progress_source *)source;
     const double since = begin(self);
-    const ssize_t n = run ? psnap_source_next_run(self->inner, block, capacity, run, error)
-                          : psnap_source_next(self->inner, block, capacity, error);
+    const ssize_t n = psnap_source_next_nest(self->inner, room, capacity, block, nest, error);
 
-    return passed(self, since, n, (n > 0 ? (uint64_t)n : 0) + (run ? run->count * run->width : 0));
-}
-
-static ssize_t progress_next(struct psnap_source *source, struct psnap_access *block,
-                             size_t capacity, struct psnap_error *error)
-{
-    return progress_next_run(source, block, capacity, NULL, error);
+    return passed(self, since, n, (n > 0 ? (uint64_t)n : 0) + psnap_nest_accesses(nest));
 }
 
 static void progress_free(struct psnap_source *source)
@@ -193,13 +187,14 @@ static void progress_free(struct psnap_source *source)
 
 struct psnap_source *psnap_progress_source_new(struct psnap_source *inner, uint64_t total, int fd)
 {
-    static const struct psnap_source_ops ops = {progress_next, progress_free, progress_next_run};
+    static const struct psnap_source_ops ops = {.free = progress_free,
+                                                .next_nest = progress_next_nest};
     struct progress_source *self =
         isatty(STDERR_FILENO) || psnap_timing_is_wanted() ? calloc(1, sizeof *self) : NULL;
 
     if (!self)
         return inner;
-    self->base = (struct psnap_source){&ops, inner->program};
+    self->base = (struct psnap_source){.ops = &ops, .program = inner->program};
     self->inner = inner;
     self->progress = psnap_progress_new(total, fd);
     self->time = psnap_timing_stream();

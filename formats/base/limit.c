@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A window of a stream. Runs stay runs: one that begins before the window, or ends behind it, has
- * its whole repetitions inside as a run, and the accesses before and behind these one by one.
+ * A window of a stream. A nest that is not all in the window comes run by run; a run that begins
+ * before the window, or ends behind it, has its whole iterations inside as a run, and the accesses
+ * before and behind these one by one.
  *
- * A run lies in the inner source until that is read again, which is when all of it was delivered.
+ * A nest lies in the inner source until that is read again, which is when all of it was delivered.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,14 @@
 struct limit_source {
     struct psnap_source base;
     struct psnap_source *inner;
-    uint64_t skip, count; /* still to drop, then still to deliver */
-    struct psnap_run run; /* of the inner source; its accesses [at, end) are to be delivered, */
-    uint64_t at, end;     /* access by access of repetition by repetition */
+    uint64_t skip, count;   /* still to drop, then still to deliver */
+    struct psnap_nest nest; /* of the inner source, that is gone through, */
+    struct psnap_nest_walk walk;
+    struct psnap_run run;       /* and a run of it; its accesses [at, end) are to be delivered, */
+    uint64_t at, end;           /* access by access of iteration by iteration */
     struct psnap_access *first; /* of a run that begins later */
     size_t room;
+    struct psnap_nest_loop loop; /* of a part of a run */
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -39,7 +43,7 @@ static uint64_t pass(struct limit_source *source, uint64_t there, uint64_t *drop
     return kept;
 }
 
-/* Accesses of the run under way, one by one, up to its next whole repetition. */
+/* Accesses of the run under way, one by one, up to its next whole iteration. */
 static size_t put_accesses(struct limit_source *source, struct psnap_access *block, size_t capacity)
 {
     const struct psnap_run *run = &source->run;
@@ -55,7 +59,7 @@ static size_t put_accesses(struct limit_source *source, struct psnap_access *blo
     return n;
 }
 
-/* The whole repetitions of the run under way, unless it is within one; false: out of memory. */
+/* The whole iterations of the run under way, unless it is within one; false: out of memory. */
 static bool put_run(struct limit_source *source, struct psnap_run *run)
 {
     const struct psnap_run *of = &source->run;
@@ -82,52 +86,64 @@ static bool put_run(struct limit_source *source, struct psnap_run *run)
     return true;
 }
 
-static ssize_t limit_next_run(struct psnap_source *self, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+/* The next run of the nest under way that has accesses in the window; false: there is none. */
+static bool next_run(struct limit_source *source)
 {
-    struct limit_source *source = (struct limit_source *)self;
-    uint64_t dropped, kept = 0;
-    ssize_t n;
-
-    run->count = 0;
-    while (source->at == source->end && !kept) {
-        if (!source->count)
-            return 0;
-        n = psnap_source_next_run(source->inner, block, capacity, &source->run, error);
-        if (n < 0 || (!n && !source->run.count))
-            return n;
-        kept = pass(source, (uint64_t)n, &dropped);
-        if (dropped && kept)
-            memmove(block, block + dropped, kept * sizeof *block);
+    while (source->at == source->end) {
+        if (!source->count || !psnap_nest_walk_next(&source->walk, &source->run))
+            return false;
         source->end = pass(source, source->run.count * source->run.width, &source->at);
         source->end += source->at;
     }
-    if (!put_run(source, run))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a part of a stream");
-    if (!kept && !run->count)
-        kept = put_accesses(source, block, capacity);
-    return (ssize_t)kept;
+    return true;
 }
 
-static ssize_t limit_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                          struct psnap_error *error)
+/* A nest of the inner source: as a whole, if all of it is in the window, or run by run. */
+static void begin_nest(struct limit_source *source, struct psnap_nest *nest)
+{
+    const uint64_t accesses = psnap_nest_accesses(nest);
+
+    source->nest = *nest;
+    nest->loop_count = 0;
+    psnap_nest_walk_init(&source->walk, &source->nest);
+    if (source->nest.loop_count < 2 || source->skip || accesses > source->count)
+        return;
+    if (source->count != UINT64_MAX)
+        source->count -= accesses;
+    *nest = source->nest;
+    source->nest.loop_count = 0;
+}
+
+static ssize_t limit_next_nest(struct psnap_source *self, struct psnap_access *room,
+                               size_t capacity, const struct psnap_access **block,
+                               struct psnap_nest *nest, struct psnap_error *error)
 {
     struct limit_source *source = (struct limit_source *)self;
-    uint64_t dropped, kept;
-    ssize_t n;
+    struct psnap_run run = {.count = 0};
+    uint64_t dropped, kept = 0;
 
-    if (source->at < source->end)
-        return (ssize_t)put_accesses(source, block, capacity);
-    if (!source->count)
-        return 0;
-    do {
-        const uint64_t wanted = source->skip ? source->skip : source->count;
-        n = psnap_source_next(source->inner, block, (size_t)smaller(wanted, capacity), error);
-        if (n <= 0)
+    while (!next_run(source) && !kept && !nest->loop_count) {
+        ssize_t n;
+        if (!source->count)
+            return 0;
+        n = psnap_source_next_nest(source->inner, room, capacity, block, nest, error);
+        if (n < 0 || (!n && !nest->loop_count))
             return n;
         kept = pass(source, (uint64_t)n, &dropped);
-    } while (!kept);
-    return n; /* all of them: what is dropped is read for itself */
+        *block += dropped;
+        begin_nest(source, nest);
+    }
+    if (source->at == source->end)
+        return (ssize_t)kept;
+    if (!put_run(source, &run))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a part of a stream");
+    if (run.count)
+        *nest = psnap_nest_of_run(&source->loop, &run);
+    else if (!kept) {
+        *block = room;
+        kept = put_accesses(source, room, capacity);
+    }
+    return (ssize_t)kept;
 }
 
 static void limit_free(struct psnap_source *self)
@@ -142,13 +158,17 @@ static void limit_free(struct psnap_source *self)
 struct psnap_source *psnap_limit_source_new(struct psnap_source *inner, uint64_t skip,
                                             uint64_t count)
 {
-    static const struct psnap_source_ops ops = {limit_next, limit_free, limit_next_run};
-    struct limit_source *source = malloc(sizeof *source);
+    static const struct psnap_source_ops ops = {.free = limit_free, .next_nest = limit_next_nest};
+    struct limit_source *source = calloc(1, sizeof *source);
 
     if (!source) {
         psnap_source_free(inner);
         return NULL;
     }
-    *source = (struct limit_source){{&ops, inner->program}, inner, skip, count, .room = 0};
+    source->base = (struct psnap_source){.ops = &ops, .program = inner->program};
+    source->inner = inner;
+    source->skip = skip;
+    source->count = count;
+    psnap_nest_walk_init(&source->walk, &source->nest);
     return &source->base;
 }

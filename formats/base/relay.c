@@ -3,7 +3,7 @@
  * A stream from one thread to another (relay_send.c): what is sent is put into
  * batches, which the reader takes in order. So reading a source in a thread of its own
  * and doing something with it go on side by side. The stream is the same, access for access
- * and run for run.
+ * and nest for nest.
  *
  * The tables of the program travel with the stream: the reader's are as they were
  * when what is read was sent, whatever the other thread has learned
@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "formats/base/room.h"
 
 void relay_rows_free(struct relay_rows *rows)
 {
@@ -88,58 +90,41 @@ static enum psnap_status end(struct relay *relay, struct psnap_error *error)
     return relay->status;
 }
 
-/* The run at `at`, as it was. */
-static bool take_run(struct relay *relay, uint64_t *at, struct psnap_run *run)
+/* The nest at `at`, as it was; false: out of memory. */
+static bool take_nest(struct relay *relay, uint64_t *at, struct psnap_nest *nest)
 {
-    const size_t width = (size_t)(at[0] / 2);
-    uint64_t *first = at + RELAY_RUN_HEAD, *strides = first + width * RELAY_ACCESS_WORDS;
-    uint64_t *column = strides + width, *block = column + width * RELAY_COLUMN_WORDS + 1;
+    const size_t loops = (size_t)(at[0] / 2), width = (uint32_t)at[1], levels = at[1] >> 32;
+    uint64_t *first = at + RELAY_NEST_HEAD + loops * RELAY_LOOP_WORDS;
+    uint64_t *strides = first + width * RELAY_ACCESS_WORDS, *column = strides + width * levels;
+    uint64_t *block = column + width * RELAY_COLUMN_WORDS + 1;
+    struct psnap_column *columns;
 
-    *run = (struct psnap_run){.first = (const struct psnap_access *)first,
-                              .strides = (const int64_t *)strides,
-                              .width = width,
-                              .count = at[1],
-                              .shape = (uint32_t)at[2],
-                              .turns = (uint32_t)(at[2] >> 32)};
-    relay->at += RELAY_RUN_HEAD + width * (RELAY_ACCESS_WORDS + 1);
-    if (!at[3])
+    *nest = (struct psnap_nest){
+        .loops = (const struct psnap_nest_loop *)(at + RELAY_NEST_HEAD),
+        .first = (const struct psnap_access *)first,
+        .strides = (const int64_t *)strides,
+        .loop_count = (uint32_t)loops,
+        .levels = (uint32_t)levels,
+    };
+    relay->at += (size_t)(column - at);
+    if (!at[2])
         return true;
-    relay->at += width * RELAY_COLUMN_WORDS + 1 + at[3];
-    if (width > relay->column_room) {
-        struct psnap_column *columns = realloc(relay->columns, width * sizeof *columns);
-        if (!columns)
-            return false;
-        relay->columns = columns;
-        relay->column_room = width;
-    }
+    relay->at += width * RELAY_COLUMN_WORDS + 1 + at[2];
+    columns = psnap_with_room(relay->columns, &relay->column_room, width, sizeof *columns);
+    if (!columns)
+        return false;
+    relay->columns = columns;
     for (size_t k = 0; k < width; k++, column += RELAY_COLUMN_WORDS)
-        relay->columns[k] = (struct psnap_column){column[0] ? block + column[0] - 1 : NULL,
-                                                  (size_t)block[-1], column[1]};
-    run->columns = relay->columns;
+        columns[k] = (struct psnap_column){column[0] ? block + column[0] - 1 : NULL,
+                                           (size_t)block[-1], column[1]};
+    nest->columns = columns;
     return true;
 }
 
-/* The rounds at `at`. */
-static void take_rounds(struct relay *relay, const uint64_t *at, struct psnap_rounds *rounds)
-{
-    const size_t nodes = (size_t)at[1], width = (size_t)at[2];
-    const uint64_t *first = at + RELAY_ROUNDS_HEAD + nodes * RELAY_NODE_WORDS;
-
-    *rounds = (struct psnap_rounds){
-        .nodes = (const struct psnap_round *)(at + RELAY_ROUNDS_HEAD),
-        .first = (const struct psnap_access *)first,
-        .strides = (const int64_t *)(first + width * RELAY_ACCESS_WORDS),
-        .node_count = (uint32_t)nodes,
-    };
-    relay->at += RELAY_ROUNDS_HEAD + nodes * RELAY_NODE_WORDS +
-                 width * (RELAY_ACCESS_WORDS + PSNAP_ROUNDS_LEVELS);
-}
-
-/* The next record of the batch that is read, which is not at its end; 0: of none, and after the
- * last one *is_over. What it is is taken: rows, or accesses to relay->accesses, or a run, or
- * rounds. */
-static enum psnap_status next_record(struct relay *relay, struct psnap_run *run,
-                                     struct psnap_rounds *rounds, struct psnap_error *error)
+/* Takes the next record of the batch that is read, which is not at its end: rows, accesses, which
+ * go to relay->accesses, or a nest. */
+static enum psnap_status next_record(struct relay *relay, struct psnap_nest *nest,
+                                     struct psnap_error *error)
 {
     uint64_t *at = relay->reading->words + relay->at;
     bool is_done = true;
@@ -147,14 +132,12 @@ static enum psnap_status next_record(struct relay *relay, struct psnap_run *run,
     if (*at == 0) {
         relay->at++;
         is_done = take_rows(relay->base.program, &relay->reading->rows[relay->rows_at++]);
-    } else if (*at == RELAY_IS_ROUNDS) {
-        take_rounds(relay, at, rounds);
     } else if (*at % 2 == 0) {
         relay->accesses = (struct psnap_access *)(at + 1);
         relay->access_count = (size_t)(*at / 2);
         relay->at += 1 + relay->access_count * RELAY_ACCESS_WORDS;
     } else
-        is_done = take_run(relay, at, run);
+        is_done = take_nest(relay, at, nest);
     return is_done ? PSNAP_OK : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
@@ -163,24 +146,24 @@ static bool is_at_end(const struct relay *relay)
     return !relay->reading || relay->at == relay->reading->used;
 }
 
-/* Whether the next record is a run, or rounds. */
-static bool is_at_run(const struct relay *relay)
+static bool is_at_nest(const struct relay *relay)
 {
     return !is_at_end(relay) && relay->reading->words[relay->at] % 2;
 }
 
-/* What is left of a record of accesses, and the run or the rounds behind it. */
-static ssize_t relay_view_rounds(struct psnap_source *source, const struct psnap_access **block,
-                                 struct psnap_run *run, struct psnap_rounds *rounds,
-                                 struct psnap_error *error)
+/* What is left of a record of accesses, and the nest behind it. */
+static ssize_t relay_next_nest(struct psnap_source *source, struct psnap_access *room,
+                               size_t capacity, const struct psnap_access **block,
+                               struct psnap_nest *nest, struct psnap_error *error)
 {
     struct relay *relay = (struct relay *)source;
     enum psnap_status status = PSNAP_OK;
     size_t n;
 
-    while (!relay->access_count && !is_at_run(relay) && !status) {
+    (void)room, (void)capacity;
+    while (!relay->access_count && !is_at_nest(relay) && !status) {
         if (!is_at_end(relay))
-            status = next_record(relay, run, rounds, error);
+            status = next_record(relay, nest, error);
         else if (relay->has_ended)
             return 0;
         else if (!next_batch(relay))
@@ -189,87 +172,9 @@ static ssize_t relay_view_rounds(struct psnap_source *source, const struct psnap
     *block = relay->accesses;
     n = relay->access_count;
     relay->access_count = 0;
-    if (!status && is_at_run(relay))
-        status = next_record(relay, run, rounds, error);
+    if (!status && is_at_nest(relay))
+        status = next_record(relay, nest, error);
     return status ? status : (ssize_t)n;
-}
-
-static ssize_t relay_next_rounds(struct psnap_source *source, struct psnap_access *block,
-                                 size_t capacity, struct psnap_run *run,
-                                 struct psnap_rounds *rounds, struct psnap_error *error)
-{
-    struct relay *relay = (struct relay *)source;
-    size_t n = 0;
-
-    for (;;) {
-        const size_t room = capacity - n,
-                     part = relay->access_count < room ? relay->access_count : room;
-        enum psnap_status status;
-        if (part) {
-            memcpy(block + n, relay->accesses, part * sizeof *block);
-            relay->accesses += part;
-            relay->access_count -= part;
-            n += part;
-        }
-        if (relay->access_count)
-            return (ssize_t)n;
-        if (is_at_end(relay)) {
-            if (n || relay->has_ended)
-                return (ssize_t)n;
-            if (!next_batch(relay))
-                return end(relay, error);
-            continue;
-        }
-        if (n && relay->reading->words[relay->at] == 0) /* rows: the accesses came before them */
-            return (ssize_t)n;
-        status = next_record(relay, run, rounds, error);
-        if (status)
-            return status;
-        if (run->count || rounds->node_count)
-            return (ssize_t)n;
-    }
-}
-
-/* Rounds become runs. */
-static ssize_t relay_next_run(struct psnap_source *source, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
-{
-    struct relay *relay = (struct relay *)source;
-    ssize_t n = 0;
-
-    run->count = 0;
-    for (;;) {
-        if (relay->rounds.node_count && psnap_rounds_walk_next(&relay->walk, run))
-            return n;
-        relay->rounds.node_count = 0;
-        if (n)
-            return n;
-        n = relay_next_rounds(source, block, capacity, run, &relay->rounds, error);
-        if (n < 0 || run->count || !relay->rounds.node_count)
-            return n;
-        psnap_rounds_walk_init(&relay->walk, &relay->rounds, relay->round_first,
-                               relay->round_strides);
-    }
-}
-
-/* Runs are written out. */
-static ssize_t relay_next(struct psnap_source *source, struct psnap_access *block, size_t capacity,
-                          struct psnap_error *error)
-{
-    struct relay *relay = (struct relay *)source;
-    ssize_t n = 0;
-
-    if (relay->done == relay->run.count * relay->run.width) {
-        relay->done = relay->run.count = 0;
-        n = relay_next_run(source, block, capacity, &relay->run, error);
-    }
-    for (; n >= 0 && (size_t)n < capacity && relay->done < relay->run.count * relay->run.width;
-         n++, relay->done++) {
-        const size_t k = (size_t)(relay->done % relay->run.width);
-        block[n] = relay->run.first[k];
-        block[n].address = psnap_run_address(&relay->run, relay->done / relay->run.width, k);
-    }
-    return n;
 }
 
 void relay_stop(struct relay *relay)
@@ -303,8 +208,7 @@ static void relay_free(struct psnap_source *source)
 
 struct relay *relay_new(const struct psnap_program *program)
 {
-    static const struct psnap_source_ops ops = {relay_next, relay_free, relay_next_run,
-                                                relay_next_rounds, relay_view_rounds};
+    static const struct psnap_source_ops ops = {.free = relay_free, .next_nest = relay_next_nest};
     struct relay *relay = calloc(1, sizeof *relay);
     bool is_done = relay != NULL;
 

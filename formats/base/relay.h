@@ -7,10 +7,9 @@
  *
  *   rows       0: the tables get the next of the batch's rows
  *   accesses   n * 2, then n accesses
- *   a run      width * 2 + 1, count, shape and turns, block words (0: no columns), then the first
- *              accesses, the strides; with columns two words each (place in the block plus 1 or
- *              0, offset), their pitch, and the block that their addresses lie in
- *   rounds     RELAY_IS_ROUNDS, nodes, accesses, then the nodes, the first accesses, the strides
+ *   a nest     loops * 2 + 1, width and levels, block words (0: no columns), then the loops, the
+ *              first accesses, the strides; with columns two words each (place in the block plus 1
+ *              or 0, offset), their pitch, and the block that their addresses lie in
  */
 #ifndef PSNAP_BASE_RELAY_H
 #define PSNAP_BASE_RELAY_H
@@ -23,19 +22,16 @@ enum {
     RELAY_BATCHES = 8,
     RELAY_BATCHES_LOW = 4,       /* who had to wait goes on when so many are full, or left */
     RELAY_BATCH_WORDS = 1 << 16, /* 512 KiB: fewer, and the threads wake each other all the time */
-    RELAY_RUN_HEAD = 4,
-    RELAY_ROUNDS_HEAD = 3,
+    RELAY_NEST_HEAD = 3,
     RELAY_ACCESS_WORDS = sizeof(struct psnap_access) / sizeof(uint64_t),
-    RELAY_NODE_WORDS = sizeof(struct psnap_round) / sizeof(uint64_t),
+    RELAY_LOOP_WORDS = sizeof(struct psnap_nest_loop) / sizeof(uint64_t),
     RELAY_COLUMN_WORDS = 2
 };
 
-_Static_assert(RELAY_ROUNDS_HEAD + PSNAP_ROUNDS_NODES * RELAY_NODE_WORDS +
-                       PSNAP_ROUNDS_WIDTH * (RELAY_ACCESS_WORDS + PSNAP_ROUNDS_LEVELS) <=
+_Static_assert(RELAY_NEST_HEAD + PSNAP_NEST_LOOPS * RELAY_LOOP_WORDS +
+                       PSNAP_NEST_WIDTH * (RELAY_ACCESS_WORDS + PSNAP_NEST_LEVELS) <=
                    RELAY_BATCH_WORDS,
-               "rounds have room in a batch");
-
-#define RELAY_IS_ROUNDS UINT64_MAX
+               "a nest has room in a batch");
 
 /* Rows that the program's tables have got. */
 struct relay_rows {
@@ -80,14 +76,8 @@ struct relay {
     bool has_ended;
     struct psnap_access *accesses; /* left of a record */
     size_t access_count;
-    struct psnap_run run; /* being written out for a reader that takes none */
-    uint64_t done;        /* accesses of it */
     struct psnap_column *columns;
     size_t column_room;
-    struct psnap_rounds rounds; /* being made runs, for a reader that takes none */
-    struct psnap_rounds_walk walk;
-    struct psnap_access round_first[PSNAP_ROUNDS_WIDTH];
-    int64_t round_strides[PSNAP_ROUNDS_WIDTH];
 };
 
 void relay_rows_free(struct relay_rows *rows); /* what it has */
@@ -101,8 +91,7 @@ void relay_stop(struct relay *relay);
 /* ---- sending; false when the reader wants no more, or memory is short ---- */
 
 bool relay_send_accesses(struct relay *relay, const struct psnap_access *accesses, size_t n);
-bool relay_send_run(struct relay *relay, const struct psnap_run *run);
-bool relay_send_rounds(struct relay *relay, const struct psnap_rounds *rounds);
+bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest);
 /* What the tables have got since the last time goes in front of what is sent next. */
 bool relay_send_rows(struct relay *relay);
 /* Nothing more comes: the reader gets `status` then, with the error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sender's side of a relay (relay.h). Accesses, runs and rounds are copied into batches, and
+ * The sender's side of a relay (relay.h). Accesses and nests are copied into batches, and
  * rows of the program's tables go in front of what needs them. A source that is read in a thread of
  * its own puts its accesses there by itself.
  */
@@ -157,13 +157,14 @@ struct block {
     size_t count, pitch;
 };
 
-/* False when they lie otherwise. */
-static bool find_block(const struct psnap_run *run, struct block *block)
+/* Those of a nest of one loop; false when they lie otherwise. */
+static bool find_block(const struct psnap_nest *nest, struct block *block)
 {
+    const uint64_t count = (uint64_t)nest->loops->count;
     const uint64_t *low = NULL, *high = NULL;
 
-    for (size_t k = 0; k < run->width; k++) {
-        const struct psnap_column *column = &run->columns[k];
+    for (size_t k = 0; k < nest->loops->width; k++) {
+        const struct psnap_column *column = &nest->columns[k];
         if (!column->words)
             continue;
         if (!low)
@@ -178,17 +179,17 @@ static bool find_block(const struct psnap_run *run, struct block *block)
         return true;
     }
     if (((uintptr_t)high - (uintptr_t)low) / sizeof *low >= block->pitch ||
-        run->count > RELAY_BATCH_WORDS || block->pitch > RELAY_BATCH_WORDS)
+        count > RELAY_BATCH_WORDS || block->pitch > RELAY_BATCH_WORDS)
         return false;
     block->words = low;
-    block->count = (size_t)(run->count - 1) * block->pitch + (size_t)(high - low) + 1;
+    block->count = (size_t)(count - 1) * block->pitch + (size_t)(high - low) + 1;
     return true;
 }
 
-static void write_columns(uint64_t *at, const struct psnap_run *run, const struct block *block)
+static void write_columns(uint64_t *at, const struct psnap_nest *nest, const struct block *block)
 {
-    for (size_t k = 0; k < run->width; k++, at += RELAY_COLUMN_WORDS) {
-        const struct psnap_column *column = &run->columns[k];
+    for (size_t k = 0; k < nest->loops->width; k++, at += RELAY_COLUMN_WORDS) {
+        const struct psnap_column *column = &nest->columns[k];
         at[0] = column->words ? (uint64_t)(column->words - block->words) + 1 : 0;
         at[1] = column->offset;
     }
@@ -196,44 +197,52 @@ static void write_columns(uint64_t *at, const struct psnap_run *run, const struc
     memcpy(at, block->words, block->count * sizeof *at);
 }
 
-/* A run that has no place in a batch is sent access by access. */
-static bool send_expanded(struct relay *relay, const struct psnap_run *run)
+/* A nest that has no place in a batch is sent access by access. */
+static bool send_expanded(struct relay *relay, const struct psnap_nest *nest)
 {
-    for (uint64_t i = 0; i < run->count; i++)
-        for (size_t k = 0; k < run->width; k++) {
-            struct psnap_access access = run->first[k];
-            access.address = psnap_run_address(run, i, k);
-            if (!relay_send_accesses(relay, &access, 1))
-                return false;
-        }
+    struct psnap_nest_walk walk;
+    struct psnap_run run;
+
+    psnap_nest_walk_init(&walk, nest);
+    while (psnap_nest_walk_next(&walk, &run))
+        for (uint64_t i = 0; i < run.count; i++)
+            for (size_t k = 0; k < run.width; k++) {
+                struct psnap_access access = run.first[k];
+                access.address = psnap_run_address(&run, i, k);
+                if (!relay_send_accesses(relay, &access, 1))
+                    return false;
+            }
     return true;
 }
 
-bool relay_send_run(struct relay *relay, const struct psnap_run *run)
+bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest)
 {
+    const size_t loops = nest->loop_count, width = nest->loops->width, levels = nest->levels;
     struct block block = {NULL, 0, 0};
-    size_t words = RELAY_RUN_HEAD + run->width * (RELAY_ACCESS_WORDS + 1);
+    size_t words =
+        RELAY_NEST_HEAD + loops * RELAY_LOOP_WORDS + width * (RELAY_ACCESS_WORDS + levels);
     uint64_t *at;
 
-    if (run->columns && !find_block(run, &block))
-        return send_expanded(relay, run);
+    if (nest->columns && !find_block(nest, &block))
+        return send_expanded(relay, nest);
     if (block.count)
-        words += run->width * RELAY_COLUMN_WORDS + 1 + block.count;
+        words += width * RELAY_COLUMN_WORDS + 1 + block.count;
     if (words > RELAY_BATCH_WORDS)
-        return send_expanded(relay, run);
+        return send_expanded(relay, nest);
     if (words > RELAY_BATCH_WORDS - relay->open->used && !pass_on(relay))
         return false;
     at = room_for(relay, words);
-    at[0] = run->width * 2 + 1;
-    at[1] = run->count;
-    at[2] = run->shape | (uint64_t)run->turns << 32;
-    at[3] = block.count;
-    at += RELAY_RUN_HEAD;
-    memcpy(at, run->first, run->width * sizeof *run->first);
-    at += run->width * RELAY_ACCESS_WORDS;
-    memcpy(at, run->strides, run->width * sizeof *run->strides);
+    at[0] = loops * 2 + 1;
+    at[1] = width | (uint64_t)levels << 32;
+    at[2] = block.count;
+    at += RELAY_NEST_HEAD;
+    memcpy(at, nest->loops, loops * sizeof *nest->loops);
+    at += loops * RELAY_LOOP_WORDS;
+    memcpy(at, nest->first, width * sizeof *nest->first);
+    at += width * RELAY_ACCESS_WORDS;
+    memcpy(at, nest->strides, width * levels * sizeof *nest->strides);
     if (block.count)
-        write_columns(at + run->width, run, &block);
+        write_columns(at + width * levels, nest, &block);
     return true;
 }
 
@@ -251,28 +260,6 @@ static bool keep_direct(struct relay *relay, size_t n, struct psnap_access *asid
         *at = n * 2;
         relay->open->used += 1 + n * RELAY_ACCESS_WORDS;
     }
-    return true;
-}
-
-bool relay_send_rounds(struct relay *relay, const struct psnap_rounds *rounds)
-{
-    const size_t nodes = rounds->node_count, width = rounds->nodes->width;
-    const size_t words = RELAY_ROUNDS_HEAD + nodes * RELAY_NODE_WORDS +
-                         width * (RELAY_ACCESS_WORDS + PSNAP_ROUNDS_LEVELS);
-    uint64_t *at;
-
-    if (words > RELAY_BATCH_WORDS - relay->open->used && !pass_on(relay))
-        return false;
-    at = room_for(relay, words);
-    at[0] = RELAY_IS_ROUNDS;
-    at[1] = nodes;
-    at[2] = width;
-    at += RELAY_ROUNDS_HEAD;
-    memcpy(at, rounds->nodes, nodes * sizeof *rounds->nodes);
-    at += nodes * RELAY_NODE_WORDS;
-    memcpy(at, rounds->first, width * sizeof *rounds->first);
-    at += width * RELAY_ACCESS_WORDS;
-    memcpy(at, rounds->strides, width * PSNAP_ROUNDS_LEVELS * sizeof *rounds->strides);
     return true;
 }
 
@@ -304,8 +291,9 @@ void *relay_send(void *argument)
 
     relay->is_short = !aside;
     while (aside && !stops(relay)) {
-        struct psnap_run run;
-        struct psnap_rounds rounds;
+        const struct psnap_access *block;
+        struct psnap_nest nest;
+        struct psnap_access *to;
         size_t room = RELAY_BATCH_WORDS - relay->open->used;
         if (room < 1 + DIRECT_LEAST * RELAY_ACCESS_WORDS) {
             if (!pass_on(relay))
@@ -313,12 +301,15 @@ void *relay_send(void *argument)
             room = RELAY_BATCH_WORDS;
         }
         room = (room - 1) / RELAY_ACCESS_WORDS;
-        n = psnap_source_next_rounds(
-            relay->inner, (struct psnap_access *)(relay->open->words + relay->open->used + 1),
-            room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES, &run, &rounds, &error);
-        if (n < 0 || (n == 0 && run.count == 0 && rounds.node_count == 0) ||
-            !keep_direct(relay, (size_t)n, aside) || (run.count && !relay_send_run(relay, &run)) ||
-            (rounds.node_count && !relay_send_rounds(relay, &rounds)))
+        to = (struct psnap_access *)(relay->open->words + relay->open->used + 1);
+        n = psnap_source_next_nest(relay->inner, to,
+                                   room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES,
+                                   &block, &nest, &error);
+        if (n < 0 || (n == 0 && !nest.loop_count) ||
+            !(block == to
+                  ? keep_direct(relay, (size_t)n, aside)
+                  : relay_send_rows(relay) && relay_send_accesses(relay, block, (size_t)n)) ||
+            (nest.loop_count && !relay_send_nest(relay, &nest)))
             break;
     }
     free(aside);

@@ -12,48 +12,107 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    RUN_MIN = 16, /* accesses of a run of a nest; fewer are put one by one */
+    GATHER_MAX = 256
+};
+
+/* What a source has given to a reader that takes accesses alone, and only so many: accesses that
+ * lie in the source, and a nest behind them. */
+struct psnap_expansion {
+    const struct psnap_access *accesses;
+    size_t count;
+    struct psnap_nest nest;
+    struct psnap_nest_walk walk;
+    struct psnap_run run;
+    uint64_t iteration; /* of the run, whose access k is the next */
+    size_t k;
+    bool has_run;
+};
+
+static bool is_expanding(const struct psnap_source *source)
+{
+    return source->expansion && (source->expansion->count || source->expansion->has_run);
+}
+
+/* Goes on with the run, and with those behind it, as far as there is room. */
+static size_t expand_nest(struct psnap_expansion *expansion, struct psnap_access *block,
+                          size_t capacity)
+{
+    struct psnap_run *run = &expansion->run;
+    size_t n = 0;
+
+    while (n < capacity && expansion->has_run) {
+        for (; n < capacity && expansion->k < run->width; n++, expansion->k++) {
+            block[n] = run->first[expansion->k];
+            block[n].address = psnap_run_address(run, expansion->iteration, expansion->k);
+        }
+        if (expansion->k < run->width)
+            break;
+        expansion->k = 0;
+        if (++expansion->iteration == run->count) {
+            expansion->iteration = 0;
+            expansion->has_run = psnap_nest_walk_next(&expansion->walk, run);
+        }
+    }
+    return n;
+}
+
+static ssize_t expand(struct psnap_expansion *expansion, struct psnap_access *block,
+                      size_t capacity)
+{
+    const size_t n = expansion->count < capacity ? expansion->count : capacity;
+
+    if (n && block != expansion->accesses)
+        memcpy(block, expansion->accesses, n * sizeof *block);
+    expansion->accesses += n;
+    expansion->count -= n;
+    return (ssize_t)(n + expand_nest(expansion, block + n, capacity - n));
+}
+
 ssize_t psnap_source_next(struct psnap_source *source, struct psnap_access *block, size_t capacity,
                           struct psnap_error *error)
 {
-    return source->ops->next(source, block, capacity, error);
+    struct psnap_expansion *expansion = source->expansion;
+
+    if (is_expanding(source))
+        return expand(expansion, block, capacity);
+    if (source->ops->next)
+        return source->ops->next(source, block, capacity, error);
+    if (!expansion && !(expansion = source->expansion = calloc(1, sizeof *expansion)))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    do {
+        const ssize_t n = psnap_source_next_nest(source, block, capacity, &expansion->accesses,
+                                                 &expansion->nest, error);
+        if (n < 0 || (!n && !expansion->nest.loop_count))
+            return n;
+        expansion->count = (size_t)n;
+        expansion->iteration = expansion->k = 0;
+        psnap_nest_walk_init(&expansion->walk, &expansion->nest);
+        expansion->has_run = psnap_nest_walk_next(&expansion->walk, &expansion->run);
+    } while (!is_expanding(source));
+    return expand(expansion, block, capacity);
 }
 
-ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
-{
-    run->count = 0;
-    return source->ops->next_run ? source->ops->next_run(source, block, capacity, run, error)
-                                 : source->ops->next(source, block, capacity, error);
-}
-
-ssize_t psnap_source_next_rounds(struct psnap_source *source, struct psnap_access *block,
-                                 size_t capacity, struct psnap_run *run,
-                                 struct psnap_rounds *rounds, struct psnap_error *error)
-{
-    rounds->node_count = 0;
-    run->count = 0;
-    return source->ops->next_rounds
-               ? source->ops->next_rounds(source, block, capacity, run, rounds, error)
-               : psnap_source_next_run(source, block, capacity, run, error);
-}
-
-ssize_t psnap_source_view_rounds(struct psnap_source *source, struct psnap_access *room,
-                                 size_t capacity, const struct psnap_access **block,
-                                 struct psnap_run *run, struct psnap_rounds *rounds,
-                                 struct psnap_error *error)
+ssize_t psnap_source_next_nest(struct psnap_source *source, struct psnap_access *room,
+                               size_t capacity, const struct psnap_access **block,
+                               struct psnap_nest *nest, struct psnap_error *error)
 {
     *block = room;
-    rounds->node_count = 0;
-    run->count = 0;
-    return source->ops->view_rounds
-               ? source->ops->view_rounds(source, block, run, rounds, error)
-               : psnap_source_next_rounds(source, room, capacity, run, rounds, error);
+    nest->loop_count = 0;
+    if (is_expanding(source))
+        return expand(source->expansion, room, capacity);
+    return source->ops->next_nest
+               ? source->ops->next_nest(source, room, capacity, block, nest, error)
+               : source->ops->next(source, room, capacity, error);
 }
 
 void psnap_source_free(struct psnap_source *source)
 {
-    if (source)
-        source->ops->free(source);
+    if (!source)
+        return;
+    free(source->expansion);
+    source->ops->free(source);
 }
 
 enum psnap_status psnap_sink_put(struct psnap_sink *sink, const struct psnap_access *block,
@@ -84,8 +143,68 @@ enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink, const stru
 enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
                                      struct psnap_error *error)
 {
-    return sink->ops->put_run ? sink->ops->put_run(sink, run, error)
-                              : psnap_sink_put_repetitions(sink, run, 0, run->count, error);
+    struct psnap_nest_loop loop;
+    struct psnap_nest nest;
+
+    if (sink->ops->put_run)
+        return sink->ops->put_run(sink, run, error);
+    if (!sink->ops->put_nest)
+        return psnap_sink_put_repetitions(sink, run, 0, run->count, error);
+    nest = psnap_nest_of_run(&loop, run);
+    return sink->ops->put_nest(sink, &nest, error);
+}
+
+/* Accesses on their way to a sink: short runs are not worth being one. */
+struct gathered {
+    struct psnap_access block[GATHER_MAX];
+    size_t n;
+};
+
+static enum psnap_status pass_on(struct psnap_sink *sink, struct gathered *gathered,
+                                 struct psnap_error *error)
+{
+    const size_t n = gathered->n;
+
+    gathered->n = 0;
+    return n ? psnap_sink_put(sink, gathered->block, n, error) : PSNAP_OK;
+}
+
+static enum psnap_status gather(struct psnap_sink *sink, const struct psnap_run *run,
+                                struct gathered *gathered, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (run->count >= RUN_MIN || run->count * run->width >= RUN_MIN) {
+        status = pass_on(sink, gathered, error);
+        return status ? status : psnap_sink_put_run(sink, run, error);
+    }
+    if (GATHER_MAX - gathered->n < run->count * run->width)
+        status = pass_on(sink, gathered, error);
+    for (uint64_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < run->width; k++) {
+            gathered->block[gathered->n] = run->first[k];
+            gathered->block[gathered->n++].address = psnap_run_address(run, i, k);
+        }
+    return status;
+}
+
+enum psnap_status psnap_sink_put_nest(struct psnap_sink *sink, const struct psnap_nest *nest,
+                                      struct psnap_error *error)
+{
+    struct gathered gathered;
+    struct psnap_nest_walk walk;
+    struct psnap_run run;
+    enum psnap_status status = PSNAP_OK;
+
+    if (sink->ops->put_nest && (nest->loop_count > 1 || !sink->ops->put_run))
+        return sink->ops->put_nest(sink, nest, error);
+    gathered.n = 0;
+    psnap_nest_walk_init(&walk, nest);
+    if (nest->loop_count == 1)
+        return psnap_nest_walk_next(&walk, &run) ? psnap_sink_put_run(sink, &run, error) : PSNAP_OK;
+    while (!status && psnap_nest_walk_next(&walk, &run))
+        status = gather(sink, &run, &gathered, error);
+    return status ? status : pass_on(sink, &gathered, error);
 }
 
 enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error)
@@ -117,26 +236,22 @@ enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sin
     }
     for (;;) {
         const struct psnap_access *block;
-        struct psnap_run run;
-        struct psnap_rounds rounds;
-        const ssize_t n = psnap_source_view_rounds(source, room, PSNAP_BLOCK_ACCESSES, &block, &run,
-                                                   &rounds, error);
+        struct psnap_nest nest;
+        const ssize_t n =
+            psnap_source_next_nest(source, room, PSNAP_BLOCK_ACCESSES, &block, &nest, error);
         if (n < 0) {
             status = (enum psnap_status)n;
             goto out;
         }
-        if (n == 0 && run.count == 0 && rounds.node_count == 0)
+        if (n == 0 && !nest.loop_count)
             break;
         if (n)
             status = psnap_sink_put(sink, block, (size_t)n, error);
-        if (!status && run.count)
-            status = psnap_sink_put_run(sink, &run, error);
-        if (!status && rounds.node_count)
-            status = psnap_sink_put_rounds(sink, &rounds, error);
+        if (!status && nest.loop_count)
+            status = psnap_sink_put_nest(sink, &nest, error);
         if (status != PSNAP_OK)
             goto out;
-        moved +=
-            (uint64_t)n + (run.count ? run.count * run.width : 0) + psnap_rounds_accesses(&rounds);
+        moved += (uint64_t)n + psnap_nest_accesses(&nest);
     }
     status = psnap_sink_finish(sink, error);
 out:
@@ -268,26 +383,14 @@ static enum psnap_status tee_sink_put(struct psnap_sink *self, const struct psna
     return PSNAP_OK;
 }
 
-static enum psnap_status tee_sink_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                          struct psnap_error *error)
+static enum psnap_status tee_sink_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                           struct psnap_error *error)
 {
     struct tee_sink *tee = (struct tee_sink *)self;
     enum psnap_status status = PSNAP_OK;
 
     for (size_t i = 0; i < tee->count && !status; i++)
-        status = psnap_sink_put_run(tee->sinks[i], run, error);
-    return status;
-}
-
-static enum psnap_status tee_sink_put_rounds(struct psnap_sink *self,
-                                             const struct psnap_rounds *rounds,
-                                             struct psnap_error *error)
-{
-    struct tee_sink *tee = (struct tee_sink *)self;
-    enum psnap_status status = PSNAP_OK;
-
-    for (size_t i = 0; i < tee->count && !status; i++)
-        status = psnap_sink_put_rounds(tee->sinks[i], rounds, error);
+        status = psnap_sink_put_nest(tee->sinks[i], nest, error);
     return status;
 }
 
@@ -310,8 +413,10 @@ static void plain_sink_free(struct psnap_sink *self)
 
 struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n)
 {
-    static const struct psnap_sink_ops ops = {tee_sink_put, tee_sink_finish, plain_sink_free,
-                                              tee_sink_put_run, tee_sink_put_rounds};
+    static const struct psnap_sink_ops ops = {.put = tee_sink_put,
+                                              .finish = tee_sink_finish,
+                                              .free = plain_sink_free,
+                                              .put_nest = tee_sink_put_nest};
     struct tee_sink *tee = malloc(sizeof *tee + n * sizeof *sinks);
 
     if (!tee)

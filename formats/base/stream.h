@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The access stream, the central interface: a source delivers blocks of
- * accesses, a sink takes them. Files, pipes, replayed profiles, captures and
- * vectors are sources; simulators, builders, writers and exporters are sinks.
- * Nothing downstream can tell a real stream from a synthetic one.
+ * accesses and affine nests (nest.h), a sink takes them. Files, pipes, replayed profiles, captures
+ * and vectors are sources; simulators, builders, writers and exporters are sinks. Nothing
+ * downstream can tell a real stream from a synthetic one.
  *
  * A concrete source or sink is a struct whose first member is the base struct;
  * the base's `ops` are const and shared.
@@ -19,6 +19,7 @@
 #include "formats/base/access.h"
 #include "formats/base/api.h"
 #include "formats/base/deadline.h"
+#include "formats/base/nest.h"
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 
@@ -27,114 +28,6 @@
 
 struct psnap_source;
 struct psnap_sink;
-
-/*
- * The addresses of one irregular access of a run, where they lie: that of
- * repetition i is words[i * pitch] + offset.
- */
-struct psnap_column {
-    const uint64_t *words; /* NULL: the access advances by its stride */
-    size_t pitch;          /* words from one repetition to the next */
-    uint64_t offset;       /* added modulo 2^64 */
-};
-
-/*
- * `count` repetitions of the same `width` accesses: what a loop does. The k-th
- * access of repetition i is first[k] at the address first[k].address +
- * i * strides[k] (modulo 2^64) or, where columns[k] has words, at that of the
- * column; first[k] is then the one of repetition 0 as well. All refs belong to
- * one loop. None occurs twice, unless a repetition is several iterations of the loop, its
- * `turns`: then these have the same refs in the same order.
- */
-struct psnap_run {
-    const struct psnap_access *first;
-    const int64_t *strides;             /* unused for a column */
-    const struct psnap_column *columns; /* `width` of them, or NULL: all accesses have strides */
-    size_t width;
-    uint64_t count;
-    uint32_t shape; /* not 0: the same as of another run of the source, of the same width, says that
-                       these have the same refs, sizes and kinds */
-    uint32_t turns; /* 0 and 1: none occurs twice */
-};
-
-/*
- * Whether `count` words, `pitch` words apart, all lie in [low, low + span], span below 2^63. Of
- * word - low and low + span - word one is negative, as numbers of 64 bits with sign, when it
- * does not; signs are collected without a branch, for the compiler to do several words at once.
- */
-static inline bool psnap_words_inside(const uint64_t *words, size_t pitch, uint64_t count,
-                                      uint64_t low, uint64_t span)
-{
-    uint64_t signs = 0;
-
-    if (pitch == 1)
-        for (uint64_t i = 0; i < count; i++)
-            signs |= (words[i] - low) | (low + span - words[i]);
-    else
-        for (uint64_t i = 0; i < count; i++)
-            signs |= (words[i * pitch] - low) | (low + span - words[i * pitch]);
-    return !(signs >> 63);
-}
-
-/* The address of the k-th access of repetition i. */
-static inline uint64_t psnap_run_address(const struct psnap_run *run, uint64_t i, size_t k)
-{
-    if (run->columns && run->columns[k].words)
-        return run->columns[k].words[i * run->columns[k].pitch] + run->columns[k].offset;
-    return run->first[k].address + i * (uint64_t)run->strides[k];
-}
-
-/*
- * Runs in rounds: what loops in loops do, in closed form. The nodes are a tree, each before those
- * within it: loops that go round, and in them runs, in the order in which they come. The first
- * node has all others within it. Access a, of a run at depth d (the first node is at depth 0), is
- * in round i[0] of the first node, i[1] of the one within and so on, in repetition i[d] of the run,
- * at
- *
- *     first[a].address + sum over l = 0 ... d of i[l] * strides[a * PSNAP_ROUNDS_LEVELS + l]
- *
- * (modulo 2^64); strides beyond its depth are 0. All counts and widths are at least 1. The refs of
- * a run belong to one loop, none occurs twice in it; all accesses are of one thread.
- */
-enum {
-    PSNAP_ROUNDS_LEVELS = 6, /* of nodes in nodes */
-    PSNAP_ROUNDS_NODES = 256,
-    PSNAP_ROUNDS_WIDTH = 512 /* accesses of all runs */
-};
-
-struct psnap_round {
-    uint64_t count; /* rounds, or repetitions of the run */
-    uint32_t span;  /* nodes within; 0: a run */
-    uint16_t begin; /* its first access, or the first within */
-    uint16_t width; /* accesses, or those of all runs within */
-};
-
-struct psnap_rounds {
-    const struct psnap_round *nodes;
-    const struct psnap_access *first;
-    const int64_t *strides;
-    uint32_t node_count; /* 0: none */
-};
-
-/* Accesses in all. */
-PSNAP_API uint64_t psnap_rounds_accesses(const struct psnap_rounds *rounds);
-
-/* The runs of rounds, one after the other. */
-struct psnap_rounds_walk {
-    const struct psnap_rounds *rounds;
-    uint32_t at, depth;                  /* next node; loops that are open */
-    uint32_t open[PSNAP_ROUNDS_LEVELS];  /* these */
-    uint64_t round[PSNAP_ROUNDS_LEVELS]; /* in which they are */
-    struct psnap_access *first;          /* of the run; PSNAP_ROUNDS_WIDTH of each */
-    int64_t *strides;
-};
-
-/* `first` and `strides` have PSNAP_ROUNDS_WIDTH entries and outlive the walk, as `rounds` does. */
-PSNAP_API void psnap_rounds_walk_init(struct psnap_rounds_walk *walk,
-                                      const struct psnap_rounds *rounds, struct psnap_access *first,
-                                      int64_t *strides);
-/* The next run, valid until the next call; false at the end. */
-PSNAP_API bool psnap_rounds_walk_next(struct psnap_rounds_walk *walk, struct psnap_run *run);
 
 struct psnap_source_ops {
     /*
@@ -147,30 +40,21 @@ struct psnap_source_ops {
                     struct psnap_error *error);
     void (*free)(struct psnap_source *self);
     /*
-     * As next, but the accesses in `block` (0 to n of them) may be followed by a
-     * run, which is valid until the next call; run->count is 0 when there is
-     * none. The stream ends with no accesses and no run. May be NULL. Both ways
-     * of reading may be mixed and deliver the same stream.
+     * As next, of a source that has nests: the accesses, 0 and more, may be followed by a nest,
+     * valid until the next call. They are written into `room`, or are where `*block` (at first
+     * `room`) says, and then may be more than `capacity`. The stream ends with no accesses and no
+     * nest. A source has one of next and next_nest, or both; both ways of reading may be mixed and
+     * deliver the same stream.
      */
-    ssize_t (*next_run)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                        struct psnap_run *run, struct psnap_error *error);
-    /* As next_run, but the accesses may be followed by rounds instead; rounds->node_count is 0 when
-     * there are none. May be NULL. */
-    ssize_t (*next_rounds)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                           struct psnap_run *run, struct psnap_rounds *rounds,
-                           struct psnap_error *error);
-    /*
-     * As next_rounds, of a source that has its accesses in memory: `*block` is where they lie until
-     * the next call, however many. May be NULL.
-     */
-    ssize_t (*view_rounds)(struct psnap_source *self, const struct psnap_access **block,
-                           struct psnap_run *run, struct psnap_rounds *rounds,
-                           struct psnap_error *error);
+    ssize_t (*next_nest)(struct psnap_source *self, struct psnap_access *room, size_t capacity,
+                         const struct psnap_access **block, struct psnap_nest *nest,
+                         struct psnap_error *error);
 };
 
 struct psnap_source {
     const struct psnap_source_ops *ops;
-    struct psnap_program *program; /* owned by the source; may grow between calls of next */
+    struct psnap_program *program;     /* owned by the source; may grow between calls of next */
+    struct psnap_expansion *expansion; /* of a nest, for a reader that takes accesses; else NULL */
 };
 
 struct psnap_sink_ops {
@@ -180,12 +64,13 @@ struct psnap_sink_ops {
     /* The stream has ended: flush, write trailers. May be NULL. Called at most once. */
     enum psnap_status (*finish)(struct psnap_sink *self, struct psnap_error *error);
     void (*free)(struct psnap_sink *self);
-    /* Takes a run, equal to putting its accesses one by one. May be NULL. */
+    /* Takes a run, or a nest of one loop, equal to putting its accesses one by one. May be NULL. */
     enum psnap_status (*put_run)(struct psnap_sink *self, const struct psnap_run *run,
                                  struct psnap_error *error);
-    /* Takes rounds, equal to putting their runs one by one. May be NULL. */
-    enum psnap_status (*put_rounds)(struct psnap_sink *self, const struct psnap_rounds *rounds,
-                                    struct psnap_error *error);
+    /* Takes a nest, of several loops where there is a put_run, equal to putting its runs one by
+     * one. May be NULL. */
+    enum psnap_status (*put_nest)(struct psnap_sink *self, const struct psnap_nest *nest,
+                                  struct psnap_error *error);
     /* How many of the accesses that it took it had no place for. May be NULL: none. Called when it
      * is finished. */
     uint64_t (*left_out)(const struct psnap_sink *self);
@@ -197,19 +82,10 @@ struct psnap_sink {
 
 PSNAP_API ssize_t psnap_source_next(struct psnap_source *source, struct psnap_access *block,
                                     size_t capacity, struct psnap_error *error);
-/* As next_run of the ops; a source that has none delivers blocks alone. */
-PSNAP_API ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *block,
-                                        size_t capacity, struct psnap_run *run,
-                                        struct psnap_error *error);
-/* As next_rounds of the ops; a source that has none delivers blocks and runs. */
-PSNAP_API ssize_t psnap_source_next_rounds(struct psnap_source *source, struct psnap_access *block,
-                                           size_t capacity, struct psnap_run *run,
-                                           struct psnap_rounds *rounds, struct psnap_error *error);
-/* As view_rounds of the ops; a source that has none writes into `room`, of so many accesses. */
-PSNAP_API ssize_t psnap_source_view_rounds(struct psnap_source *source, struct psnap_access *room,
-                                           size_t capacity, const struct psnap_access **block,
-                                           struct psnap_run *run, struct psnap_rounds *rounds,
-                                           struct psnap_error *error);
+/* As next_nest of the ops; *nest has no loops when there is none. */
+PSNAP_API ssize_t psnap_source_next_nest(struct psnap_source *source, struct psnap_access *room,
+                                         size_t capacity, const struct psnap_access **block,
+                                         struct psnap_nest *nest, struct psnap_error *error);
 PSNAP_API void psnap_source_free(struct psnap_source *source); /* NULL is legal */
 
 PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
@@ -218,10 +94,10 @@ PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
 /* A run, written out in blocks for a sink that takes none. */
 PSNAP_API enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
                                                struct psnap_error *error);
-/* Rounds, run by run for a sink that takes none. */
-PSNAP_API enum psnap_status psnap_sink_put_rounds(struct psnap_sink *sink,
-                                                  const struct psnap_rounds *rounds,
-                                                  struct psnap_error *error);
+/* A nest, run by run for a sink that takes none. */
+PSNAP_API enum psnap_status psnap_sink_put_nest(struct psnap_sink *sink,
+                                                const struct psnap_nest *nest,
+                                                struct psnap_error *error);
 /* Repetitions [from, to) of a run, access by access. */
 PSNAP_API enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink,
                                                        const struct psnap_run *run, uint64_t from,

@@ -12,31 +12,15 @@ struct until {
     const struct psnap_deadline *deadline;
 };
 
-static enum psnap_status look(const struct until *self, struct psnap_error *error)
-{
-    return psnap_deadline_is_set(self->deadline)
-               ? psnap_error_set(error, PSNAP_ERROR_LIMIT, "psnap was told to end")
-               : PSNAP_OK;
-}
-
-static ssize_t until_next(struct psnap_source *source, struct psnap_access *block, size_t capacity,
-                          struct psnap_error *error)
+static ssize_t until_next_nest(struct psnap_source *source, struct psnap_access *room,
+                               size_t capacity, const struct psnap_access **block,
+                               struct psnap_nest *nest, struct psnap_error *error)
 {
     const struct until *self = (const struct until *)source;
 
-    enum psnap_status status = look(self, error);
-
-    return status ? status : psnap_source_next(self->inner, block, capacity, error);
-}
-
-static ssize_t until_next_run(struct psnap_source *source, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
-{
-    const struct until *self = (const struct until *)source;
-
-    enum psnap_status status = look(self, error);
-
-    return status ? status : psnap_source_next_run(self->inner, block, capacity, run, error);
+    if (psnap_deadline_is_set(self->deadline))
+        return psnap_error_set(error, PSNAP_ERROR_LIMIT, "psnap was told to end");
+    return psnap_source_next_nest(self->inner, room, capacity, block, nest, error);
 }
 
 static void until_free(struct psnap_source *source)
@@ -47,11 +31,11 @@ static void until_free(struct psnap_source *source)
 struct psnap_source *psnap_until_source_new(struct psnap_source *inner,
                                             const struct psnap_deadline *deadline)
 {
-    static const struct psnap_source_ops ops = {until_next, until_free, until_next_run};
+    static const struct psnap_source_ops ops = {.free = until_free, .next_nest = until_next_nest};
     struct until *self = calloc(1, sizeof *self);
 
     if (!self)
         return NULL;
-    *self = (struct until){{&ops, inner->program}, inner, deadline};
+    *self = (struct until){{&ops, inner->program, NULL}, inner, deadline};
     return &self->base;
 }

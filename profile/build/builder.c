@@ -459,12 +459,12 @@ static void builder_free(struct psnap_sink *self)
     free(b->loop_of);
     free(b->refs);
     free(b->plans);
-    build_rounds_free(b->rounds);
+    build_nest_free(b->nest);
     free(b);
 }
 
 static const struct psnap_sink_ops builder_ops = {build_put, finish, builder_free, build_put_run,
-                                                  build_put_rounds};
+                                                  build_put_nest};
 
 struct builder *build_new(struct psnap_program *program,
                           const struct psnap_builder_options *options)

@@ -315,7 +315,7 @@ struct builder {
     uint16_t thread;                            /* whose accesses these are */
     uint64_t used;                              /* when that was so last, for builder_threads.c */
     struct build_group groups[BUILD_RUN_WIDTH]; /* of the run that is being put */
-    struct build_rounds *rounds; /* what rounds are put with (builder_rounds.c); NULL: none yet */
+    struct build_nest *nest; /* what nests are put with (builder_nest.c); NULL: none yet */
     uint8_t bins[BUILD_BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */
 };
 
@@ -360,9 +360,9 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
 enum psnap_status build_put_run(struct psnap_sink *self, const struct psnap_run *run,
                                 struct psnap_error *error);
 
-enum psnap_status build_put_rounds(struct psnap_sink *self, const struct psnap_rounds *rounds,
-                                   struct psnap_error *error);
-void build_rounds_free(struct build_rounds *rounds); /* NULL is legal */
+enum psnap_status build_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                 struct psnap_error *error);
+void build_nest_free(struct build_nest *put); /* NULL is legal */
 
 /* A builder for one thread, without checks of the options; NULL: out of memory. */
 struct builder *build_new(struct psnap_program *program,

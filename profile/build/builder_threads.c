@@ -159,18 +159,18 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
     return status ? status : psnap_sink_put_run(&t->current->base, run, error);
 }
 
-static enum psnap_status put_rounds(struct psnap_sink *self, const struct psnap_rounds *rounds,
-                                    struct psnap_error *error)
+static enum psnap_status put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                  struct psnap_error *error)
 {
     struct threads *t = (struct threads *)self;
-    const uint16_t thread = rounds->first->thread; /* of all: who makes rounds sees to it */
+    const uint16_t thread = nest->first->thread;
     enum psnap_status status = PSNAP_OK;
 
     if (t->nests)
-        return psnap_sink_put_rounds(t->nests, rounds, error);
-    if (!status && (!t->current || t->current->thread != thread))
+        return psnap_sink_put_nest(t->nests, nest, error);
+    if (!t->current || t->current->thread != thread)
         status = change_thread(t, thread, error);
-    return status ? status : psnap_sink_put_rounds(&t->current->base, rounds, error);
+    return status ? status : psnap_sink_put_nest(&t->current->base, nest, error);
 }
 
 /* ------------------------------------------------------------- the sink */
@@ -218,7 +218,7 @@ static void threads_free(struct psnap_sink *self)
     free(t);
 }
 
-static const struct psnap_sink_ops threads_ops = {put, finish, threads_free, put_run, put_rounds};
+static const struct psnap_sink_ops threads_ops = {put, finish, threads_free, put_run, put_nest};
 
 enum psnap_status psnap_builder_choose_model(struct psnap_builder_options *options,
                                              const char *name, struct psnap_error *error)

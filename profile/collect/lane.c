@@ -371,92 +371,118 @@ bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n)
 static bool put_slice(struct lane *lane, const struct psnap_run *run, uint64_t i, size_t from,
                       size_t to)
 {
+    struct psnap_access block[LANE_WIDTH_MAX];
+    size_t n = 0;
+
     for (size_t k = from; k < to; k++) {
-        struct psnap_access access = run->first[k];
-        access.address = psnap_run_address(run, i, k);
-        if (!lane_put(lane, &access, 1))
+        block[n] = run->first[k];
+        block[n++].address = psnap_run_address(run, i, k);
+        if (n < LANE_WIDTH_MAX && k + 1 < to)
+            continue;
+        if (!lane_put(lane, block, n))
             return false;
+        n = 0;
     }
     return true;
 }
 
-/* Where in a run's repetition an iteration begins: a run may begin within one. False when there are
- * several iterations in a repetition. */
-static bool find_turn(const struct lane *lane, const struct psnap_run *run, size_t *turn)
+/* Whether one more body, or the one that is under way as well, may part a loop. */
+static bool may_be_parted(const struct lane *lane, uint32_t loop)
 {
-    *turn = 0;
+    return !lane->loops[loop].is_parted && lane->loops[loop].body_count + 1 >= BODIES_MAX;
+}
+
+/* How a run's repetitions consist of iterations. */
+struct cut {
+    uint32_t turn;  /* where in a repetition an iteration begins: a run may begin within one */
+    uint32_t turns; /* iterations in a repetition, all of one body */
+};
+
+/* False when there are iterations of several bodies in a repetition. */
+static bool find_cut(const struct lane *lane, const struct psnap_run *run, struct cut *cut)
+{
+    uint32_t begins = 0, width = 0;
+
     if (run->width > LANE_WIDTH_MAX)
         return false;
-    for (size_t k = 1; k < run->width; k++) {
-        if (follows(lane, run->first[k - 1].ref, run->first[k].ref))
-            continue;
-        if (*turn)
+    *cut = (struct cut){0, 1};
+    for (uint32_t k = 1; k < run->width; k++)
+        if (!follows(lane, run->first[k - 1].ref, run->first[k].ref)) {
+            width = begins++ ? width : k;
+            if (k != begins * width)
+                return false;
+        }
+    if (!begins)
+        return true;
+    cut->turn = width;
+    if (begins == 1 && follows(lane, run->first[run->width - 1].ref, run->first[0].ref))
+        return true;
+    *cut = (struct cut){0, begins + 1};
+    if (may_be_parted(lane, lane->program->refs[run->first->ref].loop))
+        return false;
+    for (size_t k = width; k < run->width; k++)
+        if (lane_key(&run->first[k]) != lane_key(&run->first[k - width]))
             return false;
-        *turn = k;
-    }
-    return !*turn || follows(lane, run->first[run->width - 1].ref, run->first[0].ref);
+    return run->width == cut->turns * width;
 }
 
-/* `count` repetitions from `from` on of a body whose references are all regular. */
-static bool put_regular(struct lane *lane, const struct psnap_run *run, const uint32_t *order,
-                        size_t turn, uint64_t from, uint64_t count, const struct lane_body *body)
+/* How many repetitions of a run there are until a site is looked at again. */
+static uint64_t until_look(const struct lane *lane, const struct lane_run *run, uint64_t count)
 {
-    uint64_t firsts[LANE_WIDTH_MAX], strides[LANE_WIDTH_MAX];
-    bool is_swept = false;
-
-    for (uint32_t i = 0; i < body->width; i++) {
-        firsts[i] = psnap_run_address(run, from + (order[i] < turn), order[i]);
-        strides[i] = (uint64_t)run->strides[order[i]];
-        is_swept |= lane->sites[body->sites[i]].sweep != PSNAP_NONE;
+    for (uint32_t i = 0; i < run->width / run->turns; i++) {
+        const uint64_t left = lane_until_look(&lane->sites[run->sites[i]]);
+        if (left < count * run->turns)
+            count = run->turns == 1 ? left : left / run->turns;
     }
-    return (!is_swept || sweep_put_run(lane, body, firsts, strides, count)) &&
-           lane_touch_run(lane, body->sites, body->width, firsts, strides, count, lane->now);
+    return count;
 }
 
-/* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
- * them: iterations of one body. */
-static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size_t turn,
+/* One repetition, access by access. */
+static bool touch_repetition(struct lane *lane, const struct lane_run *run)
+{
+    uint64_t addresses[LANE_WIDTH_MAX];
+
+    for (uint32_t i = 0; i < run->width; i++)
+        addresses[i] = run_column_address(&run->columns[i], 0);
+    return lane_touch(lane, run->sites, run->width, addresses, lane->now);
+}
+
+/* Repetitions of a run from `head` on, without the accesses before its first whole iteration and
+ * with as many behind them: iterations of one body. */
+static bool put_repetitions(struct lane *lane, const struct psnap_run *run, struct cut cut,
                             uint64_t head, uint64_t count)
 {
-    const uint32_t width = (uint32_t)run->width;
-    uint32_t node = 0, body, order[LANE_WIDTH_MAX];
-    uint64_t addresses[LANE_WIDTH_MAX];
-    const uint32_t *sites;
+    const uint32_t width = (uint32_t)run->width, once = width / cut.turns;
+    struct run_column columns[LANE_WIDTH_MAX];
+    uint32_t node = 0, body, sites[LANE_WIDTH_MAX];
+    struct lane_run part = {sites, columns, width, cut.turns, 0};
 
     if (!end_iteration(lane) || !empty_queue(lane))
         return false;
     for (uint32_t i = 0; i < width; i++) {
-        const uint32_t site = site_of(lane, &run->first[(turn + i) % width]);
-        order[i] = (uint32_t)((turn + i) % width);
-        if (site == PSNAP_NONE || !(node = i ? go_on(lane, node, site) : begin_with(lane, site)))
+        const bool is_whole = cut.turn + i < width; /* within the repetition */
+        const uint32_t k = cut.turn + i - (is_whole ? 0 : width);
+        columns[i] = run_column(run, k, head + !is_whole);
+        sites[i] = i < once ? site_of(lane, &run->first[k]) : sites[i - once];
+        if (sites[i] == PSNAP_NONE)
+            return false;
+        if (i < once && !(node = i ? go_on(lane, node, sites[i]) : begin_with(lane, sites[i])))
             return false;
     }
     body = lane->nodes[node].body;
     if (body == PSNAP_NONE)
-        body = add_body(lane, node, width);
-    if (body == PSNAP_NONE || !execute(lane, body, count))
+        body = add_body(lane, node, once);
+    if (body == PSNAP_NONE || !execute(lane, body, count * cut.turns))
         return false;
-    sites = lane->bodies[body].sites;
-    for (uint64_t done = 0, batch; done < count; done += batch) {
-        bool is_irregular = false; /* something is: then access by access, in their order */
-        batch = count - done;
-        for (uint32_t i = 0; i < width; i++) {
-            const uint64_t left = lane_until_look(&lane->sites[sites[i]]);
-            is_irregular |= lane->sites[sites[i]].is_irregular ||
-                            (run->columns && run->columns[order[i]].words);
-            batch = left < batch ? left : batch;
-        }
-        if (!is_irregular &&
-            !put_regular(lane, run, order, turn, head + done, batch, &lane->bodies[body]))
+    for (; count; count -= part.count) {
+        part.count = until_look(lane, &part, count);
+        if (part.count ? !sweep_put_run(lane, &part) || !lane_touch_run(lane, &part, lane->now)
+                       : !touch_repetition(lane, &part))
             return false;
-        for (uint64_t b = 0; b < batch && is_irregular; b++) {
-            for (uint32_t i = 0; i < width; i++)
-                addresses[i] =
-                    psnap_run_address(run, head + done + b + (order[i] < turn), order[i]);
-            if (!lane_touch(lane, sites, width, addresses, lane->now + b * width))
-                return false;
-        }
-        lane->now += batch * width;
+        part.count += !part.count;
+        lane->now += part.count * width;
+        for (uint32_t i = 0; i < width; i++)
+            run_column_skip(&columns[i], part.count);
     }
     return true;
 }
@@ -465,12 +491,12 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 {
     const struct psnap_access *last = &run->first[run->width - 1];
     uint64_t head, count, tail;
-    size_t turn;
+    struct cut cut;
 
     for (size_t k = 0; k < run->width; k++)
         if (run->first[k].ref >= lane->known_refs && !learn_refs(lane))
             return false;
-    if (!find_turn(lane, run, &turn)) {
+    if (!find_cut(lane, run, &cut)) {
         for (uint64_t i = 0; i < run->count; i++)
             if (!put_slice(lane, run, i, 0, run->width))
                 return false;
@@ -478,14 +504,15 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
     }
     /* What comes first may belong to an iteration that is under way, what comes last to one that
      * goes on. */
-    head = turn || follows_iteration(lane, &run->first[0]);
-    if (head && !put_slice(lane, run, 0, 0, turn ? turn : run->width))
+    head = cut.turn || follows_iteration(lane, &run->first[0]);
+    if (head && !put_slice(lane, run, 0, 0, cut.turn ? cut.turn : run->width))
         return false;
     count = run->count - head;
-    tail = count && !turn && lane->loops[lane->program->refs[last->ref].loop].last_ref != last->ref;
-    if (count > tail && !put_repetitions(lane, run, turn, turn ? 0 : head, count - tail))
+    tail = count && !cut.turn &&
+           lane->loops[lane->program->refs[last->ref].loop].last_ref != last->ref;
+    if (count > tail && !put_repetitions(lane, run, cut, cut.turn ? 0 : head, count - tail))
         return false;
-    return !(turn || tail) || put_slice(lane, run, run->count - 1, turn, run->width);
+    return !(cut.turn || tail) || put_slice(lane, run, run->count - 1, cut.turn, run->width);
 }
 
 bool lane_flush(struct lane *lane)

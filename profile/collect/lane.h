@@ -13,6 +13,7 @@
 #include "profile/address/objects.h"
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
+#include "profile/address/visit.h"
 #include "profile/collect/sweep.h"
 #include "profile/collect/unit.h"
 #include "profile/model.h"
@@ -161,10 +162,17 @@ static inline uint64_t lane_until_look(const struct lane_site *site)
  * stream; false: out of memory. */
 bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
                 uint64_t time);
-/* `count` such iterations of sites that are regular as far as is known, whose addresses go on by
- * strides. */
-bool lane_touch_run(struct lane *lane, const uint32_t *sites, uint32_t width,
-                    const uint64_t *firsts, const uint64_t *strides, uint64_t count, uint64_t time);
+/* Iterations of one body, `turns` of them in a repetition: access k of repetition i is that of site
+ * k to columns[k]'s address i. */
+struct lane_run {
+    const uint32_t *sites;
+    const struct run_column *columns;
+    uint32_t width, turns;
+    uint64_t count;
+};
+
+/* A run that no site is to be looked at again within, but at its end. */
+bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time);
 
 /* Adds what a lane has to a model; false: out of memory. */
 bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *model);

@@ -155,99 +155,222 @@ bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const 
     return true;
 }
 
-/* ---- runs: accesses of regular references ---- */
+/* ---- runs ---- */
 
-/* Accesses of a site in a run, one an iteration, and which of them go to one line of the sample. */
-struct visit {
-    uint64_t first, stride; /* addresses */
-    uint64_t index;         /* of the site's accesses, the run's first one */
-    uint64_t begin, end;    /* iterations: the next one, and that behind the last to the line */
+/* Accesses of a run: nothing is done about most of them but to count them. The others are events,
+ * which come in the order of the stream: accesses to lines of the sample, and those at which a
+ * reference is looked at for dependence. */
+struct touching {
+    struct lane *lane;
+    const struct lane_run *run;
+    uint64_t time;    /* of the run's first access */
+    bool is_regular;  /* all references are, and go on by strides, once in a repetition */
+    uint32_t sites;   /* accesses of an iteration */
+    uint32_t count;   /* of columns of irregular ones, */
+    uint64_t entered; /* and of their accesses, which are known to others by now */
+    uint64_t soonest; /* repetition of the next event, of the columns so far */
+    uint32_t irregular[LANE_WIDTH_MAX];
+    uint64_t next[LANE_WIDTH_MAX];  /* by column: repetition of the next event */
+    uint64_t look[LANE_WIDTH_MAX];  /* repetition that is looked at for dependence, or `count` */
+    uint64_t begin[LANE_WIDTH_MAX]; /* by site: accesses before the run */
+    struct visit visits[LANE_WIDTH_MAX];
 };
 
-/* From iteration `begin` on to the next line of the sample. */
-static void find_visit(const struct lane *lane, struct visit *v, uint64_t begin, uint64_t count)
+/* Finds the next access of column k's site that is looked at for dependence, which is in one of the
+ * site's columns. */
+static void find_look(struct touching *t, uint32_t k)
 {
-    const uint64_t back = 0 - v->stride;
+    const uint32_t turns = t->run->turns, sites = t->run->width / turns, first = k % sites;
+    const uint64_t look = t->lane->histories[t->run->sites[k]].next_look;
+    const uint64_t from = look > t->begin[first] ? look - t->begin[first] : 0;
 
-    for (; begin < count; begin = v->end) {
-        const uint64_t address = v->first + begin * v->stride, byte = address % REUSE_LINE;
-        uint64_t more = 0; /* accesses to the line behind this one */
-        if (v->stride < REUSE_LINE)
-            more = v->stride ? (REUSE_LINE - 1 - byte) / v->stride : count;
-        else if (back < REUSE_LINE)
-            more = byte / back;
-        v->end = count - begin > more ? begin + more + 1 : count;
-        if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS))
-            break;
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        const uint32_t at = first + turn * sites;
+        t->look[at] =
+            from % turns == turn && from / turns < t->run->count ? from / turns : t->run->count;
+        t->next[at] = t->visits[at].next < t->look[at] ? t->visits[at].next : t->look[at];
+        if (at < k && t->next[at] < t->soonest)
+            t->soonest = t->next[at];
     }
-    v->begin = begin;
+}
+
+/* The number of column k's access in repetition i, among those of its site. */
+static uint64_t index_of(const struct touching *t, uint32_t k, uint64_t i)
+{
+    return t->run->turns == 1 ? t->begin[k] + i
+                              : t->begin[k % t->sites] + i * t->run->turns + k / t->sites;
+}
+
+static void enter_latest(struct touching *t, uint32_t k, uint64_t i)
+{
+    struct lane_site *of = &t->lane->sites[t->run->sites[k]];
+
+    of->latest = run_column_address(&t->run->columns[k], i);
+    if (of->is_irregular)
+        of->latest_time = t->time + i * t->run->width + k;
+}
+
+/* Column k of repetition i is next: makes known what irregular references accessed before. */
+static void enter_before(struct touching *t, uint64_t i, uint32_t k)
+{
+    struct depend_recent *recent = &t->lane->recent;
+    uint64_t until = i * t->count;
+
+    for (uint32_t at = k; at < t->run->width && i; at++)
+        enter_latest(t, at, i - 1);
+    for (uint32_t at = 0; at < k; at++)
+        enter_latest(t, at, i);
+    for (uint32_t n = 0; n < t->count && t->irregular[n] < k; n++)
+        until++;
+    if (until - t->entered > DEPEND_RECENT) {
+        recent->at = (recent->at + (until - t->entered)) % DEPEND_RECENT;
+        t->entered = until - DEPEND_RECENT;
+    }
+    for (; t->entered < until; t->entered++) {
+        const uint32_t at = t->irregular[t->entered % t->count];
+        const uint64_t of = t->entered / t->count;
+        depend_recent_add(recent, t->run->sites[at], run_column_address(&t->run->columns[at], of),
+                          t->time + of * t->run->width + at);
+    }
 }
 
 /* All accesses of a visit behind its first one, as if no other reference came to the line. */
-static bool note_rest(struct lane *lane, uint32_t site, const struct visit *v, uint64_t time,
-                      uint64_t every)
+static bool note_rest(struct touching *t, uint32_t k, uint64_t i, uint64_t more)
 {
-    const uint64_t more = v->end - v->begin - 1, address = v->first + v->begin * v->stride;
-    struct sample_line *slot = sample_find(&lane->sample, address >> SAMPLE_LINE_BITS);
+    const struct run_column *column = &t->run->columns[k];
+    const uint64_t every = t->run->width, time = t->time + i * every + k;
+    const uint64_t address = run_column_address(column, i);
+    struct sample *sample = &t->lane->sample;
+    struct sample_line *slot = sample_find(sample, address >> SAMPLE_LINE_BITS);
 
     if (!more || slot->line != address >> SAMPLE_LINE_BITS)
         return true;
     if (time + more * every > slot->time) {
         slot->time = time + more * every;
-        slot->byte = (address + more * v->stride) % REUSE_LINE;
+        slot->byte = (address + more * column->stride) % REUSE_LINE;
     }
-    return reuse_note(&lane->histories[site].reuse, address + v->stride, v->index + v->begin + more,
-                      reuse_bin(every - 1), address % REUSE_LINE, more * lane->sample.weight);
+    return reuse_note(&t->lane->histories[t->run->sites[k]].reuse, address + column->stride,
+                      index_of(t, k, i + more), reuse_bin(every - 1), address % REUSE_LINE,
+                      more * sample->weight);
 }
 
-/* The next access of a visit, which may no longer be to the sample, or once there are many notes
- * the rest of the visit. */
-static bool note_visit(struct lane *lane, uint32_t site, struct visit *v, uint64_t time,
-                       uint64_t every, uint64_t count)
+/* Repetition i of column k accesses a line that was of the sample when the visit began. In runs of
+ * regular references, once there are many notes, the rest of the visit counts at once. */
+static bool note_visit(struct touching *t, uint32_t k, uint64_t i)
 {
-    const uint64_t address = v->first + v->begin * v->stride;
-    const bool is_whole = lane->histories[site].notes >= NOTES;
+    struct visit *visit = &t->visits[k];
+    const uint32_t site = t->run->sites[k];
+    const uint64_t address = run_column_address(&t->run->columns[k], i);
+    const bool is_whole = t->is_regular && t->lane->histories[site].notes >= NOTES;
 
-    if (!sample_has(&lane->sample, address >> SAMPLE_LINE_BITS)) {
-        find_visit(lane, v, v->end, count);
-        return true;
+    if (!sample_has(&t->lane->sample, address >> SAMPLE_LINE_BITS)) {
+        visit->next = visit->end;
+    } else {
+        if (!note_reuse(t->lane, site, address, t->time + i * t->run->width + k,
+                        index_of(t, k, i)) ||
+            (is_whole && !note_rest(t, k, i, visit->end - i - 1)))
+            return false;
+        visit->next = is_whole ? visit->end : i + 1;
     }
-    if (!note_reuse(lane, site, address, time, v->index + v->begin) ||
-        (is_whole && !note_rest(lane, site, v, time, every)))
-        return false;
-    v->begin = is_whole ? v->end : v->begin + 1;
-    if (v->begin == v->end)
-        find_visit(lane, v, v->end, count);
+    if (visit->next == visit->end)
+        visit_find(visit, &t->run->columns[k], &t->lane->sample, t->run->count);
     return true;
 }
 
-bool lane_touch_run(struct lane *lane, const uint32_t *sites, uint32_t width,
-                    const uint64_t *firsts, const uint64_t *strides, uint64_t count, uint64_t time)
+static bool touch_event(struct touching *t, uint32_t k, uint64_t i)
 {
-    struct visit visits[LANE_WIDTH_MAX];
+    const uint32_t site = t->run->sites[k];
 
-    for (uint32_t k = 0; k < width; k++) {
-        visits[k] = (struct visit){firsts[k], strides[k], lane->sites[sites[k]].length, 0, 0};
-        find_visit(lane, &visits[k], 0, count);
-    }
-    for (;;) {
-        uint32_t next = 0;
-        for (uint32_t k = 1; k < width; k++)
-            next = visits[k].begin < visits[next].begin ? k : next;
-        if (visits[next].begin == count)
-            break;
-        if (!note_visit(lane, sites[next], &visits[next], time + visits[next].begin * width + next,
-                        width, count))
+    if (t->visits[k].next == i && !note_visit(t, k, i))
+        return false;
+    if (t->look[k] == i) {
+        enter_before(t, i, k);
+        t->lane->sites[site].length = index_of(t, k, i) + 1;
+        if (!note_dependence(t->lane, site, run_column_address(&t->run->columns[k], i),
+                             t->time + i * t->run->width + k))
             return false;
+        find_look(t, k);
     }
-    for (uint32_t k = 0; k < width; k++) {
-        struct lane_site *of = &lane->sites[sites[k]];
-        struct lane_history *history = &lane->histories[sites[k]];
-        if (!series_put(&history->addresses, firsts[k], strides[k], count))
+    t->next[k] = t->visits[k].next < t->look[k] ? t->visits[k].next : t->look[k];
+    return true;
+}
+
+static void begin_run(struct touching *t)
+{
+    const struct lane_run *run = t->run;
+
+    for (uint32_t k = 0; k < run->width; k++) {
+        const struct lane_site *of = &t->lane->sites[run->sites[k]];
+        visit_begin(&t->visits[k], &run->columns[k], &t->lane->sample, run->count);
+        t->is_regular &= !of->is_irregular && !run->columns[k].words;
+        t->look[k] = run->count;
+        t->next[k] = t->visits[k].next;
+        if (of->is_irregular)
+            t->irregular[t->count++] = k;
+    }
+    for (uint32_t k = 0; k < t->sites; k++) {
+        const struct lane_site *of = &t->lane->sites[run->sites[k]];
+        t->begin[k] = of->length;
+        if (of->is_irregular)
+            find_look(t, k);
+    }
+}
+
+/* The addresses of a site, which columns k, k + sites ... of a run have, go to its series. */
+static bool put_series(struct series *series, const struct lane_run *run, uint32_t k,
+                       uint32_t sites)
+{
+    const struct run_column *column = &run->columns[k];
+    const uint64_t stride = run->turns == 1 ? column->stride : column[sites].first - column->first;
+    uint64_t firsts[LANE_WIDTH_MAX];
+    bool has_words = false, is_even = true, is_one = stride * run->turns == column->stride;
+
+    for (uint32_t n = 0; n < run->turns; n++, column += sites) {
+        firsts[n] = column->first;
+        has_words |= column->words != NULL;
+        is_even &= column->stride == run->columns[k].stride;
+        is_one &= firsts[n] == firsts[0] + n * stride;
+    }
+    column = &run->columns[k];
+    if (!has_words && is_even)
+        return is_one ? series_put(series, column->first, stride, run->count * run->turns)
+                      : series_put_repeated(series, firsts, run->turns, column->stride, run->count);
+    for (uint64_t i = 0; i < run->count; i++)
+        for (uint32_t at = k; at < run->width; at += sites)
+            if (!series_put(series, run_column_address(&run->columns[at], i), 0, 1))
+                return false;
+    return true;
+}
+
+bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time)
+{
+    struct touching t;
+
+    t.lane = lane;
+    t.run = run;
+    t.time = time;
+    t.count = 0;
+    t.entered = 0;
+    t.is_regular = run->turns == 1;
+    t.sites = run->turns == 1 ? run->width : run->width / run->turns;
+    begin_run(&t);
+    for (uint64_t i = 0; i < run->count; i = t.soonest) {
+        t.soonest = run->count;
+        for (uint32_t k = 0; k < run->width; k++) {
+            if (t.next[k] == i && !touch_event(&t, k, i))
+                return false;
+            t.soonest = t.next[k] < t.soonest ? t.next[k] : t.soonest;
+        }
+    }
+    enter_before(&t, run->count, 0);
+    for (uint32_t k = 0; k < t.sites; k++) {
+        struct lane_site *of = &lane->sites[run->sites[k]];
+        struct lane_history *history = &lane->histories[run->sites[k]];
+        const uint64_t period = of->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
+        if (of->is_series && !put_series(&history->addresses, run, k, t.sites))
             return false;
-        of->length += count;
-        of->latest = firsts[k] + (count - 1) * strides[k];
-        if (lane_until_look(of) == LANE_LOOK_PLAIN)
+        of->length = t.begin[k] + run->count * run->turns;
+        if (of->length % period == 0)
             look_again(of, history);
         set_due(of, history);
     }

@@ -127,35 +127,100 @@ bool sweep_put(struct lane *lane, uint32_t site, uint64_t address)
     return put(&lane->sweeps[lane->sites[site].sweep], address, lane->sites[site].size);
 }
 
-bool sweep_put_run(struct lane *lane, const struct lane_body *body, const uint64_t *firsts,
-                   const uint64_t *strides, uint64_t count)
+/* The columns of a run that one sweep has. */
+struct swept {
+    uint32_t columns[LANE_WIDTH_MAX];
+    uint32_t count;
+    uint64_t bytes; /* of a repetition */
+};
+
+/* Takes the columns that have the sweep of column `from` out of those that are left. */
+static void take_swept(const struct lane *lane, const struct lane_run *run, uint32_t from,
+                       uint32_t sweeps[LANE_WIDTH_MAX], struct swept *swept)
 {
-    for (uint32_t i = 0; i < body->width; i++) {
-        const uint32_t sweep = lane->sites[body->sites[i]].sweep;
-        uint64_t bytes = lane->sites[body->sites[i]].size;
-        bool is_dense = true, is_first = true;
-        if (sweep == PSNAP_NONE)
-            continue;
-        for (uint32_t k = 0; k < i; k++) /* those before have put the others in */
-            is_first &= lane->sites[body->sites[k]].sweep != sweep;
-        for (uint32_t k = i + 1; is_first && k < body->width; k++) {
-            if (lane->sites[body->sites[k]].sweep != sweep)
-                continue;
-            is_dense &= firsts[k] == firsts[i] + bytes && strides[k] == strides[i];
-            bytes += lane->sites[body->sites[k]].size;
+    const uint32_t sweep = sweeps[from];
+
+    swept->count = 0;
+    swept->bytes = 0;
+    for (uint32_t k = from; k < run->width; k++)
+        if (sweeps[k] == sweep) {
+            sweeps[k] = PSNAP_NONE;
+            swept->columns[swept->count++] = k;
+            swept->bytes += lane->sites[run->sites[k]].size;
         }
-        if (!is_first)
-            continue;
-        if (count == 1 ? is_dense : is_dense && bytes == strides[i]) {
-            if (!put(&lane->sweeps[sweep], firsts[i], count * bytes))
-                return false;
-            continue;
-        }
-        for (uint64_t n = 0; n < count; n++)
-            for (uint32_t k = i; k < body->width; k++)
-                if (lane->sites[body->sites[k]].sweep == sweep &&
-                    !sweep_put(lane, body->sites[k], firsts[k] + n * strides[k]))
+}
+
+static uint8_t size_of(const struct lane *lane, const struct lane_run *run, uint32_t k)
+{
+    return lane->sites[run->sites[k]].size;
+}
+
+/* Whether the columns go on byte after byte, repetition after repetition. */
+static bool is_dense(const struct lane *lane, const struct lane_run *run, const struct swept *swept)
+{
+    const struct run_column *first = &run->columns[swept->columns[0]];
+    uint64_t bytes = 0;
+    bool is = true;
+
+    for (uint32_t i = 0; i < swept->count; i++) {
+        const struct run_column *column = &run->columns[swept->columns[i]];
+        is &= !column->words && column->first == first->first + bytes &&
+              column->stride == first->stride;
+        bytes += size_of(lane, run, swept->columns[i]);
+    }
+    return is && (run->count == 1 || bytes == first->stride);
+}
+
+/* A sweep's accesses, those that go on byte after byte at once. */
+static bool put_swept(struct lane *lane, struct lane_sweep *sweep, const struct lane_run *run,
+                      const struct swept *swept)
+{
+    uint64_t first = sweep->end, bytes = 0;
+
+    for (uint64_t n = 0; n < run->count; n++)
+        for (uint32_t i = 0; i < swept->count; i++) {
+            const uint32_t k = swept->columns[i];
+            const uint64_t address = run_column_address(&run->columns[k], n);
+            if (address != first + bytes) {
+                if (bytes && !put(sweep, first, bytes))
                     return false;
+                first = address;
+                bytes = 0;
+            }
+            bytes += size_of(lane, run, k);
+        }
+    return put(sweep, first, bytes);
+}
+
+/* As put_swept, once the series has given up. */
+static void count_swept(const struct lane *lane, struct lane_sweep *sweep,
+                        const struct lane_run *run, const struct swept *swept)
+{
+    const uint32_t last = swept->columns[swept->count - 1];
+
+    sweep->end = run_column_address(&run->columns[last], run->count - 1) + size_of(lane, run, last);
+    sweep->bytes.length += run->count * swept->bytes;
+}
+
+bool sweep_put_run(struct lane *lane, const struct lane_run *run)
+{
+    uint32_t sweeps[LANE_WIDTH_MAX], any = PSNAP_NONE;
+    struct swept swept;
+
+    for (uint32_t k = 0; k < run->width; k++)
+        any &= sweeps[k] = lane->sites[run->sites[k]].sweep;
+    for (uint32_t k = 0; k < run->width && any != PSNAP_NONE; k++) {
+        struct lane_sweep *sweep;
+        if (sweeps[k] == PSNAP_NONE)
+            continue;
+        sweep = &lane->sweeps[sweeps[k]];
+        take_swept(lane, run, k, sweeps, &swept);
+        if (sweep->bytes.is_none)
+            count_swept(lane, sweep, run, &swept);
+        else if (is_dense(lane, run, &swept)
+                     ? !put(sweep, run->columns[k].first, run->count * swept.bytes)
+                     : !put_swept(lane, sweep, run, &swept))
+            return false;
     }
     return true;
 }

@@ -15,6 +15,7 @@
 
 struct lane;
 struct lane_body;
+struct lane_run;
 
 struct lane_sweep {
     uint64_t source;     /* hash of the loop of the source */
@@ -28,8 +29,7 @@ struct lane_sweep {
 bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterations);
 /* A reference that has a sweep accesses an address. */
 bool sweep_put(struct lane *lane, uint32_t site, uint64_t address);
-/* References of a body access `count` times each, from firsts[i] on, strides[i] apart. */
-bool sweep_put_run(struct lane *lane, const struct lane_body *body, const uint64_t *firsts,
-                   const uint64_t *strides, uint64_t count);
+/* So do those of a run that have sweeps. */
+bool sweep_put_run(struct lane *lane, const struct lane_run *run);
 
 #endif

@@ -39,6 +39,7 @@ static bool enter(struct nest_cursor *cursor, const struct nest_pattern *loop, u
     cursor->frames[cursor->depth++] =
         (struct nest_frame){.pattern = loop, .left = count, .at = cursor->used};
     cursor->used += n;
+    cursor->moves++;
     return true;
 }
 
@@ -63,36 +64,40 @@ static bool advance(struct nest_cursor *cursor, struct nest_frame *frame)
 
     if (--frame->left == 0)
         return false;
-    for (size_t i = 0; i + 1 < loop->values; i++)
+    for (size_t i = 0; i + 1 < loop->values; i += 2) { /* a leaf of numbers has two */
         values[i] += loop->steps[i];
+        if (i + 2 < loop->values)
+            values[i + 1] += loop->steps[i + 1];
+    }
     frame->done++;
     frame->child = frame->offset = 0;
     return true;
 }
 
-int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf)
+int nest_cursor_step(struct nest_cursor *cursor, struct nest_leaf *leaf)
 {
     while (cursor->depth) {
         struct nest_frame *frame = &cursor->frames[cursor->depth - 1];
-        if (frame->child == frame->pattern->body_count) {
-            if (!advance(cursor, frame)) {
-                cursor->used = frame->at;
-                cursor->depth--;
-            }
+        const struct nest_pattern *child;
+        size_t at;
+        if (frame->child == frame->pattern->body_count && !advance(cursor, frame)) {
+            cursor->used = frame->at;
+            cursor->depth--;
+            cursor->moves++;
             continue;
         }
-        const struct nest_pattern *child = frame->pattern->body[frame->child++];
-        const size_t at = frame->at + frame->offset;
-        const uint64_t count = cursor->values[at];
+        child = frame->pattern->body[frame->child++];
+        at = frame->at + frame->offset;
         frame->offset += child->values;
-        if ((int64_t)count <= 0)
+        if ((int64_t)cursor->values[at] <= 0)
             continue;
-        *leaf = (struct nest_leaf){child, cursor->values + at};
-        if (!child->body_count)
+        if (!child->body_count) {
+            *leaf = (struct nest_leaf){child, cursor->values + at};
             return 1;
-        if (!enter(cursor, child, count))
+        }
+        if (!enter(cursor, child, cursor->values[at]))
             return -1;
-        memcpy(cursor->values + cursor->frames[cursor->depth - 1].at, cursor->values + at + 1,
+        memcpy(cursor->values + cursor->used - (child->values - 1), cursor->values + at + 1,
                (child->values - 1) * sizeof *cursor->values);
     }
     return 0;

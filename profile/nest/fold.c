@@ -169,6 +169,7 @@ static bool settle(struct nest_fold *fold)
 {
     while (!fold->is_open) {
         const int made = extend(&fold->terms) ? 1 : create(&fold->terms);
+        fold->changes++;
         if (made <= 0)
             return made == 0;
         if (!open_top(fold))
@@ -254,6 +255,57 @@ bool nest_fold_leaf(struct nest_fold *fold, const struct nest_pattern *leaf, con
     }
     return nest_terms_push(nests, leaf, values) && settle(fold);
 }
+
+/* ---- leaves that are skipped ---- */
+
+struct nest_mark nest_fold_mark(const struct nest_fold *fold)
+{
+    const struct nest_cursor *cursor = &fold->cursor;
+    const struct nest_frame *frame;
+
+    if (!fold->is_open || cursor->frames[cursor->depth - 1].pattern->depth != 1)
+        return (struct nest_mark){0};
+    frame = &cursor->frames[cursor->depth - 1];
+    return (struct nest_mark){.changes = fold->changes,
+                              .moves =
+                                  cursor->depth > 1 ? cursor->moves : 0, /* 1: it begins anew */
+                              .done = frame->done,
+                              .depth = cursor->depth,
+                              .child = frame->child};
+}
+
+uint64_t nest_fold_repeats(const struct nest_fold *fold, const struct nest_mark *mark,
+                           uint64_t step)
+{
+    const struct nest_mark now = nest_fold_mark(fold);
+    const uint64_t iterations = now.done - mark->done;
+    const struct nest_frame *frame;
+
+    if (!now.depth || now.depth != mark->depth || now.changes != mark->changes ||
+        now.moves != mark->moves || now.child != mark->child || !iterations)
+        return 0;
+    frame = &fold->cursor.frames[now.depth - 1];
+    for (uint32_t i = 0; i + 1 < frame->pattern->values; i += 2) /* count, first number */
+        if (frame->pattern->steps[i] || frame->pattern->steps[i + 1] * iterations != step)
+            return 0;
+    return now.depth > 1 ? (frame->left - 1) / iterations : UINT64_MAX;
+}
+
+void nest_fold_skip(struct nest_fold *fold, const struct nest_mark *mark, uint64_t times)
+{
+    struct nest_frame *frame = &fold->cursor.frames[mark->depth - 1];
+    const uint64_t iterations = times * (frame->done - mark->done);
+
+    for (uint32_t i = 0; i + 1 < frame->pattern->values; i++)
+        fold->cursor.values[frame->at + i] += iterations * frame->pattern->steps[i];
+    frame->done += iterations;
+    if (mark->depth > 1)
+        frame->left -= iterations;
+    else
+        fold->terms.values[fold->terms.terms[fold->terms.count - 1].at] += iterations;
+}
+
+/* ---- terms ---- */
 
 static bool put_term(void *context, const struct nest_pattern *pattern, const uint64_t *values)
 {

@@ -121,6 +121,7 @@ struct nest_cursor { /* zeroed: at the end */
     uint64_t *values;
     uint32_t depth, frame_room;
     size_t used, room;
+    uint64_t moves; /* into loops and out of them */
 };
 
 struct nest_leaf {
@@ -133,8 +134,27 @@ void nest_cursor_free(struct nest_cursor *cursor);
  * loop's. False: out of memory. */
 bool nest_cursor_start(struct nest_cursor *cursor, const struct nest_pattern *loop,
                        const uint64_t *values, uint64_t done, uint64_t count);
+/* As nest_cursor_next, when that is not a leaf of the iteration under way. */
+int nest_cursor_step(struct nest_cursor *cursor, struct nest_leaf *leaf);
+
 /* 1: the next leaf, 0: there is none, negative: out of memory. */
-int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf);
+static inline int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf)
+{
+    if (cursor->depth) {
+        struct nest_frame *frame = &cursor->frames[cursor->depth - 1];
+        if (frame->child < frame->pattern->body_count) {
+            const struct nest_pattern *child = frame->pattern->body[frame->child];
+            const uint64_t *values = cursor->values + frame->at + frame->offset;
+            if (!child->body_count && (int64_t)values[0] > 0) {
+                frame->child++;
+                frame->offset += child->values;
+                *leaf = (struct nest_leaf){child, values};
+                return 1;
+            }
+        }
+    }
+    return nest_cursor_step(cursor, leaf);
+}
 
 /* ---- folding: fold.c ---- */
 
@@ -143,6 +163,13 @@ struct nest_fold {
     struct nest_cursor cursor; /* in the loop on top, when that is open: */
     struct nest_leaf expected; /* the next one */
     bool is_open;
+    uint64_t changes; /* of the terms, but for iterations of the open loop */
+};
+
+/* Where the cursor was in an innermost loop; iteration `done` of it was under way. */
+struct nest_mark {
+    uint64_t changes, moves, done;
+    uint32_t depth, child; /* depth 0: it was in none */
 };
 
 void nest_fold_init(struct nest_fold *fold, struct nest_patterns *patterns);
@@ -152,6 +179,14 @@ bool nest_fold_leaf(struct nest_fold *fold, const struct nest_pattern *leaf,
                     const uint64_t *values);
 bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
                     const uint64_t *values);
+/* Leaves may be skipped that would be no more than further iterations of the loop that the cursor
+ * is in. When leaves of numbers have come since a mark, and the same are to come again and again,
+ * all numbers `step` further each time: nest_fold_repeats is how often these are such, so that they
+ * may be skipped. */
+struct nest_mark nest_fold_mark(const struct nest_fold *fold);
+uint64_t nest_fold_repeats(const struct nest_fold *fold, const struct nest_mark *mark,
+                           uint64_t step);
+void nest_fold_skip(struct nest_fold *fold, const struct nest_mark *mark, uint64_t times);
 /* No more will come, for now: the terms are complete. */
 bool nest_fold_end(struct nest_fold *fold);
 

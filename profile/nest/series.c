@@ -115,6 +115,43 @@ bool series_put_other(struct series *series, uint64_t first, uint64_t stride, ui
     return true;
 }
 
+/* Whether the run under way is that of before, `step` further. */
+static bool is_further(const struct series *series, const struct series *before, uint64_t step)
+{
+    return !before->has_ended && series->count == before->count &&
+           series->stride == before->stride && series->first == before->first + step &&
+           series->next == before->next + step;
+}
+
+bool series_put_repeated(struct series *series, const uint64_t *numbers, uint32_t n, uint64_t step,
+                         uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const struct series before = *series;
+        const struct nest_mark mark = nest_fold_mark(&series->fold);
+        uint64_t times = count - i - 1, repeats;
+        if (series->is_none) {
+            series->length += n * (count - i);
+            return true;
+        }
+        for (uint32_t k = 0; k < n; k++)
+            if (!series_put(series, numbers[k] + i * step, 0, 1))
+                return false;
+        repeats = mark.depth && is_further(series, &before, step)
+                      ? nest_fold_repeats(&series->fold, &mark, step)
+                      : 0;
+        times = repeats < times ? repeats : times;
+        if (!times)
+            continue;
+        nest_fold_skip(&series->fold, &mark, times);
+        series->first += times * step;
+        series->next += times * step;
+        series->length += times * n;
+        i += times;
+    }
+    return true;
+}
+
 bool series_end(struct series *series, size_t most)
 {
     if (series->is_none)

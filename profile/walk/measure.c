@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "profile/address/sample.h"
+#include "profile/address/visit.h"
 #include "profile/walk/walk.h"
 
 enum { BLOCK = 1024 };
@@ -17,8 +17,11 @@ struct measuring {
     uint16_t thread;
     uint64_t (*bins)[REUSE_BINS]; /* by reference */
     uint64_t *executions;
-    uint64_t now; /* accesses of the thread, */
-    uint64_t all; /* and of all */
+    uint64_t now;               /* accesses of the thread, */
+    uint64_t all;               /* and of all, */
+    uint64_t limit;             /* up to so many */
+    struct run_column *columns; /* of a run, */
+    struct visit *visits;       /* and which of their accesses come next */
 };
 
 /* The threads' orders come one after the other, and reuse times are those of a thread. */
@@ -30,26 +33,98 @@ static bool begin_thread(struct measuring *m, uint16_t thread)
     return sample_init(&m->sample);
 }
 
-static bool note(struct measuring *m, const struct psnap_access *access)
+/* An access, number `time` of the thread from 1 on. */
+static inline bool note_line(struct measuring *m, uint32_t ref, uint64_t address, uint64_t time)
 {
-    const uint64_t line = access->address >> SAMPLE_LINE_BITS;
+    const uint64_t line = address >> SAMPLE_LINE_BITS;
     struct sample_line *slot;
 
+    if (!sample_has(&m->sample, line))
+        return true;
+    slot = sample_find(&m->sample, line);
+    if (slot->line == line) {
+        m->bins[ref][reuse_bin(time - slot->time - 1)] += m->sample.weight;
+        slot->time = time;
+        return true;
+    }
+    m->bins[ref][REUSE_FIRST] += m->sample.weight;
+    return sample_add(&m->sample, &(struct sample_line){.line = line, .time = time});
+}
+
+static bool note(struct measuring *m, const struct psnap_access *access)
+{
     if (access->thread != m->thread && !begin_thread(m, access->thread))
         return false;
     m->now++;
     m->all++;
     m->executions[access->ref]++;
-    if (!sample_has(&m->sample, line))
-        return true;
-    slot = sample_find(&m->sample, line);
-    if (slot->line == line) {
-        m->bins[access->ref][reuse_bin(m->now - slot->time - 1)] += m->sample.weight;
-        slot->time = m->now;
-        return true;
+    return note_line(m, access->ref, access->address, m->now);
+}
+
+/* Those of repetition i that access lines of the sample; *next gets the repetition in which
+ * something does again. */
+static bool note_repetition(struct measuring *m, const struct psnap_run *run, uint64_t i,
+                            uint64_t *next)
+{
+    const uint64_t left = m->limit - m->all - i * run->width;
+
+    *next = run->count;
+    for (size_t k = 0; k < run->width && k < left; k++) {
+        struct visit *visit = &m->visits[k];
+        if (visit->next == i) {
+            if (!note_line(m, run->first[k].ref, run_column_address(&m->columns[k], i),
+                           m->now + i * run->width + k + 1))
+                return false;
+            if (++visit->next == visit->end)
+                visit_find(visit, &m->columns[k], &m->sample, run->count);
+        }
+        *next = visit->next < *next ? visit->next : *next;
     }
-    m->bins[access->ref][REUSE_FIRST] += m->sample.weight;
-    return sample_add(&m->sample, &(struct sample_line){.line = line, .time = m->now});
+    return true;
+}
+
+/* The accesses of a run, as far as there are still so many to come. */
+static bool note_run(struct measuring *m, const struct psnap_run *run)
+{
+    const uint64_t left = m->limit - m->all, all = run->count * run->width;
+    const uint64_t n = left < all ? left : all;
+    uint64_t i = 0;
+
+    if (run->first->thread != m->thread && !begin_thread(m, run->first->thread))
+        return false;
+    for (size_t k = 0; k < run->width; k++) {
+        m->columns[k] = run_column(run, k, 0);
+        visit_begin(&m->visits[k], &m->columns[k], &m->sample, run->count);
+        m->executions[run->first[k].ref] += n / run->width + (k < n % run->width);
+    }
+    while (i * run->width < n)
+        if (!note_repetition(m, run, i, &i))
+            return false;
+    m->now += n;
+    m->all += n;
+    return true;
+}
+
+static bool measuring_init(struct measuring *m, const struct psnap_stream_model *model)
+{
+    size_t width = 1;
+
+    for (uint32_t i = 0; i < model->body_count; i++)
+        width = model->bodies[i].width > width ? model->bodies[i].width : width;
+    m->bins = calloc(model->ref_count + (size_t)1, sizeof *m->bins);
+    m->executions = calloc(model->ref_count + (size_t)1, sizeof *m->executions);
+    m->columns = calloc(width, sizeof *m->columns);
+    m->visits = calloc(width, sizeof *m->visits);
+    return m->bins && m->executions && m->columns && m->visits && sample_init(&m->sample);
+}
+
+static void measuring_release(struct measuring *m)
+{
+    sample_release(&m->sample);
+    free(m->bins);
+    free(m->executions);
+    free(m->columns);
+    free(m->visits);
 }
 
 /* The recorded histogram of a reference's first `replayed` executions: whole phases, and a part of
@@ -90,30 +165,29 @@ static double distance(const struct measuring *m, const struct model_ref *ref, u
 bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
                   const struct psnap_deadline *deadline, double *off)
 {
-    struct measuring m = {.now = 0};
+    struct measuring m = {.limit = most < UINT64_MAX - BLOCK ? (most + BLOCK - 1) / BLOCK * BLOCK
+                                                             : UINT64_MAX};
     struct psnap_access *block = malloc(BLOCK * sizeof *block);
     struct walk *walk = walk_new(model, NULL, 0);
-    bool is_done;
+    bool is_done = measuring_init(&m, model) && block && walk;
 
-    m.bins = calloc(model->ref_count + (size_t)1, sizeof *m.bins);
-    m.executions = calloc(model->ref_count + (size_t)1, sizeof *m.executions);
-    is_done = block && walk && m.bins && m.executions && sample_init(&m.sample);
     for (uint32_t i = 0; is_done && i < model->ref_count; i++)
         walk->ref_numbers[i] = i;
-    while (is_done && m.all < most && !psnap_deadline_is_set(deadline)) {
+    while (is_done && m.all < m.limit && !psnap_deadline_is_set(deadline)) {
+        struct psnap_run run;
         size_t n;
-        const int more = walk_next(walk, NULL, block, BLOCK, &n);
+        const int more = walk_next(walk, &run, block, BLOCK, &n);
         is_done = more >= 0;
         if (more <= 0)
             break;
-        for (size_t i = 0; i < n && is_done; i++)
+        if (more == 1)
+            is_done = note_run(&m, &run);
+        for (size_t i = 0; i < n && m.all < m.limit && is_done; i++)
             is_done = note(&m, &block[i]);
     }
     for (uint32_t i = 0; is_done && i < model->ref_count; i++)
         off[i] = distance(&m, &model->refs[i], i);
-    sample_release(&m.sample);
-    free(m.bins);
-    free(m.executions);
+    measuring_release(&m);
     free(block);
     walk_free(walk);
     return is_done;

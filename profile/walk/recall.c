@@ -62,21 +62,22 @@ static uint32_t *page_slot(const struct recall_log *log, uint64_t number)
 static uint32_t *entry_of(struct recall_log *log, uint64_t line)
 {
     const uint64_t number = line / 64;
+    uint32_t *page = &log->used[number % RECALL_USED];
 
-    if (log->page >= log->page_count || log->pages[log->page].number != number) {
+    if (*page >= log->page_count || log->pages[*page].number != number) {
         uint32_t *slot;
         if (log->page_count == log->page_room && !grow_pages(log))
             return NULL;
         slot = page_slot(log, number);
         if (!*slot) {
-            struct recall_page *page = &log->pages[log->page_count++];
-            page->number = number;
-            memset(page->entries, 0xff, sizeof page->entries);
+            struct recall_page *added = &log->pages[log->page_count++];
+            added->number = number;
+            memset(added->entries, 0xff, sizeof added->entries);
             *slot = log->page_count;
         }
-        log->page = *slot - 1;
+        *page = *slot - 1;
     }
-    return &log->pages[log->page].entries[line % 64];
+    return &log->pages[*page].entries[line % 64];
 }
 
 static bool is_touched(const struct recall_log *log, uint64_t line)

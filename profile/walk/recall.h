@@ -15,7 +15,7 @@
 #include "formats/base/rng.h"
 #include "profile/model.h"
 
-enum { RECALL_RECENT = REUSE_EXACT };
+enum { RECALL_RECENT = REUSE_EXACT, RECALL_USED = 64 };
 
 struct recall_entry {
     uint64_t time;
@@ -36,8 +36,8 @@ struct recall_log {
     struct recall_page *pages;
     uint32_t *slots; /* hash table of pages, half full at most: number + 1, or 0 */
     uint32_t page_count, page_room, slot_room;
-    uint32_t page;         /* the page that was used last */
-    uint64_t latest_first; /* line of the latest first touch, if has_first */
+    uint32_t used[RECALL_USED]; /* pages that were used last, by number modulo their number */
+    uint64_t latest_first;      /* line of the latest first touch, if has_first */
     bool has_first;
 };
 

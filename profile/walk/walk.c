@@ -81,9 +81,9 @@ static uint64_t next_entry(const struct walk *walk, struct walk_ref *ref, uint64
         if (!stride)
             more = count;
         else if (stride < 64)
-            more = (63 - address % 64) / stride;
+            more = (63 - (uint32_t)address % 64) / (uint32_t)stride;
         else if (-stride < 64)
-            more = address % 64 / -stride;
+            more = (uint32_t)address % 64 / (uint32_t)-stride;
         if (ref->object != PSNAP_NONE)
             return more < count - 1 - i ? i + more : count - 1;
         if (stride && stride < ref->end - address && stride < (UINT64_C(1) << 32))
@@ -93,30 +93,39 @@ static uint64_t next_entry(const struct walk *walk, struct walk_ref *ref, uint64
     return count;
 }
 
+/* Enters the line of column k's access in repetition `at`, which is due, and finds the next one;
+ * false: out of memory. */
+static bool enter_due(struct walk *walk, const struct model_body *body, uint32_t k, uint64_t at,
+                      uint64_t count)
+{
+    struct walk_ref *ref = &walk->refs[body->refs[k]];
+    const uint64_t first = walk->first[k].address, stride = (uint64_t)walk->strides[k];
+    const uint64_t address = first + at * stride;
+
+    if (address - ref->low >= ref->end - ref->low)
+        ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
+    if (ref->object != PSNAP_NONE &&
+        !recall_touch(&walk->recall, ref->object, address, walk->now + at * body->width + k))
+        return false;
+    walk->due[k] = next_entry(walk, ref, first, stride, count, at + 1);
+    return true;
+}
+
 /* Enters the lines of a run into the recall, in the order in which the run leaves them: afterwards
  * the logs are as if each access had been entered by itself. False: out of memory. */
 static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t count)
 {
-    uint64_t at = 0, next;
+    uint64_t *due = walk->due, at = 0, next;
 
     for (uint32_t k = 0; k < body->width; k++)
-        walk->due[k] = next_entry(walk, &walk->refs[body->refs[k]], walk->first[k].address,
-                                  (uint64_t)walk->strides[k], count, 0);
+        due[k] = next_entry(walk, &walk->refs[body->refs[k]], walk->first[k].address,
+                            (uint64_t)walk->strides[k], count, 0);
     for (; at < count; at = next) {
         next = count;
         for (uint32_t k = 0; k < body->width; k++) {
-            struct walk_ref *ref = &walk->refs[body->refs[k]];
-            const uint64_t stride = (uint64_t)walk->strides[k];
-            const uint64_t address = walk->first[k].address + at * stride;
-            if (walk->due[k] == at) {
-                if (address - ref->low >= ref->end - ref->low)
-                    ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
-                if (ref->object != PSNAP_NONE && !recall_touch(&walk->recall, ref->object, address,
-                                                               walk->now + at * body->width + k))
-                    return false;
-                walk->due[k] = next_entry(walk, ref, walk->first[k].address, stride, count, at + 1);
-            }
-            next = walk->due[k] < next ? walk->due[k] : next;
+            if (due[k] == at && !enter_due(walk, body, k, at, count))
+                return false;
+            next = due[k] < next ? due[k] : next;
         }
     }
     return true;
@@ -264,7 +273,7 @@ static int begin_symbol(struct walk *walk, uint32_t symbol)
 static int next_execution(struct walk *walk)
 {
     int begun = 0, more = 1;
-    uint32_t symbol;
+    uint32_t symbol = 0;
 
     while (!begun && more > 0) {
         if (walk->whole != PSNAP_NONE) {

@@ -4,7 +4,7 @@
  * `roi` and `sampling` in `capture`, `estimate` in loops. All other counts are those
  * of the accesses that were recorded. What the whole run has is estimated as the
  * recorded times run / recorded accesses; the errors of this are the recorder's
- * (capture/sampling.c).
+ * (capture/collect/sampling.c).
  */
 #include "profile/yaml/sampling.h"
 

@@ -27,6 +27,7 @@
 #include "formats/base/text.h"
 #include "formats/bytes.h"
 #include "formats/trace.h"
+#include "tests/next_run.h"
 
 #define RUN_WIDTH_MAX 64
 
@@ -316,7 +317,7 @@ static double time_read(const char *path, const struct stream *stream, bool by_r
 
     for (;;) {
         struct psnap_run run = {.count = 0};
-        got = by_runs ? psnap_source_next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, &error)
+        got = by_runs ? next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, &error)
                       : psnap_source_next(source, block, PSNAP_BLOCK_ACCESSES, &error);
         if (got < 0 || (got == 0 && run.count == 0))
             break;
@@ -425,9 +426,9 @@ static void bench_file(const char *path, size_t limit)
     while (stream.count < stream.room) {
         const size_t left = stream.room - stream.count;
         struct psnap_run run;
-        const ssize_t got = psnap_source_next_run(
-            source, stream.accesses + stream.count,
-            left < PSNAP_BLOCK_ACCESSES ? left : PSNAP_BLOCK_ACCESSES, &run, &error);
+        const ssize_t got =
+            next_run(source, stream.accesses + stream.count,
+                     left < PSNAP_BLOCK_ACCESSES ? left : PSNAP_BLOCK_ACCESSES, &run, &error);
         must_be(got >= 0, path, &error);
         stream.count += (size_t)got;
         if (got == 0 && run.count == 0)

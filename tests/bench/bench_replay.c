@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "replay/replay.h"
+#include "tests/next_run.h"
 
 enum { BLOCK = 4096 /* accesses */ };
 
@@ -36,7 +37,7 @@ static uint64_t replay(struct psnap_source *source, uint64_t n, bool by_runs)
 
     while (done < n) {
         struct psnap_run run = {.count = 0};
-        const ssize_t got = by_runs ? psnap_source_next_run(source, block, BLOCK, &run, &error)
+        const ssize_t got = by_runs ? next_run(source, block, BLOCK, &run, &error)
                                     : psnap_source_next(source, block, BLOCK, &error);
         if (got < 0) {
             fprintf(stderr, "bench_replay: %s\n", error.message);

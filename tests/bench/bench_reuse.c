@@ -25,6 +25,7 @@
 #include "formats/base/text.h"
 #include "formats/trace.h"
 #include "predict/predict.h"
+#include "tests/next_run.h"
 
 enum { LINE_DIGITS = 6, ROUNDS_MAX = 99 };
 
@@ -126,7 +127,7 @@ static void read_trace(struct stream *stream, const char *path, uint64_t limit)
 
     must_be(source != NULL, path, &error);
     while (stream->length < limit) {
-        n = psnap_source_next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, &error);
+        n = next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, &error);
         must_be(n >= 0, path, &error);
         if (n == 0 && run.count == 0)
             break;

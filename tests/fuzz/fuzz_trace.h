@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "formats/trace.h"
+#include "tests/next_run.h"
 
 #define FUZZ_ACCESSES_MAX 300000u /* a few bytes of .pst may stand for millions */
 
@@ -83,7 +84,7 @@ static inline void fuzz_trace(const uint8_t *data, size_t size, const char *form
         struct psnap_run run = {.count = 0};
         const size_t capacity = total % 2 ? 4096 : 111;
 
-        got = size % 2 ? psnap_source_next_run(source, block, capacity, &run, &error)
+        got = size % 2 ? next_run(source, block, capacity, &run, &error)
                        : psnap_source_next(source, block, capacity, &error);
         if (got < 0 || (got == 0 && run.count == 0))
             break;

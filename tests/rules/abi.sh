@@ -38,7 +38,7 @@ finds()
     grep -qF -- "$2" "$work/said" || { echo "not said: $2, but:" && cat "$work/said" && status=1; }
 }
 cp -r "$build/include" "$work/include"
-sed -i 's/uint32_t shape;/uint64_t shape;/' "$work/include/psnap/formats/base/stream.h"
+sed -i 's/uint32_t shape, turns;/uint64_t shape; uint32_t turns;/' "$work/include/psnap/formats/base/nest.h"
 $abi list "$work/include" "$build/lib/libpsnap.so" > "$work/other"
 finds "$work/other" "changed: struct psnap_run: it was 48 bytes"
 finds "$work/other" "tests/rules/abi.sh --write"

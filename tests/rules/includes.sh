@@ -9,7 +9,9 @@
 #   headers (folder/folder.h) of the folders in its row.
 # * cmd_*.[ch] and psnap.c wire folders together: any public header, and other
 #   folders' cmd_*.h; formats/base/cmd.h is theirs alone.
-# * capture/pass and capture/runtime see nothing of ours but the capture ABI.
+# * capture/pass and capture/runtime see nothing of ours but the capture ABI; of
+#   capture's other folders each includes those in its row of the second table,
+#   none of them capture's own files but the public ones.
 # * tests may include anything.
 set -eu
 cd "$PSNAP_SOURCE"
@@ -22,6 +24,13 @@ declare -A may_include=(
     [replay]="profile"
     [predict]="profile simcore"
     [capture]="formats profile simcore"
+)
+# Within capture; what is in no subfolder may include all of them.
+declare -A may_include_within=(
+    [collect]=""
+    [decode]="collect"
+    [valgrind]="collect"
+    [session]="collect valgrind"
 )
 public_folders="formats simcore profile replay predict capture"
 
@@ -39,6 +48,19 @@ folder_of()
     formats/base/* | capture/pass/* | capture/runtime/*) folder=${1%/*} ;;
     */*) folder=${1%%/*} ;;
     *) folder=. ;;
+    esac
+}
+
+# $1 file, $2 line number, $3 header, both of capture
+check_within()
+{
+    local from=${1#capture/} to=${3#capture/}
+    [ "$3" != capture/capture.h ] && [ "$3" != capture/roi.h ] || return 0
+    [ "$from" != "${from#*/}" ] || return 0
+    from=${from%%/*}
+    case " $from ${may_include_within[$from]-} " in
+    *" ${to%%/*} "*) ;;
+    *) complain "$1" "$2" "capture/$from may not include '$3'" ;;
     esac
 }
 
@@ -86,6 +108,7 @@ check_quoted()
         if is_command_file "$header" && ! is_command_file "$file"; then
             complain "$file" "$number" "only commands include '$header'"
         fi
+        [ "$to" != capture ] || check_within "$file" "$number" "$header"
     elif is_command_file "$file"; then
         is_command_file "$header" || [ "$header" = "$to/$to.h" ] ||
             complain "$file" "$number" "'$header' is private to $to"

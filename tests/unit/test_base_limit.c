@@ -13,6 +13,7 @@
 
 #include "formats/base/rng.h"
 #include "formats/base/stream.h"
+#include "tests/next_run.h"
 
 enum {
     ITEMS = 12,
@@ -29,11 +30,12 @@ struct item { /* accesses, then a run */
     uint64_t words[WIDTH * REPETITIONS];
     struct psnap_column columns[WIDTH];
     struct psnap_run run;
+    struct psnap_nest_loop loop;
 };
 
 struct mixed_source {
     struct psnap_source base;
-    const struct item *items;
+    struct item *items;
     size_t item, at; /* of its accesses */
 };
 
@@ -74,20 +76,21 @@ static ssize_t mixed_next(struct psnap_source *self, struct psnap_access *block,
     return (ssize_t)n;
 }
 
-static ssize_t mixed_next_run(struct psnap_source *self, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+static ssize_t mixed_next_nest(struct psnap_source *self, struct psnap_access *room,
+                               size_t capacity, const struct psnap_access **block,
+                               struct psnap_nest *nest, struct psnap_error *error)
 {
     struct mixed_source *source = (struct mixed_source *)self;
-    const struct item *item = &source->items[source->item];
+    struct item *item = &source->items[source->item];
 
-    run->count = 0;
+    (void)block;
     if (source->item < ITEMS && !source->at && capacity >= item->lead_count) {
-        memcpy(block, item->lead, item->lead_count * sizeof *block);
-        *run = item->run;
+        memcpy(room, item->lead, item->lead_count * sizeof *room);
+        *nest = psnap_nest_of_run(&item->loop, &item->run);
         source->item++;
         return (ssize_t)item->lead_count;
     }
-    return mixed_next(self, block, capacity, error);
+    return mixed_next(self, room, capacity, error);
 }
 
 static void mixed_free(struct psnap_source *self)
@@ -135,7 +138,7 @@ static size_t read_all(struct psnap_source *source, struct psnap_rng *rng, bool 
         const bool by_run = !mix || psnap_rng_below(rng, 2);
         const size_t capacity = LEAD + psnap_rng_below(rng, 40);
         struct psnap_run run = {.count = 0};
-        const ssize_t n = by_run ? psnap_source_next_run(source, block, capacity, &run, NULL)
+        const ssize_t n = by_run ? next_run(source, block, capacity, &run, NULL)
                                  : psnap_source_next(source, block, capacity, NULL);
         assert_true(n >= 0 && (size_t)n <= capacity);
         if (!n && !run.count)
@@ -153,7 +156,7 @@ static size_t read_all(struct psnap_source *source, struct psnap_rng *rng, bool 
 
 static void windows_have_their_accesses_and_runs(void **state)
 {
-    static const struct psnap_source_ops ops = {mixed_next, mixed_free, mixed_next_run};
+    static const struct psnap_source_ops ops = {mixed_next, mixed_free, mixed_next_nest};
     static struct item items[ITEMS];
     static struct psnap_access all[MOST], got[MOST];
     size_t n, count, in_runs = 0;
@@ -162,7 +165,7 @@ static void windows_have_their_accesses_and_runs(void **state)
     (void)state;
     psnap_rng_init(&rng, 11);
     for (int turn = 0; turn < 600; turn++) {
-        struct mixed_source source = {{&ops, NULL}, items, 0, 0};
+        struct mixed_source source = {{.ops = &ops}, items, 0, 0};
         struct psnap_source *limited;
         uint64_t skip, want;
 

@@ -2,7 +2,7 @@
 /*
  * A source read in a thread of its own delivers what it delivers by itself:
  * accesses, runs with strides and with columns that lie in rows or anywhere, one
- * wider than a batch, rounds, tables that grow on the way, and its error. A sink that takes its
+ * wider than a batch, nests, tables that grow on the way, and its error. A sink that takes its
  * stream in a thread of its own takes the same, and its error is not lost.
  */
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #include "formats/base/rng.h"
 #include "formats/base/stream.h"
-#include "tests/unit/test_rounds_support.h"
+#include "tests/unit/test_affine_support.h"
 
 enum { WIDTH = 6, COUNT = 300, ROWS = 8, ROUNDS = 500 };
 
@@ -30,7 +30,8 @@ struct random_source {
     int64_t strides[WIDTH];
     struct psnap_column columns[WIDTH];
     uint64_t words[COUNT * ROWS], elsewhere[COUNT];
-    struct random_rounds made;
+    struct random_nest made;
+    struct psnap_nest_loop loop;
 };
 
 static void grow_tables(struct random_source *source)
@@ -92,13 +93,15 @@ static void make_run(struct random_source *source, struct psnap_run *run)
         source->first[k].address = psnap_run_address(run, 0, k);
 }
 
-static ssize_t random_next_rounds(struct psnap_source *self, struct psnap_access *block,
-                                  size_t capacity, struct psnap_run *run,
-                                  struct psnap_rounds *rounds, struct psnap_error *error)
+static ssize_t random_next_nest(struct psnap_source *self, struct psnap_access *room,
+                                size_t capacity, const struct psnap_access **block,
+                                struct psnap_nest *nest, struct psnap_error *error)
 {
     struct random_source *source = (struct random_source *)self;
+    struct psnap_run run;
     size_t n = 0;
 
+    (void)block;
     if (source->round++ == source->rounds)
         return source->fails
                    ? psnap_error_set(error, PSNAP_ERROR_CORRUPT, "after %u rounds", source->rounds)
@@ -107,22 +110,17 @@ static ssize_t random_next_rounds(struct psnap_source *self, struct psnap_access
     n = psnap_rng_below(&source->rng, 4) ? psnap_rng_below(&source->rng, 5) : 700;
     assert_true(n <= capacity);
     for (size_t i = 0; i < n; i++)
-        block[i] = random_access(source);
+        room[i] = random_access(source);
     if (psnap_rng_below(&source->rng, 3) == 0) {
         source->made.refs = source->made.loops = 1;
         source->made.areas = 3;
-        *rounds = make_rounds(&source->made, &source->rng, 3, 6);
-    } else if (!n || psnap_rng_below(&source->rng, 2))
-        make_run(source, run);
+        source->made.is_uneven = n % 2;
+        *nest = make_affine(&source->made, &source->rng, 3, 6);
+    } else if (!n || psnap_rng_below(&source->rng, 2)) {
+        make_run(source, &run);
+        *nest = psnap_nest_of_run(&source->loop, &run);
+    }
     return (ssize_t)n;
-}
-
-static ssize_t random_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                           struct psnap_error *error)
-{
-    (void)self, (void)block, (void)capacity, (void)error;
-    fail_msg("runs are asked for");
-    return 0;
 }
 
 static void random_free(struct psnap_source *self)
@@ -133,11 +131,10 @@ static void random_free(struct psnap_source *self)
 
 static struct psnap_source *random_new(uint64_t seed, unsigned rounds, bool fails)
 {
-    static const struct psnap_source_ops ops = {
-        .next = random_next, .free = random_free, .next_rounds = random_next_rounds};
+    static const struct psnap_source_ops ops = {.free = random_free, .next_nest = random_next_nest};
     struct random_source *source = calloc(1, sizeof *source);
 
-    source->base = (struct psnap_source){&ops, psnap_program_new()};
+    source->base = (struct psnap_source){.ops = &ops, .program = psnap_program_new()};
     psnap_rng_init(&source->rng, seed);
     source->rounds = rounds;
     source->fails = fails;
@@ -166,53 +163,38 @@ static void mix_access(const struct psnap_access *access, void *to)
     digest->value = mix(digest->value, access, access->address, digest->program);
 }
 
-/* What the reader of a stream takes. */
-enum takes { TAKES_ACCESSES, TAKES_RUNS, TAKES_ROUNDS, TAKES_VIEWS };
-
 /* A digest of a stream, and of the tables as they are at each of its accesses, that its division
- * into blocks does not change. */
-static uint64_t digest_of(struct psnap_source *source, enum takes takes, struct psnap_error *error)
+ * into blocks, runs and nests does not change. */
+static uint64_t digest_of(struct psnap_source *source, bool takes_nests, struct psnap_error *error)
 {
     static struct psnap_access room[1000];
-    uint64_t digest = 1;
+    struct digest digest = {1, source->program};
     ssize_t n;
 
     for (;;) {
-        struct psnap_run run = {0};
-        struct psnap_rounds rounds = {0};
+        struct psnap_nest nest = {0};
+        struct psnap_nest_walk walk;
+        struct psnap_run run;
         const struct psnap_access *block = room;
-        switch (takes) {
-        case TAKES_ACCESSES:
-            n = psnap_source_next(source, room, 1000, error);
-            break;
-        case TAKES_RUNS:
-            n = psnap_source_next_run(source, room, 1000, &run, error);
-            break;
-        case TAKES_ROUNDS:
-            n = psnap_source_next_rounds(source, room, 1000, &run, &rounds, error);
-            break;
-        default:
-            n = psnap_source_view_rounds(source, room, 1000, &block, &run, &rounds, error);
-        }
-        if (n < 0 || (!n && !run.count && !rounds.node_count))
+        n = takes_nests ? psnap_source_next_nest(source, room, 1000, &block, &nest, error)
+                        : psnap_source_next(source, room, 1000, error);
+        if (n < 0 || (!n && !nest.loop_count))
             break;
         for (size_t i = 0; i < (size_t)n; i++)
-            digest = mix(digest, &block[i], block[i].address, source->program);
-        if (takes != TAKES_RUNS) /* what was rounds has none */
-            assert_int_equal(run.turns, run.width % 3);
-        for (uint64_t i = 0; i < run.count; i++)
-            for (size_t k = 0; k < run.width; k++)
-                digest = mix(digest, &run.first[k], psnap_run_address(&run, i, k), source->program);
-        if (rounds.node_count) {
-            struct digest more = {digest, source->program};
-            uint64_t round[PSNAP_ROUNDS_LEVELS];
-            for_each_access(&rounds, 0, 0, round, mix_access, &more);
-            digest = more.value;
+            mix_access(&block[i], &digest);
+        psnap_nest_walk_init(&walk, &nest);
+        while (psnap_nest_walk_next(&walk, &run)) {
+            if (nest.loop_count == 1)
+                assert_int_equal(run.turns, run.width % 3);
+            for (uint64_t i = 0; i < run.count; i++)
+                for (size_t k = 0; k < run.width; k++)
+                    digest.value = mix(digest.value, &run.first[k], psnap_run_address(&run, i, k),
+                                       source->program);
         }
         if (n && block[n - 1].ref >= source->program->ref_count)
             fail_msg("a reference that the tables do not have");
     }
-    return digest;
+    return digest.value;
 }
 
 static void relays_equal_their_sources(void **state)
@@ -225,8 +207,7 @@ static void relays_equal_their_sources(void **state)
         struct psnap_source *inner = random_new(seed, ROUNDS, fails);
         struct psnap_source *relay = psnap_relay_source_new(inner, &relayed);
         assert_non_null(relay);
-        assert_int_equal(digest_of(direct, TAKES_ROUNDS, &error),
-                         digest_of(relay, (enum takes)(seed / 2), &relayed));
+        assert_int_equal(digest_of(direct, true, &error), digest_of(relay, seed / 2 % 2, &relayed));
         assert_int_equal(error.code, relayed.code);
         assert_string_equal(error.message, relayed.message);
         assert_int_equal(direct->program->loop_count, relay->program->loop_count);
@@ -307,7 +288,7 @@ static void digest_free(struct psnap_sink *self)
 static struct psnap_sink *digest_new(const struct psnap_program *program)
 {
     static const struct psnap_sink_ops ops = {digest_put, digest_finish, digest_free,
-                                              digest_put_run, NULL};
+                                              .put_run = digest_put_run};
     struct digest_sink *sink = calloc(1, sizeof *sink);
 
     sink->base.ops = &ops;
@@ -365,15 +346,15 @@ static void a_sink_aside_may_be_left(void **state)
     most_accesses = UINT64_MAX;
     for (unsigned rounds = 0; rounds < 300; rounds += 60) {
         struct psnap_source *source = random_new(rounds, rounds, false);
-        struct psnap_access block[PSNAP_BLOCK_ACCESSES];
-        struct psnap_rounds many = {0};
-        struct psnap_run run = {0};
+        struct psnap_access room[PSNAP_BLOCK_ACCESSES];
+        const struct psnap_access *block;
+        struct psnap_nest nest;
         struct psnap_sink *inner, *aside;
         ssize_t n;
         aside = psnap_aside_sink_new(source->program, digest_new, &inner);
-        while ((n = psnap_source_next_rounds(source, block, PSNAP_BLOCK_ACCESSES, &run, &many,
-                                             NULL)) > 0 ||
-               run.count || many.node_count)
+        while ((n = psnap_source_next_nest(source, room, PSNAP_BLOCK_ACCESSES, &block, &nest,
+                                           NULL)) > 0 ||
+               nest.loop_count)
             assert_int_equal(psnap_sink_put(aside, block, (size_t)n, NULL), PSNAP_OK);
         psnap_sink_free(aside); /* not finished */
         psnap_source_free(source);

@@ -205,16 +205,20 @@ struct run_source {
     int64_t strides[5];
     uint64_t words[400];
     struct psnap_column columns[5];
+    struct psnap_nest_loop loop;
     struct psnap_sink *expected; /* takes what has been delivered, one by one */
 };
 
 static ssize_t run_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                        struct psnap_run *run, struct psnap_error *error)
+                        const struct psnap_access **at, struct psnap_nest *nest,
+                        struct psnap_error *error)
 {
     struct run_source *source = (struct run_source *)self;
     struct psnap_rng *rng = &source->rng;
     const size_t n = psnap_rng_below(rng, capacity < 3 ? capacity : 3);
+    struct psnap_run run;
 
+    (void)at;
     if (source->calls-- == 0)
         return 0;
     for (size_t i = 0; i < n; i++)
@@ -222,20 +226,25 @@ static ssize_t run_next(struct psnap_source *self, struct psnap_access *block, s
     psnap_sink_put(source->expected, block, n, error);
     for (size_t i = 0; i < 400; i++)
         source->words[i] = psnap_rng_next(rng);
-    *run = (struct psnap_run){
-        source->first, source->strides, psnap_rng_below(rng, 2) ? source->columns : NULL,
-        1 + psnap_rng_below(rng, 5), n ? psnap_rng_below(rng, 400) : 1 + psnap_rng_below(rng, 400)};
-    for (size_t k = 0; k < run->width; k++) {
+    run =
+        (struct psnap_run){.first = source->first,
+                           .strides = source->strides,
+                           .columns = psnap_rng_below(rng, 2) ? source->columns : NULL,
+                           .width = 1 + psnap_rng_below(rng, 5),
+                           .count = n ? psnap_rng_below(rng, 400) : 1 + psnap_rng_below(rng, 400)};
+    if (run.count)
+        *nest = psnap_nest_of_run(&source->loop, &run);
+    for (size_t k = 0; k < run.width; k++) {
         source->first[k] =
             (struct psnap_access){psnap_rng_next(rng), (uint32_t)k, 8, PSNAP_LOAD, 0};
         source->strides[k] = (int64_t)psnap_rng_next(rng) >> psnap_rng_below(rng, 64);
         source->columns[k] = (struct psnap_column){psnap_rng_below(rng, 2) ? source->words : NULL,
                                                    1, psnap_rng_next(rng)};
     }
-    for (uint64_t i = 0; i < run->count; i++)
-        for (size_t k = 0; k < run->width; k++) {
+    for (uint64_t i = 0; i < run.count; i++)
+        for (size_t k = 0; k < run.width; k++) {
             struct psnap_access access = source->first[k];
-            if (run->columns && source->columns[k].words)
+            if (run.columns && source->columns[k].words)
                 access.address = source->words[i] + source->columns[k].offset;
             else
                 access.address += i * (uint64_t)source->strides[k];
@@ -268,9 +277,9 @@ static enum psnap_status run_sink_put_run(struct psnap_sink *self, const struct 
 
 static void runs_are_written_out_for_who_knows_none(void **state)
 {
-    static const struct psnap_source_ops source_ops = {NULL, NULL, run_next};
+    static const struct psnap_source_ops source_ops = {.next_nest = run_next};
     static const struct psnap_sink_ops sink_ops = {run_sink_put, NULL, no_free, run_sink_put_run};
-    struct run_source source = {.base = {&source_ops, NULL}, .calls = 500};
+    struct run_source source = {.base = {.ops = &source_ops}, .calls = 500};
     struct run_sink knows = {.base = {&sink_ops}};
     struct psnap_sink *plain = psnap_vector_sink_new();
     struct psnap_sink *tee = psnap_tee_sink_new((struct psnap_sink *[]){plain, &knows.base}, 2);

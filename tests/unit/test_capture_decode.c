@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/collect/rings.h"
 #include "formats/base/layout.h"
 #include "tests/unit/test_capture_support.h"
 
@@ -370,7 +371,7 @@ static void test_expansion(void **state)
             decoder.passes_over = seed % 2;
             while (take(&decoder, &taking, capacities[way / 2], way % 2)) {
                 assert_true(!decoder.is_stuck ||
-                            (psnap_decoder_is_open(*decoder.at) && !decoder.passes_over));
+                            (psnap_record_is_open(*decoder.at) && !decoder.passes_over));
                 decoder.passes_over = seed % 2 || decoder.is_stuck; /* waited long enough */
             }
             assert_int_equal(taking.seen, module->expected_count);

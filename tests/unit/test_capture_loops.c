@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "capture/loops_online.h"
+#include "capture/valgrind/loops_online.h"
 #include "formats/base/rng.h"
 
 enum { NODES_MAX = 40 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records of hoisted loops that come again and again, advanced, are rounds where they may be
- * (capture/period.c): the stream and what is counted are those of one record after the other.
- * Those of nests and pieces: test_capture_repeat.c.
+ * (capture/decode/period.c): the stream and what is counted are those of one record after the
+ * other. Those of nests and pieces: test_capture_repeat.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,12 +87,11 @@ static void test_periods(void **state)
             put_again(module, &rng);
         taking.expected_count = module->expected_count;
         assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-        decoder.takes_rounds = true;
         while (take(&decoder, &taking, 1 + below(&rng, 300), true))
             ;
         assert_int_equal(taking.seen, module->expected_count);
         assert_counted(&decoder, module);
-        rounds += taking.rounds;
+        rounds += taking.nests;
         records += module->ended;
         decoder_release(&decoder);
     }

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/rebase.h"
+#include "capture/collect/rebase.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Iterations of nests that are alike are repeated (capture/nest_alike.c, nest_repeat.c): the
+ * Iterations of nests that are alike are repeated (capture/decode/nest_alike.c, nest_repeat.c): the
  * stream and the executions are those of going through the steps of each. Random nests of
  * one loop, or one in another, with values of all operations in 8 to 64 bits that wrap around,
  * conditions that change within the loop, a value that depends on the way taken, counts that
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/period.h"
+#include "capture/decode/period.h"
 #include "tests/unit/test_capture_support.h"
 
 #define IMAGE UINT64_C(0x555555554000)
@@ -399,7 +399,6 @@ static void test_repeat(void **state)
         make_table(1 + turn % 2);
         if (open_both(&both, made.record, WORDS)) {
             bool has_repeated = false, is_flat = false;
-            both.decoder.takes_rounds = turn & 8;
             while (take(&both.decoder, &both.taking, capacity, turn & 4)) {
                 has_repeated |= repeat->is_on;
                 is_flat |= repeat->is_on && repeat->is_flat;
@@ -408,7 +407,7 @@ static void test_repeat(void **state)
             compared++;
             repeated += has_repeated;
             flat += is_flat;
-            rounds += both.taking.rounds;
+            rounds += both.taking.nests;
         }
         close_both(&both);
     }
@@ -459,13 +458,12 @@ static void test_periods(void **state)
         make_nest(&rng, 1 + turn % 2);
         make_table(1 + turn % 2);
         if (open_both(&both, ring, make_ring(&rng))) {
-            both.decoder.takes_rounds = true;
             while (take(&both.decoder, &both.taking, 1 + psnap_rng_below(&rng, 300), true))
                 ;
             assert_same_counts(&both);
             compared++;
             found += both.decoder.period && both.decoder.period->found;
-            rounds += both.taking.rounds;
+            rounds += both.taking.nests;
         }
         close_both(&both);
     }

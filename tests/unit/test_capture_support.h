@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/collector.h"
+#include "capture/decode/decoder.h"
 #include "formats/base/rng.h"
-#include "tests/unit/test_rounds_support.h"
+#include "tests/unit/test_affine_support.h"
 
 static inline void decoder_init(struct psnap_decoder *decoder, uint16_t thread)
 {
@@ -67,7 +67,7 @@ struct taking {
     size_t expected_count, seen;
     uint64_t runs, column_runs, turning_runs;
     uint64_t columns; /* accesses of them */
-    uint64_t rounds;
+    uint64_t nests;
 };
 
 static inline void compare_run(struct taking *taking, const struct psnap_run *run)
@@ -88,22 +88,16 @@ static inline void compare_run(struct taking *taking, const struct psnap_run *ru
         }
 }
 
-static inline void compare_access(const struct psnap_access *access, void *to)
-{
-    struct taking *taking = to;
-
-    assert_true(taking->seen < taking->expected_count);
-    assert_memory_equal(access, taking->expected + taking->seen++, sizeof *access);
-}
-
 /* The next accesses; false at the end of the ring, or at an error, which is not expected. */
 static inline bool take(struct psnap_decoder *decoder, struct taking *taking, size_t capacity,
                         bool with_runs)
 {
     static struct psnap_access block[4096];
     struct psnap_error error = {0};
-    struct psnap_run run = {0};
-    const ssize_t n = psnap_decode(decoder, block, capacity, with_runs ? &run : NULL, &error);
+    struct psnap_nest nest = {0};
+    struct psnap_nest_walk walk;
+    struct psnap_run run;
+    const ssize_t n = psnap_decode(decoder, block, capacity, with_runs ? &nest : NULL, &error);
 
     if (n < 0) {
         assert_int_equal(error.code, n);
@@ -114,20 +108,18 @@ static inline bool take(struct psnap_decoder *decoder, struct taking *taking, si
     }
     assert_true((size_t)n <= capacity);
     if (taking->expected) {
-        assert_true(taking->seen + (size_t)n + run.count * run.width <= taking->expected_count);
+        assert_true(taking->seen + (size_t)n + psnap_nest_accesses(&nest) <=
+                    taking->expected_count);
         assert_memory_equal(block, taking->expected + taking->seen, (size_t)n * sizeof *block);
     }
     taking->seen += (size_t)n;
-    if (taking->expected)
+    taking->nests += nest.loop_count > 1;
+    psnap_nest_walk_init(&walk, &nest);
+    while (taking->expected && psnap_nest_walk_next(&walk, &run))
         compare_run(taking, &run);
-    else
-        taking->seen += run.count < (1 << 20) ? run.count * run.width : 1 << 20;
-    if (taking->expected && decoder->rounds.node_count) {
-        uint64_t round[PSNAP_ROUNDS_LEVELS];
-        taking->rounds++;
-        for (uint32_t i = 0; i < decoder->rounds.node_count; i++)
-            assert_true(decoder->rounds.nodes[i].count && decoder->rounds.nodes[i].width);
-        for_each_access(&decoder->rounds, 0, 0, round, compare_access, taking);
+    if (!taking->expected) {
+        const uint64_t accesses = psnap_nest_accesses(&nest);
+        taking->seen += accesses < (1 << 20) ? accesses : 1 << 20;
     }
     return !psnap_decoder_is_done(decoder);
 }

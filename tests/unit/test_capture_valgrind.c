@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "capture/engine_valgrind.h"
+#include "capture/valgrind/engine_valgrind.h"
 
 /* What came out of a run. */
 struct run {

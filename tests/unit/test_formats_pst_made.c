@@ -7,6 +7,7 @@
 
 #include "formats/pst.h"
 #include "tests/unit/test_formats_support.h"
+#include "tests/next_run.h"
 
 /* A file made by hand: frames that are stored as they are. */
 struct hand_made {
@@ -233,7 +234,7 @@ static void test_token_left_behind_a_run(void **state)
     source = open_memory(&input, file.data, file.size, 99, NULL, &error);
     assert_non_null(source);
     do {
-        got = psnap_source_next_run(source, block, 512, &run, &error);
+        got = next_run(source, block, 512, &run, &error);
         total += got > 0 ? (uint64_t)got : 0;
     } while (got > 0 && run.count == 0);
     assert_int_equal(got, PSNAP_ERROR_CORRUPT);

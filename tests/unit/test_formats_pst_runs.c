@@ -7,6 +7,7 @@
 #include "tests/unit/test_formats_support.h"
 
 #include "formats/pst.h"
+#include "tests/next_run.h"
 
 enum { SMALL_CHUNK = 64 };
 
@@ -95,7 +96,7 @@ static size_t check_read_runs(const struct run_stream *stream, struct psnap_rng 
             1 + (size_t)psnap_rng_below(rng, psnap_rng_below(rng, 4) ? 700 : 5000);
         struct psnap_run run = {.count = 0};
         const ssize_t n = psnap_rng_below(rng, 4)
-                              ? psnap_source_next_run(source, block, capacity, &run, &error)
+                              ? next_run(source, block, capacity, &run, &error)
                               : psnap_source_next(source, block, capacity, &error);
 
         assert_true(n >= 0 && (size_t)n <= capacity);

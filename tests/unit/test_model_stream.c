@@ -9,6 +9,7 @@
 
 #include "profile/model.h"
 #include "replay/replay.h"
+#include "tests/next_run.h"
 
 enum { LOOPS = 8, REFS = 6, ALL_REFS = LOOPS * REFS, STREAM_MAX = 1 << 18 };
 
@@ -130,7 +131,7 @@ static void read_all(struct psnap_source *source, struct stream *to, struct psna
         struct psnap_access block[300];
         const size_t capacity = 1 + psnap_rng_below(rng, 300);
         const bool is_run = by_runs && psnap_rng_below(rng, 4);
-        const ssize_t n = is_run ? psnap_source_next_run(source, block, capacity, &run, NULL)
+        const ssize_t n = is_run ? next_run(source, block, capacity, &run, NULL)
                                  : psnap_source_next(source, block, capacity, NULL);
         assert_in_range(n, 0, capacity);
         assert_true(to->count + (size_t)n <= STREAM_MAX);

@@ -6,7 +6,7 @@
  */
 #include "tests/unit/test_nest_support.h"
 
-enum { FEW = 48 /* values that a series may have anyway */ };
+enum { FEW = 48 /* values that a series may have anyway */, REPEATED = 5 };
 
 static struct numbers numbers;
 static struct nest_patterns *patterns;
@@ -189,6 +189,50 @@ static void few_terms_stay(void **state)
     }
 }
 
+/* Numbers that come again, a step further each time, are the same at once and one by one: within
+ * loops of one to three levels that come again or not. */
+static void repeated_numbers_are_the_same(void **state)
+{
+    static const uint64_t steps[] = {0, 8, 8, 16, 64, (uint64_t)-8};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 600; seed++) {
+        struct psnap_rng rng;
+        struct series one, other;
+        uint64_t of[REPEATED], step = 0, count = 1, base = 4096;
+        uint32_t n = 1;
+        psnap_rng_init(&rng, seed);
+        begin(&one);
+        begin(&other);
+        for (unsigned round = 0; round < 60; round++) {
+            if (!round || psnap_rng_below(&rng, 1 + seed % 40) == 0) {
+                step = steps[psnap_rng_below(&rng, sizeof steps / sizeof *steps)];
+                n = 1 + (uint32_t)psnap_rng_below(&rng, REPEATED);
+                count = 1 + psnap_rng_below(&rng, psnap_rng_below(&rng, 2) ? 100 : 5);
+                for (uint32_t k = 0; k < n; k++)
+                    of[k] = base + 8 * psnap_rng_below(&rng, seed % 2 ? 4 : 1000);
+            }
+            assert_true(series_put_repeated(&other, of, n, step, count));
+            for (uint64_t i = 0; i < count; i++)
+                for (uint32_t k = 0; k < n; k++)
+                    assert_true(series_put(&one, of[k] + i * step, 0, 1));
+            if (psnap_rng_below(&rng, 8) == 0) {
+                series_end_row(&one);
+                series_end_row(&other);
+            }
+            assert_int_equal(one.fold.terms.value_count, other.fold.terms.value_count);
+            for (uint32_t k = 0; k < n && seed % 3; k++)
+                of[k] += 800;
+        }
+        assert_int_equal(one.length, other.length);
+        assert_true(series_end(&one, FEW) && series_end(&other, FEW));
+        assert_int_equal(one.is_none, other.is_none);
+        assert_same_terms(&one.fold.terms, &other.fold.terms);
+        series_release(&one);
+        series_release(&other);
+    }
+}
+
 /* A million rows and runs, of nests that change, of random ones, and of none. */
 static void memory_is_bounded(void **state)
 {
@@ -248,6 +292,7 @@ int main(void)
         cmocka_unit_test(other_rows_are_runs),
         cmocka_unit_test(the_irregular_is_given_up),
         cmocka_unit_test(few_terms_stay),
+        cmocka_unit_test(repeated_numbers_are_the_same),
         cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(readers_pass_by_what_is_empty),
     };

@@ -6,6 +6,7 @@
  */
 #include "replay/replay.h"
 #include "tests/unit/test_profile_support.h"
+#include "tests/next_run.h"
 
 struct stream {
     struct psnap_access *accesses;
@@ -141,8 +142,7 @@ static size_t replay_runs(const struct psnap_profile *profile, uint64_t seed,
     ssize_t got;
 
     assert_non_null(source);
-    while ((got = psnap_source_next_run(source, to + n, room - n < 50 ? room - n : 50, &run,
-                                        NULL)) > 0 ||
+    while ((got = next_run(source, to + n, room - n < 50 ? room - n : 50, &run, NULL)) > 0 ||
            run.count) {
         n += (size_t)got;
         for (uint64_t i = 0; i < run.count; i++)

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far each ring may be read, as its owner and the barrier have it.
+ *
+ * A chunk that was left behind may be read to its end; one that the program is
+ * still writing only when it has ended (or waits for us in its exit handler):
+ * until then it is its own. Where a module takes the place of another (the REUSE
+ * event) there is a barrier: rings are read as far as they were written then,
+ * and the control ring waits for that.
+ */
+#include "capture/collect/rings.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+uint32_t psnap_rings_used(const struct psnap_rings *rings)
+{
+    uint32_t used = __atomic_load_n(&rings->session->rings_used, __ATOMIC_ACQUIRE);
+    return used < 1 ? 1 : used < rings->count ? used : rings->count;
+}
+
+uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index)
+{
+    struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+
+    return psnap_ring_words(ring) + ring->consumed % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+}
+
+uint64_t psnap_ring_left_words(const struct psnap_ring *ring)
+{
+    uint32_t words = ring->used_words[ring->consumed % PSNAP_RING_CHUNKS];
+    return words <= PSNAP_CHUNK_WORDS ? words : 0;
+}
+
+/* The owner's cursor is an address in its own space. */
+uint64_t psnap_ring_open_words(const struct psnap_ring *ring)
+{
+    uint64_t *begin = ring->data + ring->consumed % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+    uint64_t *cursor = psnap_ring_cursor(ring);
+    uint64_t words = ((uint64_t)(uintptr_t)cursor - (uint64_t)(uintptr_t)begin) / sizeof *begin;
+    return ring->data && words <= PSNAP_CHUNK_WORDS ? words : 0;
+}
+
+bool psnap_ring_is_left(const struct psnap_ring *ring)
+{
+    return ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
+}
+
+static void wake_owner(struct psnap_ring *ring)
+{
+    __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Behind the last record may be a gap, or a row, of room that a batch has given back. */
+static void wipe(uint64_t *chunk, uint64_t used_words)
+{
+    const uint64_t words = used_words + PSNAP_RECORD_WORDS_MAX;
+
+    memset(chunk, 0, sizeof *chunk * (words < PSNAP_CHUNK_WORDS ? words : PSNAP_CHUNK_WORDS));
+}
+
+void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index)
+{
+    struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+    uint64_t unread = __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST) - ring->consumed - 1;
+
+    wipe(psnap_rings_chunk(rings, index), psnap_ring_left_words(ring));
+    __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
+    if (unread <= PSNAP_RING_CHUNKS_LOW)
+        wake_owner(ring);
+}
+
+void psnap_ring_hold(struct psnap_ring *ring, bool is_held)
+{
+    if (ring->is_held == is_held)
+        return;
+    __atomic_store_n(&ring->is_held, is_held, __ATOMIC_SEQ_CST);
+    if (is_held)
+        wake_owner(ring);
+}
+
+uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index)
+{
+    uint32_t part = rings->read_to[index];
+
+    return psnap_session_ring(rings->session, index)->consumed * PSNAP_CHUNK_WORDS +
+           (part ? part - 1 : 0);
+}
+
+/* Where the chunk that comes next ends by now; earlier than before when a batch has given room
+ * back. */
+static uint64_t words_had(const struct psnap_ring *ring)
+{
+    uint64_t words = psnap_ring_open_words(ring);
+
+    if (psnap_ring_is_left(ring)) /* then, or meanwhile: that cursor is of the chunk behind it */
+        words = psnap_ring_left_words(ring);
+    return ring->consumed * PSNAP_CHUNK_WORDS + words;
+}
+
+/* The ring is not read up to the barrier: it is in a chunk behind the next one, or there are words
+ * before it. */
+static bool is_short(const struct psnap_rings *rings, uint32_t index)
+{
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+    const uint64_t read = psnap_rings_words_read(rings, index), barrier = rings->barrier[index];
+
+    return barrier > (ring->consumed + 1) * PSNAP_CHUNK_WORDS ||
+           (read < barrier && read < words_had(ring));
+}
+
+bool psnap_rings_is_held(struct psnap_rings *rings)
+{
+    for (uint32_t i = 1; i < rings->barrier_rings; i++)
+        if (is_short(rings, i))
+            return true;
+    rings->barrier_rings = 0;
+    return false;
+}
+
+uint64_t psnap_rings_set_barrier(struct psnap_rings *rings, const uint64_t *at, uint64_t words)
+{
+    if (words < 2 || at[1] > words - 2 || at[1] >= rings->count)
+        return 0;
+    rings->barrier_rings = (uint32_t)at[1] + 1;
+    for (uint32_t i = 1; i < rings->barrier_rings; i++)
+        rings->barrier[i] = at[1 + i];
+    return 2 + at[1];
+}
+
+bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index)
+{
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+
+    return rings->has_ended ||
+           __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED ||
+           __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE) - ring->consumed == PSNAP_RING_CHUNKS;
+}
+
+/* Words of the next chunk before the barrier, those that were read included. */
+static uint64_t words_before_barrier(const struct psnap_rings *rings, uint32_t index)
+{
+    const uint64_t start = psnap_session_ring(rings->session, index)->consumed * PSNAP_CHUNK_WORDS;
+    const uint64_t had = words_had(psnap_session_ring(rings->session, index)),
+                   end = rings->barrier[index];
+    const uint64_t before = end < had ? end : had;
+
+    return before > start ? before - start : 0;
+}
+
+uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, bool *is_part)
+{
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+    uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+    uint64_t start = ring->consumed * PSNAP_CHUNK_WORDS, words = 0;
+    const bool is_left = psnap_ring_is_left(ring); /* asked once: it may be at any moment */
+
+    *is_part = false;
+    if (state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED)
+        return 0;
+    if (is_left)
+        words = psnap_ring_left_words(ring);
+    else if (rings->has_ended && state == PSNAP_RING_ACTIVE)
+        words = psnap_ring_open_words(ring);
+    if (index >= rings->barrier_rings || rings->barrier[index] >= start + PSNAP_CHUNK_WORDS)
+        return words;
+    if (is_left && rings->barrier[index] >= start + words)
+        return words; /* all of the chunk */
+    *is_part = true;
+    words = words_before_barrier(rings, index);
+    return words > psnap_rings_words_read(rings, index) - start ? words : 0;
+}
+
+bool psnap_rings_is_ready(const struct psnap_rings *rings, uint32_t index)
+{
+    const uint64_t *chunk = psnap_rings_chunk(rings, index);
+    const uint32_t at = rings->read_to[index];
+    bool is_part;
+    const uint64_t words = psnap_rings_readable(rings, index, &is_part);
+
+    if (!words && (is_part || !psnap_ring_is_left(psnap_session_ring(rings->session, index))))
+        return false;
+    return !at || at - 1 >= words || psnap_rings_is_final(rings, index) ||
+           !psnap_record_is_open(__atomic_load_n(&chunk[at - 1], __ATOMIC_ACQUIRE));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collector's side of the shared memory: having it (shared_memory.c), and
+ * how far each ring may be read (rings.c). Decoding is the collector's.
+ */
+#ifndef PSNAP_CAPTURE_COLLECT_RINGS_H
+#define PSNAP_CAPTURE_COLLECT_RINGS_H
+
+#include <stdbool.h>
+
+#include "formats/base/capture_abi.h"
+#include "formats/base/status.h"
+
+struct psnap_rings {
+    struct psnap_session *session; /* NULL: none */
+    int fd;                        /* the shared memory, owned; -1: none */
+    uint32_t count;                /* rings that are mapped, with ring 0 */
+    bool has_ended;                /* nothing will be written any more */
+    uint32_t read_to[PSNAP_RINGS]; /* 1 + words read of a chunk that is read in parts, or 0 */
+    uint32_t barrier_rings;        /* rings that are read up to `barrier` only; 0: none */
+    uint64_t barrier[PSNAP_RINGS]; /* in words that the ring has ever had */
+};
+
+/* The header of a record that is being written, in the middle of which instrumented code has
+ * been called (a signal handler, a memcpy of the program's own), or that never will be. 0: its room
+ * is taken, and has not been marked yet. */
+static inline bool psnap_record_is_open(uint64_t header)
+{
+    return -header <= PSNAP_RECORD_WORDS_MAX;
+}
+
+/* New shared memory, as `rings->fd`. False on failure, with `error` filled. */
+bool psnap_rings_create(struct psnap_rings *rings, struct psnap_error *error);
+/* That of a program, which this process inherited as `fd` (owned, on failure too). */
+bool psnap_rings_adopt(struct psnap_rings *rings, int fd, struct psnap_error *error);
+void psnap_rings_release(struct psnap_rings *rings);
+
+/* Rings that have ever been in use, and ring 0. */
+uint32_t psnap_rings_used(const struct psnap_rings *rings);
+
+/* The words of the chunk of ring `index` that comes next, and how many there are: of one that
+ * was left behind, of one that its owner is writing. */
+uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index);
+uint64_t psnap_ring_left_words(const struct psnap_ring *ring);
+uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
+/* That chunk has been left behind. */
+bool psnap_ring_is_left(const struct psnap_ring *ring);
+/* It is read: its owner may have it again, wiped. */
+void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index);
+/* Whether it is waited for, at an open record: its owner may then have what chunks are free. */
+void psnap_ring_hold(struct psnap_ring *ring, bool is_held);
+
+/* Words of that chunk that may be read; 0: none, or none new. *is_part: it goes on behind them. */
+uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, bool *is_part);
+/* There is something to read in ring `index`, beyond an open record if that is where we are. */
+bool psnap_rings_is_ready(const struct psnap_rings *rings, uint32_t index);
+/* Nothing more will come of the records that are open in this ring: its thread, or the program, has
+ * ended, or its thread waits for us and can have no chunk before. */
+bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index);
+/* Words of ring `index` that have ever been read, parts of chunks included. */
+uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index);
+
+/* Sets the barrier that the REUSE event at `at` asks for; returns the event's words, 0 if it cannot
+ * be one. */
+uint64_t psnap_rings_set_barrier(struct psnap_rings *rings, const uint64_t *at, uint64_t words);
+/* There is something before the barrier that may be read; if not, it is gone. */
+bool psnap_rings_is_held(struct psnap_rings *rings);
+
+#endif

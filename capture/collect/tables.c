@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads the static table of a module (capture_abi.h) into the program's
+ * tables. Nothing in it is trusted: it comes out of another process's memory.
+ */
+#include "capture/collect/table_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/room.h"
+
+void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap_program *program)
+{
+    *tables = (struct psnap_capture_tables){.program = program};
+}
+
+void psnap_capture_tables_release(struct psnap_capture_tables *tables)
+{
+    psnap_loop_names_release(&tables->names);
+    free(tables->modules);
+    free(tables->pieces);
+    free(tables->refs);
+    free(tables->hoists);
+    free(tables->moves);
+    free(tables->quotients);
+    free(tables->nests);
+    free(tables->values);
+    free(tables->steps);
+    free(tables->same_as);
+    free(tables->sites);
+    free(tables->bytes);
+    free(tables->globals);
+    psnap_capture_tables_init(tables, NULL);
+}
+
+/* Room for `more` items of `size` behind `count`; grows by doubling. */
+static bool make_room(void *array_pointer, size_t *room, size_t count, size_t more, size_t size)
+{
+    void *array;
+
+    if (count + more <= *room)
+        return true;
+    memcpy(&array, array_pointer, sizeof array);
+    array = psnap_with_room(array, room, count + more, size);
+    if (array)
+        memcpy(array_pointer, &array, sizeof array);
+    return array != NULL;
+}
+
+/* The same of rows, which are as many as there is room for. */
+static bool make_rows(void *array_pointer, size_t count, size_t more, size_t size)
+{
+    size_t room = count;
+
+    return make_room(array_pointer, &room, count, more, size);
+}
+
+bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const void *bytes,
+                                    size_t size)
+{
+    if (!make_room(&tables->bytes, &tables->byte_room, tables->byte_count, size, 1))
+        return false;
+    if (size)
+        memcpy(tables->bytes + tables->byte_count, bytes, size);
+    tables->byte_count += size;
+    return true;
+}
+
+bool psnap_capture_tables_add_globals(struct psnap_capture_tables *tables,
+                                      const uint64_t *addresses, size_t count)
+{
+    if (!make_room(&tables->globals, &tables->global_room, tables->global_count, count,
+                   sizeof *addresses))
+        return false;
+    if (count)
+        memcpy(tables->globals + tables->global_count, addresses, count * sizeof *addresses);
+    tables->global_count += count;
+    return true;
+}
+
+static enum psnap_status corrupt(struct psnap_error *error, const char *what)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "the program sent a corrupt table: %s",
+                           what);
+}
+
+static enum psnap_status take_view(const struct psnap_capture_tables *tables,
+                                   const uint64_t *description, struct psnap_table_view *view,
+                                   struct psnap_error *error)
+{
+    const unsigned char *at = tables->bytes;
+    uint64_t left = tables->byte_count;
+
+#define TAKE(member, count)                                                                        \
+    do {                                                                                           \
+        uint64_t bytes = (uint64_t)(count) * sizeof *view->member;                                 \
+        if (bytes > left)                                                                          \
+            return corrupt(error, #member " run past its end");                                    \
+        view->member = (const void *)at;                                                           \
+        at += bytes;                                                                               \
+        left -= bytes;                                                                             \
+    } while (0)
+
+    TAKE(header, 1);
+    if (view->header->magic != PSNAP_CAPTURE_MAGIC)
+        return corrupt(error, "no magic");
+    if (view->header->abi != PSNAP_CAPTURE_ABI)
+        return psnap_error_set(error, PSNAP_ERROR_VERSION,
+                               "a module was compiled for capture ABI %u, this is %u",
+                               view->header->abi, PSNAP_CAPTURE_ABI);
+    TAKE(loops, view->header->loops);
+    TAKE(blocks, view->header->blocks);
+    TAKE(refs, view->header->refs);
+    TAKE(pieces, view->header->pieces);
+    TAKE(hoists, view->header->hoists);
+    TAKE(moves, view->header->moves);
+    TAKE(quotients, view->header->quotients);
+    TAKE(nests, view->header->nests);
+    TAKE(values, view->header->values);
+    TAKE(steps, view->header->steps);
+    TAKE(sites, view->header->sites);
+    TAKE(globals, view->header->globals);
+    TAKE(strings, view->header->string_bytes);
+#undef TAKE
+    if (!view->header->string_bytes || view->strings[view->header->string_bytes - 1])
+        return corrupt(error, "strings have no end");
+    if (description[2] != view->header->pieces || description[3] != view->header->sites ||
+        tables->global_count != view->header->globals)
+        return corrupt(error, "counts differ");
+    return PSNAP_OK;
+}
+
+static const char *text_at(const struct psnap_table_view *view, uint32_t offset)
+{
+    return view->strings + (offset < view->header->string_bytes ? offset : 0);
+}
+
+static bool add_loops(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
+                      uint32_t first_block)
+{
+    struct psnap_program *program = tables->program;
+    uint32_t first = program->loop_count;
+
+    for (uint32_t i = 0; i < view->header->loops; i++) {
+        const struct psnap_table_loop *row = &view->loops[i];
+        struct psnap_loop loop = {
+            .id = psnap_name_loop(&tables->names, program, text_at(view, row->id),
+                                  text_at(view, row->file), text_at(view, view->header->source)),
+            .src_id = psnap_name_source_loop(&tables->names, program, text_at(view, row->src_id),
+                                             text_at(view, row->file)),
+            .function = psnap_program_string(program, text_at(view, row->function)),
+            .file = psnap_program_string(program, text_at(view, row->file)),
+            .src_line = row->src_line,
+            .depth = row->depth,
+            .parent = row->parent < i ? first + row->parent : PSNAP_NONE,
+            .header = row->header < view->header->blocks ? first_block + row->header : PSNAP_NONE,
+            .entry = row->entry < view->header->blocks ? first_block + row->entry : PSNAP_NONE,
+        };
+        if (!loop.id || !loop.src_id || !loop.function || !loop.file ||
+            psnap_program_add_loop(program, &loop) == PSNAP_NONE)
+            return false;
+    }
+    return true;
+}
+
+static bool add_blocks(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
+                       uint32_t first_loop, uint32_t first_block)
+{
+    uint32_t *same_as =
+        realloc(tables->same_as, (first_block + view->header->blocks + 1) * sizeof *same_as);
+
+    if (!same_as)
+        return false;
+    tables->same_as = same_as;
+    for (uint32_t i = 0; i < view->header->blocks; i++) {
+        const struct psnap_table_block *row = &view->blocks[i];
+        same_as[first_block + i] = first_block + (row->same_as ? row->same_as - 1 : i);
+        struct psnap_block block = {.loop = first_loop + row->loop, .src_line = row->src_line};
+        for (unsigned k = 0; k < PSNAP_OPERATION_COUNT; k++)
+            block.operations[k] = row->operations[k];
+        if (psnap_program_add_block(tables->program, &block) == PSNAP_NONE)
+            return false;
+    }
+    return true;
+}
+
+static bool add_refs(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
+                     uint32_t first_block)
+{
+    struct psnap_program *program = tables->program;
+    for (uint32_t i = 0; i < view->header->refs; i++) {
+        const struct psnap_table_ref *row = &view->refs[i];
+        const char *object = text_at(view, row->object);
+        bool is_fixed = row->op == PSNAP_REF_PLAIN && row->size <= PSNAP_ACCESS_SIZE_MAX;
+        bool is_lane = row->op == PSNAP_REF_GATHER && row->size <= PSNAP_ACCESS_SIZE_MAX;
+        struct psnap_ref ref = {
+            .block = first_block + row->block,
+            .loop = program->blocks[first_block + row->block].loop,
+            .src_line = row->src_line,
+            .object = *object ? psnap_program_string(program, object) : NULL,
+            .object_kind = (uint8_t)row->object_kind,
+            .kind = (uint8_t)row->kind,
+            .size = is_fixed || is_lane ? (uint8_t)row->size : 0,
+        };
+        if ((*object && !ref.object) || psnap_program_add_ref(program, &ref) == PSNAP_NONE)
+            return false;
+        tables->refs[tables->ref_count++] = (struct psnap_capture_ref){
+            .op = (uint8_t)row->op,
+            .kind = (uint8_t)row->kind,
+            .size = ref.size,
+            .lanes = (uint8_t)row->lanes,
+            .wide_bytes = row->size,
+        };
+    }
+    return true;
+}
+
+static void add_pieces(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
+                       uint32_t first_ref, uint32_t first_block)
+{
+    for (uint32_t i = 0; i < view->header->pieces; i++) {
+        const struct psnap_table_piece *row = &view->pieces[i];
+        struct psnap_capture_piece *piece = &tables->pieces[tables->piece_count++];
+        piece->first_ref = first_ref + row->first_ref;
+        piece->refs = (uint16_t)row->refs;
+        piece->words = (uint16_t)row->words;
+        piece->block = row->block < view->header->blocks ? first_block + row->block : PSNAP_NONE;
+        piece->is_plain = 1;
+        piece->rest = piece->patience = 0;
+        piece->guard = (uint8_t)row->guard;
+        piece->row_words = piece->part_refs = 0;
+        piece->hoist = row->hoist ? tables->hoist_count + row->hoist : 0;
+        piece->last = row->last;
+        piece->nest = row->nest ? tables->nest_count + row->nest : 0;
+        for (uint32_t k = 0; k < row->refs; k++) {
+            const struct psnap_capture_ref *ref = &tables->refs[piece->first_ref + k];
+            if (ref->op != PSNAP_REF_PLAIN || ref->size == 0)
+                piece->is_plain = 0;
+        }
+    }
+}
+
+static uint64_t join(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
+static void add_quotients(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
+{
+    for (uint32_t i = 0; i < view->header->quotients; i++) {
+        const struct psnap_table_quotient *row = &view->quotients[i];
+        const uint64_t divisor = join(row->divisor_low, row->divisor_high);
+        tables->quotients[tables->quotient_count++] = (struct psnap_capture_quotient){
+            .bits = (uint8_t)row->bits,
+            .is_shift = !(divisor & (divisor - 1)),
+            .shift = (uint8_t)__builtin_ctzll(divisor),
+            .base = row->base,
+            .step = row->step,
+            .factor = row->factor,
+            .offset = (int64_t)join(row->offset_low, row->offset_high),
+            .stride = (int64_t)join(row->step_low, row->step_high),
+            .divisor = divisor,
+            .multiplier = join(row->factor_low, row->factor_high),
+        };
+    }
+}
+
+static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
+                       uint32_t first_loop, uint32_t first_piece)
+{
+    const uint32_t first_move = tables->move_count, first_quotient = tables->quotient_count;
+
+    add_quotients(tables, view);
+    for (uint32_t i = 0; i < view->header->moves; i++) {
+        const struct psnap_table_move *row = &view->moves[i];
+        tables->moves[tables->move_count++] = (struct psnap_capture_move){
+            .base = row->base,
+            .step = row->step,
+            .offset = (int64_t)join(row->offset_low, row->offset_high),
+            .stride = (int64_t)join(row->step_low, row->step_high),
+            .first_quotient = first_quotient + row->first_quotient,
+            .quotients = row->quotients,
+        };
+    }
+    for (uint32_t i = 0; i < view->header->hoists; i++) {
+        const struct psnap_table_hoist *row = &view->hoists[i];
+        struct psnap_capture_piece *pieces = &tables->pieces[first_piece + row->first_piece];
+        const struct psnap_capture_move *move = &tables->moves[first_move + row->first_move];
+        struct psnap_capture_hoist *hoist = &tables->hoists[tables->hoist_count++];
+        *hoist = (struct psnap_capture_hoist){
+            .loop = first_loop + row->loop,
+            .first_piece = first_piece + row->first_piece,
+            .pieces = row->pieces,
+            .first_ref = pieces->first_ref,
+            .first_move = first_move + row->first_move,
+            .first_quotient = first_quotient + row->first_quotient,
+            .quotients = row->quotients,
+            .words = row->words,
+            .guards = row->guards,
+            .has_rows = row->rows,
+            .is_part = row->nest != 0,
+        };
+        for (uint32_t k = 0; k < row->pieces; k++) {
+            for (uint32_t r = 0; r < pieces[k].refs; r++, move++) {
+                if (!move->base && !hoist->row_words && !pieces[k].row_words)
+                    hoist->first_row_ref = pieces[k].first_ref + r;
+                pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move->base);
+            }
+            if (pieces[k].guard && pieces[k].refs)
+                hoist->mask_refs |= UINT64_C(1) << (pieces[k].guard - 1);
+            hoist->refs += pieces[k].refs;
+            hoist->row_words += pieces[k].row_words;
+        }
+    }
+}
+
+/* What the partial iterations have that hoisted loops end with. */
+static void measure_ends(struct psnap_capture_tables *tables, uint32_t first_piece)
+{
+    for (uint32_t i = first_piece; i < tables->piece_count; i++) {
+        struct psnap_capture_piece *end = &tables->pieces[i];
+        const struct psnap_capture_hoist *hoist =
+            end->hoist ? &tables->hoists[end->hoist - 1] : NULL;
+        if (!hoist || hoist->guards || end->last == PSNAP_NONE)
+            continue;
+        for (uint32_t k = 0; k < end->last; k++) {
+            const struct psnap_capture_piece *piece = &tables->pieces[hoist->first_piece + k];
+            end->row_words = (uint16_t)(end->row_words + piece->row_words);
+            end->part_refs = (uint16_t)(end->part_refs + piece->refs);
+        }
+    }
+}
+
+/* Marks loops of a nest in which no others are entered. */
+static void find_inner(struct psnap_capture_step *steps, uint32_t count)
+{
+    uint32_t entered = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (steps[i].op == PSNAP_STEP_ENTER)
+            entered = i;
+        if (steps[i].op == PSNAP_STEP_AGAIN && steps[i].a == entered)
+            steps[i].again = steps[entered].again = i;
+    }
+}
+
+static void add_nests(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
+                      uint32_t first_loop, uint32_t first_hoist)
+{
+    const uint32_t first_value = tables->value_count, first_step = tables->step_count;
+
+    for (uint32_t i = 0; i < view->header->values; i++) {
+        const struct psnap_table_value *row = &view->values[i];
+        tables->values[tables->value_count++] = (struct psnap_capture_value){
+            .op = (uint8_t)row->op,
+            .bits = (uint8_t)row->bits,
+            .a = row->a,
+            .b = row->b,
+        };
+    }
+    for (uint32_t i = 0; i < view->header->steps; i++) {
+        const struct psnap_table_step *row = &view->steps[i];
+        tables->steps[tables->step_count++] = (struct psnap_capture_step){
+            .op = (uint8_t)row->op,
+            .level = (uint8_t)row->level,
+            .a = row->op == PSNAP_STEP_RUN ? first_hoist + row->a : row->a,
+            .b = row->b,
+            .c = row->c,
+        };
+    }
+    for (uint32_t i = 0; i < view->header->nests; i++) {
+        const struct psnap_table_nest *row = &view->nests[i];
+        find_inner(&tables->steps[first_step + row->first_step], row->steps);
+        tables->nests[tables->nest_count++] = (struct psnap_capture_nest){
+            .loop = first_loop + row->loop,
+            .levels = row->levels,
+            .words = row->words,
+            .first_value = first_value + row->first_value,
+            .values = row->values,
+            .constants = row->constants,
+            .first_step = first_step + row->first_step,
+            .steps = row->steps,
+        };
+    }
+}
+
+static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap_table_header *add)
+{
+    return make_rows(&tables->modules, tables->module_count, 1, sizeof *tables->modules) &&
+           make_rows(&tables->pieces, tables->piece_count, add->pieces, sizeof *tables->pieces) &&
+           make_rows(&tables->refs, tables->ref_count, add->refs, sizeof *tables->refs) &&
+           make_rows(&tables->hoists, tables->hoist_count, add->hoists, sizeof *tables->hoists) &&
+           make_rows(&tables->moves, tables->move_count, add->moves, sizeof *tables->moves) &&
+           make_rows(&tables->quotients, tables->quotient_count, add->quotients,
+                     sizeof *tables->quotients) &&
+           make_rows(&tables->nests, tables->nest_count, add->nests, sizeof *tables->nests) &&
+           make_rows(&tables->values, tables->value_count, add->values, sizeof *tables->values) &&
+           make_rows(&tables->steps, tables->step_count, add->steps, sizeof *tables->steps) &&
+           make_rows(&tables->sites, tables->site_count, add->sites, sizeof *tables->sites);
+}
+
+static bool set_provenance(struct psnap_program *program, const struct psnap_table_view *view)
+{
+    struct psnap_provenance *provenance = &program->provenance;
+
+    if (provenance->compiler && *provenance->compiler)
+        return true; /* the first module speaks for the program */
+    provenance->compiler = psnap_program_string(program, text_at(view, view->header->compiler));
+    provenance->source_language =
+        psnap_program_string(program, text_at(view, view->header->language));
+    provenance->stage = psnap_program_string(program, text_at(view, view->header->stage));
+    return provenance->compiler && provenance->source_language && provenance->stage;
+}
+
+/* FNV-1a. */
+static uint64_t hash_bytes(const unsigned char *bytes, size_t count)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* The same table again (a library that is loaded once more): its rows are there. */
+static bool find_rows(const struct psnap_capture_tables *tables,
+                      struct psnap_capture_module *module)
+{
+    for (uint32_t i = tables->module_count; i-- > 0;) {
+        const struct psnap_capture_module *old = &tables->modules[i];
+        if (old->table_hash != module->table_hash || old->table_bytes != module->table_bytes ||
+            old->piece_count != module->piece_count || old->site_count != module->site_count)
+            continue;
+        module->first_piece = old->first_piece;
+        module->first_site = old->first_site;
+        return true;
+    }
+    return false;
+}
+
+static bool add_globals(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
+{
+    struct psnap_program *program = tables->program;
+
+    for (uint32_t i = 0; i < view->header->globals; i++) {
+        struct psnap_object object = {
+            .address = tables->globals[i],
+            .size_bytes = view->globals[i].size_bytes,
+            .name = psnap_program_string(program, text_at(view, view->globals[i].name)),
+            .kind = PSNAP_OBJECT_GLOBAL,
+        };
+        if (!object.name || psnap_program_add_object(program, &object) == PSNAP_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* The rows of a table that is new. */
+static bool add_rows(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
+{
+    struct psnap_program *program = tables->program;
+    uint32_t first_loop = program->loop_count, first_block = program->block_count;
+    uint32_t first_ref = program->ref_count, first_piece = tables->piece_count;
+    uint32_t first_hoist = tables->hoist_count;
+
+    if (!add_loops(tables, view, first_block) ||
+        !add_blocks(tables, view, first_loop, first_block) || !add_refs(tables, view, first_block))
+        return false;
+    add_pieces(tables, view, first_ref, first_block);
+    add_hoists(tables, view, first_loop, first_piece);
+    measure_ends(tables, first_piece);
+    add_nests(tables, view, first_loop, first_hoist);
+    for (uint32_t i = 0; i < view->header->sites; i++) {
+        const char *name = psnap_program_string(program, text_at(view, view->sites[i].name));
+        if (!name)
+            return false;
+        tables->sites[tables->site_count++] = name;
+    }
+    return true;
+}
+
+void psnap_capture_tables_count(const struct psnap_capture_tables *tables)
+{
+    struct psnap_program *program = tables->program;
+
+    for (uint32_t i = 0; tables->same_as && i < program->block_count; i++)
+        program->blocks[i].executions = program->blocks[tables->same_as[i]].executions;
+}
+
+enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *tables,
+                                              const uint64_t *description,
+                                              struct psnap_error *error)
+{
+    struct psnap_table_view view = {0};
+    enum psnap_status status = take_view(tables, description, &view, error);
+    struct psnap_capture_module module = {
+        .pieces = description[0],
+        .piece_count = description[2],
+        .sites = description[1],
+        .site_count = description[3],
+        .first_piece = tables->piece_count,
+        .first_site = tables->site_count,
+        .table_bytes = tables->byte_count,
+        .table_hash = hash_bytes(tables->bytes, tables->byte_count),
+    };
+    bool is_old;
+
+    if (!status)
+        status = psnap_table_check(&view, error);
+    if (status)
+        return status;
+    is_old = find_rows(tables, &module);
+    if (!reserve_rows(tables, view.header) || !set_provenance(tables->program, &view) ||
+        (!is_old && !add_rows(tables, &view)) || !add_globals(tables, &view))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a module's table");
+    tables->modules[tables->module_count++] = module;
+    tables->byte_count = tables->global_count = 0;
+    return PSNAP_OK;
+}
+
+const struct psnap_capture_module *
+psnap_capture_tables_find(const struct psnap_capture_tables *tables, uint64_t address)
+{
+    for (uint32_t i = tables->module_count; i-- > 0;) {
+        const struct psnap_capture_module *module = &tables->modules[i];
+        if (address - module->pieces < module->piece_count ||
+            address - module->sites < module->site_count)
+            return module;
+    }
+    return NULL;
+}
+
+const char *psnap_capture_tables_site(const struct psnap_capture_tables *tables, uint64_t address)
+{
+    const struct psnap_capture_module *module = psnap_capture_tables_find(tables, address);
+    uint64_t site = module ? address - module->sites : UINT64_MAX;
+    return module && site < module->site_count ? tables->sites[module->first_site + site] : "";
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a recording says besides accesses: of which run it is, and on stderr what of that run is
+ * missing.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/collect/build_id.h"
+#include "capture/session/cmd_recording_parts.h"
+#include "capture/session/cmd_roi.h"
+#include "capture/valgrind/engine_valgrind.h"
+#include "capture/valgrind/guest_roi.h"
+#include "formats/base/text.h"
+
+struct psnap_roi_report psnap_recording_roi(const struct psnap_recording *recording,
+                                            const struct psnap_source *capture)
+{
+    const struct psnap_guest_roi *roi;
+
+    if (!recording->is_foreign)
+        return psnap_capture_report(capture).roi;
+    roi = psnap_valgrind_roi(capture);
+    return (struct psnap_roi_report){roi->list && *roi->list, roi->regions, roi->found, 0, true};
+}
+
+/* What makes the system keep the environment, and so the recording, from a program; NULL: nothing
+ * does. */
+static const char *privilege_of(const char *path)
+{
+    char capability[1];
+    struct stat about;
+
+    if (!path || stat(path, &about) != 0)
+        return NULL;
+    if ((about.st_mode & S_ISUID) && about.st_uid != geteuid())
+        return "is set-uid";
+    if ((about.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && about.st_gid != getegid())
+        return "is set-gid";
+    if (getxattr(path, "security.capability", capability, 0) > 0)
+        return "has file capabilities";
+    return NULL;
+}
+
+void psnap_recording_say_not_instrumented(const struct psnap_recording *recording)
+{
+    const char *privilege = privilege_of(recording->program), *command = recording->command;
+
+    if (privilege) {
+        fprintf(stderr,
+                "psnap %s: '%s' %s: such a program obeys nobody's environment, so that it cannot "
+                "be recorded; record a copy that is not privileged\n",
+                command, recording->program, privilege);
+        return;
+    }
+    fprintf(stderr,
+            "psnap %s: the program is not instrumented, nothing was recorded\n"
+            "  compile and link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make),\n"
+            "  or record it as it is, more slowly, with 'psnap record --engine valgrind';\n"
+            "  if it was compiled so its environment may have been cleared before it started\n"
+            "  (" PSNAP_ENV_SESSION " has to be in it), or it runs where it cannot see psnap\n"
+            "  (a user namespace, a container with a /proc of its own)\n",
+            command);
+}
+
+/* What became of the accesses where an output could not be opened; true when it was so. */
+static bool say_unwritten(const struct psnap_recording *recording)
+{
+    char digits[32];
+
+    if (recording->unwritten)
+        fprintf(stderr, "psnap %s: %s accesses were counted, and are in no %s\n",
+                recording->command, psnap_group_digits(recording->accesses, digits),
+                recording->unwritten);
+    return recording->unwritten;
+}
+
+bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
+                                      const struct psnap_source *capture)
+{
+    const struct psnap_roi_report report = psnap_recording_roi(recording, capture);
+    const bool is_unwritten = say_unwritten(recording);
+
+    return psnap_roi_complain(recording->command, recording->roi, &report, capture->program) ||
+           is_unwritten || recording->is_uncertified;
+}
+
+bool psnap_recording_complain(const struct psnap_recording *recording,
+                              const struct psnap_source *capture)
+{
+    struct psnap_capture_report report = psnap_capture_report(capture);
+    const char *command = recording->command;
+    const bool is_unwritten = say_unwritten(recording);
+
+    if (!report.modules && !recording->is_refused)
+        psnap_recording_say_not_instrumented(recording);
+    if (report.modules && !report.threads && !report.threads_lost)
+        fprintf(stderr, "psnap %s: no instrumented code has run, the profile is empty\n", command);
+    if (report.copies)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32
+                " instrumented shared librar%s not recorded: there are too many "
+                "for a program that is not instrumented itself\n",
+                command, report.copies, report.copies == 1 ? "y was" : "ies were");
+    if (report.threads > UINT16_MAX)
+        fprintf(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
+    if (report.is_quiet)
+        fprintf(stderr,
+                "psnap %s: the program entered a seccomp sandbox, where it was recorded without "
+                "system calls: what it allocated there has no names, and children are missing\n",
+                command);
+    if (report.unheard)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32 " record%s of signal handlers in the sandbox are missing\n",
+                command, report.unheard, report.unheard == 1 ? "" : "s");
+    if (report.is_cut_short)
+        fprintf(stderr, "psnap %s: ended before all was read: the last accesses are missing\n",
+                command);
+    if (report.threads_lost)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32
+                " thread%s found no ring, their accesses are missing: there are "
+                "too many, or a limit on address space or locked memory leaves no room\n",
+                command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
+    /* other threads come and go in the middle of their loops */
+    if (report.loops_lost && !(report.roi.has_regions && report.threads > 1) &&
+        !getenv(PSNAP_ENV_UNHOISTED))
+        fprintf(stderr,
+                "psnap %s: %" PRIu64
+                " execution%s of loops or blocks cut off by the program's end or a signal handler: "
+                "their last accesses are missing\n",
+                command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
+    if (report.unnamed)
+        fprintf(stderr,
+                "psnap %s: %" PRIu64 " allocation%s too many to keep their names: regions in them "
+                "may have none\n",
+                command, report.unnamed, report.unnamed == 1 ? "" : "s");
+    return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
+           !report.modules || !report.threads || report.copies || report.threads_lost ||
+           report.unheard || is_unwritten || recording->is_uncertified;
+}
+
+enum psnap_status psnap_recording_describe(struct psnap_program *program,
+                                           const struct psnap_process *process, const char *path,
+                                           struct psnap_error *error)
+{
+    struct psnap_provenance *provenance = &program->provenance;
+    const char *const *argv = process->argv;
+    char build_id[PSNAP_BUILD_ID_CHARS], recorded[32];
+    time_t now = time(NULL);
+    struct utsname host;
+    struct tm utc;
+
+    psnap_build_id_read(path, build_id);
+    strftime(recorded, sizeof recorded, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    provenance->name = psnap_program_string(program, psnap_text_base_name(argv[0]));
+    provenance->build_id = psnap_program_string(program, build_id);
+    provenance->recorded = psnap_program_string(program, recorded);
+    provenance->has_rank = psnap_process_rank(process, &provenance->rank, &provenance->ranks);
+    provenance->host = psnap_program_string(program, uname(&host) == 0 ? host.machine : "");
+    if (!provenance->name || !provenance->build_id || !provenance->recorded || !provenance->host ||
+        psnap_program_set_command(program, argv))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return PSNAP_OK;
+}
