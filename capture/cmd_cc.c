@@ -44,103 +44,43 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static bool is_one_of(const char *text, const char *const *names)
+/* `names` have a blank between them. */
+static bool is_one_of(const char *text, const char *names)
 {
-    for (; *names; names++)
-        if (!strcmp(text, *names))
+    const size_t length = strlen(text);
+
+    while (*names) {
+        const size_t n = strcspn(names, " ");
+        if (n == length && !memcmp(text, names, n))
             return true;
+        names += n + strspn(names + n, " ");
+    }
     return false;
 }
 
 /* Options whose value is the next argument, which is then no input. */
 static bool takes_value(const char *option)
 {
-    static const char *const names[] = {"-o",
-                                        "-x",
-                                        "-I",
-                                        "-L",
-                                        "-D",
-                                        "-U",
-                                        "-MF",
-                                        "-MT",
-                                        "-MQ",
-                                        "-include",
-                                        "-imacros",
-                                        "-isystem",
-                                        "-iquote",
-                                        "-idirafter",
-                                        "-isysroot",
-                                        "-Xclang",
-                                        "-Xlinker",
-                                        "-Xassembler",
-                                        "-Xpreprocessor",
-                                        "-mllvm",
-                                        "-target",
-                                        "-arch",
-                                        "-T",
-                                        "-u",
-                                        "-z",
-                                        "-e",
-                                        "-framework",
-                                        "-F",
-                                        "-aux-info",
-                                        "--param",
-                                        "-A",
-                                        "-iprefix",
-                                        "-iwithprefix",
-                                        "-B",
-                                        "--sysroot",
-                                        "-MJ",
-                                        "-dumpdir",
-                                        "-Xanalyzer",
-                                        "-Xopenmp-target",
-                                        "-Xoffload-linker",
-                                        "-cxx-isystem",
-                                        "-iframework",
-                                        "-ivfsoverlay",
-                                        "-iwithprefixbefore",
-                                        "-iwithsysroot",
-                                        "-isystem-after",
-                                        "-stdlib++-isystem",
-                                        "-include-pch",
-                                        "-working-directory",
-                                        "-resource-dir",
-                                        "-serialize-diagnostics",
-                                        "--serialize-diagnostics",
-                                        "-dependency-file",
-                                        "-rpath",
-                                        "--output",
-                                        "--include",
-                                        "--language",
-                                        "--define-macro",
-                                        "--undefine-macro",
-                                        "--include-directory",
-                                        "--library-directory",
-                                        "--for-linker",
-                                        "--assert",
-                                        "--prefix",
-                                        "--std",
-                                        "--rtlib",
-                                        "-imultilib",
-                                        "-J",
-                                        "-module-dir",
-                                        "-fintrinsic-modules-path",
-                                        "--config",
-                                        "-V",
-                                        "-b",
-                                        "-G",
-                                        NULL};
+    static const char names[] =
+        "-o -x -I -L -D -U -MF -MT -MQ -include -imacros -isystem -iquote -idirafter "
+        "-isysroot -Xclang -Xlinker -Xassembler -Xpreprocessor -mllvm -target -arch -T "
+        "-u -z -e -framework -F -aux-info --param -A -iprefix -iwithprefix -B "
+        "--sysroot -MJ -dumpdir -Xanalyzer -Xopenmp-target -Xoffload-linker "
+        "-cxx-isystem -iframework -ivfsoverlay -iwithprefixbefore -iwithsysroot "
+        "-isystem-after -stdlib++-isystem -include-pch -working-directory "
+        "-resource-dir -serialize-diagnostics --serialize-diagnostics -dependency-file "
+        "-rpath --output --include --language --define-macro --undefine-macro "
+        "--include-directory --library-directory --for-linker --assert --prefix --std "
+        "--rtlib -imultilib -J -module-dir -fintrinsic-modules-path --config -V -b -G";
     return is_one_of(option, names) || starts_with(option, "-Xarch_") ||
            starts_with(option, "-Xopenmp-target=");
 }
 
 static bool is_header(const char *input)
 {
-    static const char *const ends[] = {".h", ".hh", ".hpp", ".hxx", ".H", ".h++", NULL};
-    for (const char *const *end = ends; *end; end++)
-        if (psnap_text_ends_in(input, *end))
-            return true;
-    return false;
+    const char *dot = strrchr(input, '.');
+
+    return dot && is_one_of(dot, ".h .hh .hpp .hxx .H .h++");
 }
 
 /* The value of an option: -x c-header asks for a precompiled header, which is not linked. */
@@ -172,18 +112,11 @@ static bool loads_pass(const struct request *request)
 
 static void look_at(struct request *request, const char *argument)
 {
-    static const char *const stops[] = {
-        "-c", "-S", "-fsyntax-only", "--precompile", "--analyze", "-emit-ast", NULL};
-    static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
-    static const char *const no_libc[] = {"-nostdlib", "-nodefaultlibs", "-nolibc",
-                                          "-ffreestanding", NULL};
-    static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
-
     request->writes_assembly |= !strcmp(argument, "-S");
-    if (is_one_of(argument, stops) ||
+    if (is_one_of(argument, "-c -S -fsyntax-only --precompile --analyze -emit-ast") ||
         (starts_with(argument, "-x") && psnap_text_ends_in(argument, "-header")))
         request->stops_early = true;
-    else if (is_one_of(argument, preprocess))
+    else if (is_one_of(argument, "-E -M -MM --preprocess"))
         request->preprocesses = request->stops_early = true;
     else if (!strcmp(argument, "-r"))
         request->is_relocatable = true;
@@ -195,9 +128,9 @@ static void look_at(struct request *request, const char *argument)
         set_linker(request, argument + strlen("-fuse-ld="));
     else if (starts_with(argument, "--ld-path="))
         set_linker(request, argument + strlen("--ld-path="));
-    else if (is_one_of(argument, statics))
+    else if (is_one_of(argument, "-static --static -static-pie"))
         request->is_static = true;
-    else if (is_one_of(argument, no_libc))
+    else if (is_one_of(argument, "-nostdlib -nodefaultlibs -nolibc -ffreestanding"))
         request->has_no_libc = true;
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
         request->has_debug = true;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "capture/session/cmd_recording.h"
 #include "formats/base/capture_abi.h"

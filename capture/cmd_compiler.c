@@ -84,47 +84,40 @@ static void name_pass(const struct psnap_compiler *compiler, int llvm, char pass
     snprintf(pass, PATH_MAX + 32, "%s/psnap_pass-%d.so", compiler->files, llvm);
 }
 
-/* The folder of psnap/roi.h, beside that of this program or where it was to be installed. */
-static void find_headers(const char *folder, struct psnap_compiler *compiler)
+/* The first of `places`, seen from the folder of this program or absolute, that has the file
+ * `name`, and that file; false when none has. */
+static bool find_place(const char *folder, const char *const *places, const char *name,
+                       char place[PATH_MAX], char path[PATH_MAX + 32])
 {
-    static const char *const places[] = {"include", PSNAP_BIN_TO_INCLUDE, PSNAP_INCLUDEDIR, NULL};
-    char header[PATH_MAX + 32];
-
-    for (const char *const *place = places; *place; place++) {
-        bool is_absolute = (*place)[0] == '/';
-        int size = snprintf(compiler->include, sizeof compiler->include, "%s%s%s",
-                            is_absolute ? "" : folder, is_absolute ? "" : "/", *place);
-        snprintf(header, sizeof header, "%s/psnap/roi.h", compiler->include);
-        if (size < PATH_MAX && access(header, R_OK) == 0)
-            return;
+    for (; *places; places++) {
+        const bool is_absolute = (*places)[0] == '/';
+        const int size = snprintf(place, PATH_MAX, "%s%s%s", is_absolute ? "" : folder,
+                                  is_absolute ? "" : "/", *places);
+        snprintf(path, PATH_MAX + 32, "%s/%s", place, name);
+        if (size < PATH_MAX && access(path, R_OK) == 0)
+            return true;
     }
-    compiler->include[0] = '\0';
+    return false;
 }
 
-/* This program, and the folder with the runtime: where a build has it, or as far from the program
- * as it was installed, wherever the whole has been moved since. */
+/* This program, the folder with the runtime and that of psnap/roi.h: where a build has them, or as
+ * far from the program as they were installed, wherever the whole has been moved since. */
 static bool find_files(struct psnap_compiler *compiler)
 {
-    static const char *const places[] = {"lib/psnap", PSNAP_BIN_TO_LIB "/psnap",
-                                         PSNAP_LIBDIR "/psnap", NULL};
+    static const char *const libraries[] = {"lib/psnap", PSNAP_BIN_TO_LIB "/psnap",
+                                            PSNAP_LIBDIR "/psnap", NULL};
+    static const char *const headers[] = {"include", PSNAP_BIN_TO_INCLUDE, PSNAP_INCLUDEDIR, NULL};
     ssize_t length = readlink("/proc/self/exe", compiler->self, PATH_MAX - 1);
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], header[PATH_MAX + 32];
 
     if (length <= 0)
         return false;
     compiler->self[length] = '\0';
     memcpy(folder, compiler->self, (size_t)length + 1);
     *strrchr(folder, '/') = '\0';
-    find_headers(folder, compiler);
-    for (const char *const *place = places; *place; place++) {
-        bool is_absolute = (*place)[0] == '/';
-        int size = snprintf(compiler->files, sizeof compiler->files, "%s%s%s",
-                            is_absolute ? "" : folder, is_absolute ? "" : "/", *place);
-        snprintf(compiler->runtime, sizeof compiler->runtime, "%s/libpsnap_rt.a", compiler->files);
-        if (size < PATH_MAX && access(compiler->runtime, R_OK) == 0)
-            return true;
-    }
-    return false;
+    if (!find_place(folder, headers, "psnap/roi.h", compiler->include, header))
+        compiler->include[0] = '\0';
+    return find_place(folder, libraries, "libpsnap_rt.a", compiler->files, compiler->runtime);
 }
 
 /* "19, 22" */

@@ -8,8 +8,6 @@
  */
 #include "capture/cmd_doctor.h"
 
-#include <string.h>
-
 #include "formats/base/cmd.h"
 
 static const char *const states[] = {"ok", "missing", "wrong", "limited"};

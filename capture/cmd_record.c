@@ -5,7 +5,6 @@
  * 126 and 127 when the program cannot be run, as in env(1).
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,6 @@
 #include "capture/valgrind/engine_valgrind.h"
 #include "capture/collect/find_program.h"
 #include "formats/base/cmd.h"
-#include "formats/base/cmd_progress.h"
-#include "formats/formats.h"
 
 static void summarise(const struct psnap_recording *recording)
 {

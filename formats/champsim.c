@@ -13,40 +13,18 @@
  * program counter is made of the reference's number, without registers: for ChampSim no load waits
  * for another one. Nothing in such a file says what it is: --from champsim does.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "formats/pc_refs.h"
-#include "formats/record_sink.h"
-#include "formats/record_trace.h"
+#include "formats/foreign.h"
+#include "formats/trace_sink.h"
 
 enum { RECORD = 64, STORES = 2, LOADS = 4, STORES_AT = 16, LOADS_AT = 32 };
 
-struct champsim {
-    struct psnap_record_trace records;
-    struct pc_refs refs;
-};
-
-static inline enum psnap_status add(struct champsim *trace, uint64_t pc, uint64_t address,
-                                    enum psnap_access_kind kind, struct psnap_access *out,
-                                    size_t *n, struct psnap_error *error)
-{
-    const uint32_t ref = pc_refs_find(&trace->refs, trace->records.trace.base.program, pc, kind, 1);
-
-    if (ref == PSNAP_NONE)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    out[(*n)++] =
-        (struct psnap_access){.address = address, .ref = ref, .size = 1, .kind = (uint8_t)kind};
-    return PSNAP_OK;
-}
-
 /* On failure nothing is added. */
-static inline enum psnap_status champsim_one(struct psnap_record_trace *records,
+static inline enum psnap_status champsim_one(struct psnap_foreign *trace,
                                              const unsigned char *record, struct psnap_access *out,
                                              size_t *n, struct psnap_error *error)
 {
-    struct champsim *trace = (struct champsim *)records;
-    const uint64_t pc = psnap_record_u64(record);
     enum psnap_status status = PSNAP_OK;
     size_t made = *n;
 
@@ -56,88 +34,38 @@ static inline enum psnap_status champsim_one(struct psnap_record_trace *records,
             "this is no record of ChampSim: whether it is a branch, and taken, is "
             "0 or 1, not %d and %d",
             record[8], record[9]);
+    trace->pc = psnap_record_u64(record);
+    trace->has_pc = true;
     for (size_t i = 0; i < LOADS && !status; i++) {
         const uint64_t address = psnap_record_u64(record + LOADS_AT + 8 * i);
         if (address)
-            status = add(trace, pc, address, PSNAP_LOAD, out, &made, error);
+            status = psnap_foreign_add(trace, address, 1, PSNAP_LOAD, out, &made, error);
     }
     for (size_t i = 0; i < STORES && !status; i++) {
         const uint64_t address = psnap_record_u64(record + STORES_AT + 8 * i);
         if (address)
-            status = add(trace, pc, address, PSNAP_STORE, out, &made, error);
+            status = psnap_foreign_add(trace, address, 1, PSNAP_STORE, out, &made, error);
     }
     if (!status)
         *n = made;
     return status;
 }
 
-static size_t champsim_records(struct psnap_record_trace *trace, const unsigned char *records,
-                               size_t count, struct psnap_access *out, size_t room, size_t *n,
-                               enum psnap_status *status, struct psnap_error *error)
-{
-    return psnap_record_each(trace, records, count, out, room, n, status, error, RECORD,
-                             LOADS + STORES, champsim_one);
-}
-
-static int champsim_bid(const unsigned char *start, size_t n, bool whole)
-{
-    (void)start;
-    (void)n;
-    (void)whole;
-    return 0;
-}
-
-static void champsim_release(struct psnap_record_trace *records)
-{
-    pc_refs_release(&((struct champsim *)records)->refs);
-}
-
-static struct psnap_trace *champsim_open(struct psnap_reader *reader, struct psnap_error *error)
-{
-    struct champsim *trace = calloc(1, sizeof *trace);
-
-    if (trace) {
-        trace->records.record_bytes = RECORD;
-        trace->records.accesses_max = LOADS + STORES;
-        trace->records.records = champsim_records;
-        trace->records.release = champsim_release;
-    }
-    if (trace && !pc_refs_init(&trace->refs)) {
-        free(trace);
-        trace = NULL;
-    }
-    return psnap_record_trace_open(trace ? &trace->records : NULL, reader, "champsim", error);
-}
-
-static enum psnap_status champsim_access(struct psnap_record_sink *sink,
-                                         const struct psnap_access *access, unsigned char **to,
-                                         struct psnap_error *error)
-{
-    unsigned char *record = *to;
-
-    (void)sink;
-    (void)error;
-    memset(record, 0, RECORD);
-    psnap_record_put_u64(record, pc_refs_counter(access->ref));
-    psnap_record_put_u64(record + (access->kind == PSNAP_LOAD ? LOADS_AT : STORES_AT),
-                         access->address);
-    *to += RECORD;
-    return PSNAP_OK;
-}
-
-static struct psnap_sink *champsim_create(FILE *file, struct psnap_program *program,
+static enum psnap_status champsim_records(struct psnap_foreign *trace, struct psnap_records *work,
                                           struct psnap_error *error)
 {
-    struct psnap_record_sink *sink = calloc(1, sizeof *sink);
-
-    (void)program;
-    if (sink)
-        sink->access = champsim_access;
-    return psnap_record_sink_new(sink, file, NULL, 0, error);
+    return psnap_records_each(trace, work, error, RECORD, LOADS + STORES, champsim_one);
 }
 
-static const struct psnap_format_ops champsim_ops = {champsim_bid, champsim_open, NULL,
-                                                     champsim_create};
+static char *champsim_access(struct psnap_trace_sink *sink, char *to,
+                             const struct psnap_access *access, struct psnap_error *error)
+{
+    (void)sink, (void)error;
+    memset(to, 0, RECORD);
+    psnap_record_put_u64(to, pc_refs_counter(access->ref));
+    psnap_record_put_u64(to + (access->kind == PSNAP_LOAD ? LOADS_AT : STORES_AT), access->address);
+    return to + RECORD;
+}
 
 const struct psnap_format psnap_format_champsim = {
     .name = "champsim",
@@ -158,6 +86,13 @@ const struct psnap_format psnap_format_champsim = {
     .loses = "size, atomic, thread, program, an access to address 0",
     .readable = true,
     .writable = true,
-    .is_text = false,
-    .ops = &champsim_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = psnap_foreign_never,
+            .open = psnap_foreign_open,
+            .record_bytes = RECORD,
+            .records = champsim_records,
+            .create = psnap_trace_sink_new,
+            .access = champsim_access,
+        },
 };

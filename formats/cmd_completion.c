@@ -6,8 +6,6 @@
  * values bash offers: MACHINE, FORMAT, SCOPES, COMMAND, DIR; a|b|c is a choice, FILE or P.yaml a
  * file; for N bash offers none.
  */
-#include <string.h>
-
 #include "formats/cmd_manual.h"
 #include "formats/formats.h"
 #include "simcore/simcore.h"
@@ -33,36 +31,21 @@ static void print_names(const struct psnap_command *commands)
 }
 
 /*     'predict') parts='cache multicore runtime' ;; and a case for each */
-static int print_parts(const struct psnap_command *command)
+static int print_case(const struct psnap_command *command)
 {
-    char own[64], part[64], name[130], help[] = "--help";
     int status = PSNAP_EXIT_DONE;
 
+    if (!command->summary)
+        return PSNAP_EXIT_DONE;
+    if (!command->parts)
+        return psnap_usage_print_as(PSNAP_USAGE_BASH, command, NULL);
     printf("    '%s')\n        parts='", command->name);
     for (const struct psnap_command *p = command->parts; p->name; p++)
         printf("%s%s", p == command->parts ? "" : " ", p->name);
     puts("'\n        ;;");
-    for (const struct psnap_command *p = command->parts; p->name && !status; p++) {
-        snprintf(own, sizeof own, "%s", command->name);
-        snprintf(part, sizeof part, "%s", p->name);
-        snprintf(name, sizeof name, "%s %s", own, part);
-        psnap_usage_print_in(PSNAP_USAGE_BASH, name, p->summary);
-        status = command->run(3, (char *[]){own, part, help, NULL});
-    }
+    for (const struct psnap_command *p = command->parts; p->name && !status; p++)
+        status = psnap_usage_print_as(PSNAP_USAGE_BASH, command, p);
     return status;
-}
-
-static int print_case(const struct psnap_command *command)
-{
-    char own[64], help[] = "--help";
-
-    if (!command->summary)
-        return PSNAP_EXIT_DONE;
-    if (command->parts)
-        return print_parts(command);
-    snprintf(own, sizeof own, "%s", command->name);
-    psnap_usage_print_in(PSNAP_USAGE_BASH, command->name, command->summary);
-    return command->run(2, (char *[]){own, help, NULL});
 }
 
 int psnap_completion_print(const struct psnap_command *commands)
@@ -73,7 +56,6 @@ int psnap_completion_print(const struct psnap_command *commands)
     puts("_psnap_table()\n{\n    options='' operand='' value='' parts=''\n    case $1 in");
     for (const struct psnap_command *c = commands; c->name && !status; c++)
         status = print_case(c);
-    psnap_usage_print_in(PSNAP_USAGE_TEXT, NULL, NULL);
     if (status)
         return status;
     puts("    esac\n}\n");

@@ -4,7 +4,6 @@
  * written. The output appears whole or not at all; what the format cannot
  * keep is said on stderr.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "formats/base/cmd.h"

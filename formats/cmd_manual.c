@@ -108,24 +108,10 @@ static void print_parts(const struct psnap_command *command)
 /* The page of a command, or of a part of it; the command's exit status. */
 static int print_command(const struct psnap_command *command, const struct psnap_command *part)
 {
-    char help[] = "--help", name[64], own[64], part_own[64] = "";
-    int status = PSNAP_EXIT_DONE;
-
-    if (command->parts && !part) {
-        print_parts(command);
-        return psnap_cmd_close_stdout("help", PSNAP_EXIT_DONE);
-    }
-    snprintf(own, sizeof own, "%s", command->name);
-    snprintf(name, sizeof name, "%s%s%s", command->name, part ? " " : "", part ? part->name : "");
-    psnap_usage_print_in(PSNAP_USAGE_MAN, name, (part ? part : command)->summary);
-    if (part) {
-        snprintf(part_own, sizeof part_own, "%s", part->name);
-        status = command->run(3, (char *[]){own, part_own, help, NULL});
-    } else {
-        status = command->run(2, (char *[]){own, help, NULL});
-    }
-    psnap_usage_print_in(PSNAP_USAGE_TEXT, NULL, NULL);
-    return status;
+    if (!command->parts || part)
+        return psnap_usage_print_as(PSNAP_USAGE_MAN, command, part);
+    print_parts(command);
+    return psnap_cmd_close_stdout("help", PSNAP_EXIT_DONE);
 }
 
 static int print_format(const struct psnap_format *format)

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BEGIN_BYTES 16u /* that recognition looks at */
 
@@ -102,22 +101,16 @@ static void close_decompression(void *context)
     free(it);
 }
 
-const struct psnap_compression *psnap_compression_at(size_t i)
-{
-    static const struct psnap_compression *const all[] = {
-        &psnap_compression_gzip, &psnap_compression_xz, &psnap_compression_zstd};
-
-    return i < sizeof all / sizeof all[0] ? all[i] : NULL;
-}
+const struct psnap_compression *const psnap_compressions[] = {
+    &psnap_compression_gzip, &psnap_compression_xz, &psnap_compression_zstd, NULL};
 
 static const struct psnap_compression *find(const unsigned char *start, size_t n)
 {
-    const struct psnap_compression *with;
-    size_t i = 0;
+    const struct psnap_compression *const *with = psnap_compressions;
 
-    while ((with = psnap_compression_at(i)) && !with->is_mine(start, n))
-        i++;
-    return with;
+    while (*with && !(*with)->is_mine(start, n))
+        with++;
+    return *with;
 }
 
 /* Owns `inner`. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compressed files: a reader of what another reader's gzip, xz or zstd data stand for, and a FILE
- * that compresses into another one. One .c for each library; a build without one of them refuses
- * such files by name. Private to formats/.
+ * Compressed files: a reader of what another reader's gzip, xz or zstd data stand for, and how such
+ * data are written. One .c for each library; a build without one of them refuses such files by
+ * name. Private to formats/.
  */
 #ifndef PSNAP_FORMATS_COMPRESSED_H
 #define PSNAP_FORMATS_COMPRESSED_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "formats/base/status.h"
 #include "formats/reader.h"
@@ -47,22 +46,13 @@ extern const struct psnap_compression psnap_compression_gzip;
 extern const struct psnap_compression psnap_compression_xz;
 extern const struct psnap_compression psnap_compression_zstd;
 
-/* The i-th of them, NULL past the last. */
-const struct psnap_compression *psnap_compression_at(size_t i);
+/* All of them, and NULL. */
+extern const struct psnap_compression *const psnap_compressions[];
 
 /*
  * A reader of what `inner` reads, decompressed when it begins as compressed data do, else `inner`
  * itself. Owns `inner`, also when it fails with NULL.
  */
 struct psnap_reader *psnap_decompress(struct psnap_reader *inner, struct psnap_error *error);
-
-/*
- * A FILE that compresses its data as `with` says and writes them to `file`, which stays the
- * caller's. fclose writes the rest, fails when it cannot, and does not flush `file`. While
- * *is_whole is false fclose leaves the compressed data cut off, for a reader to notice. NULL with
- * `error` filled.
- */
-FILE *psnap_compress(const struct psnap_compression *with, FILE *file, const bool *is_whole,
-                     struct psnap_error *error);
 
 #endif

@@ -6,7 +6,6 @@
 #include "formats/compressed.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Magic, method 8, and no flag that the format does not have. */
 static bool is_gzip(const unsigned char *start, size_t n)
@@ -64,6 +63,23 @@ static enum psnap_status begin_member(struct gzip *gzip, struct psnap_compress_s
                : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
+/* A step of `code`, zlib's inflate or deflate, in what is left of the input. */
+static int run(z_stream *stream, int (*code)(z_stream *, int), int flush,
+               struct psnap_compress_step *step)
+{
+    int result;
+
+    stream->next_in = step->in + step->in_used;
+    stream->avail_in = at_most(step->in_size - step->in_used);
+    stream->next_out = step->out;
+    stream->avail_out = at_most(step->out_size);
+    result = code(stream, flush);
+    step->in_used = (size_t)(stream->next_in - step->in);
+    step->out_made = (size_t)(stream->next_out - step->out);
+    step->may_end = result == Z_STREAM_END;
+    return result == Z_STREAM_END || result == Z_BUF_ERROR ? Z_OK : result;
+}
+
 static enum psnap_status gzip_read(void *state, struct psnap_compress_step *step,
                                    struct psnap_error *error)
 {
@@ -76,15 +92,8 @@ static enum psnap_status gzip_read(void *state, struct psnap_compress_step *step
         if (status || step->may_end)
             return status;
     }
-    stream->next_in = step->in + step->in_used;
-    stream->avail_in = at_most(step->in_size - step->in_used);
-    stream->next_out = step->out;
-    stream->avail_out = at_most(step->out_size);
-    result = inflate(stream, Z_NO_FLUSH);
-    step->in_used = (size_t)(stream->next_in - step->in);
-    step->out_made = (size_t)(stream->next_out - step->out);
-    step->may_end = result == Z_STREAM_END;
-    if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+    result = run(stream, inflate, Z_NO_FLUSH, step);
+    if (result == Z_OK)
         return PSNAP_OK;
     if (result == Z_MEM_ERROR)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -113,18 +122,7 @@ static void gzip_end_write(void *state)
 static enum psnap_status gzip_write(void *state, struct psnap_compress_step *step,
                                     struct psnap_error *error)
 {
-    z_stream *stream = state;
-    int result;
-
-    stream->next_in = step->in;
-    stream->avail_in = at_most(step->in_size);
-    stream->next_out = step->out;
-    stream->avail_out = at_most(step->out_size);
-    result = deflate(stream, step->is_last ? Z_FINISH : Z_NO_FLUSH);
-    step->in_used = (size_t)(stream->next_in - step->in);
-    step->out_made = (size_t)(stream->next_out - step->out);
-    step->may_end = result == Z_STREAM_END;
-    if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+    if (run(state, deflate, step->is_last ? Z_FINISH : Z_NO_FLUSH, step) == Z_OK)
         return PSNAP_OK;
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }

@@ -13,36 +13,40 @@
 
 #define OUT_BYTES ((size_t)64 << 10)
 
-struct compression {
+/* It is the cookie of its own FILE. */
+struct compressed_sink {
+    struct psnap_sink base;
+    struct psnap_sink *inner;
     const struct psnap_compression *with;
     void *state;
-    FILE *file;           /* not owned */
-    const bool *is_whole; /* what was written, when it is closed */
+    FILE *compressed; /* NULL: closed */
+    FILE *file;       /* not owned */
+    bool is_whole;    /* what was written, when it is closed; else a reader is to notice */
     bool has_failed;
     unsigned char out[OUT_BYTES];
 };
 
 /* Compresses all of it, and with is_last ends the file; false with errno set. */
-static bool push(struct compression *it, const void *data, size_t n, bool is_last)
+static bool push(struct compressed_sink *sink, const void *data, size_t n, bool is_last)
 {
     const unsigned char *in = data;
-    bool is_done = it->has_failed || (n == 0 && !is_last);
+    bool is_done = sink->has_failed || (n == 0 && !is_last);
 
     while (!is_done) {
         struct psnap_compress_step step = {
-            .in = in, .in_size = n, .is_last = is_last, .out = it->out, .out_size = OUT_BYTES};
+            .in = in, .in_size = n, .is_last = is_last, .out = sink->out, .out_size = OUT_BYTES};
 
-        if (it->with->write(it->state, &step, NULL)) {
+        if (sink->with->write(sink->state, &step, NULL)) {
             errno = ENOMEM;
-            it->has_failed = true;
+            sink->has_failed = true;
         }
         in += step.in_used;
         n -= step.in_used;
-        if (!it->has_failed && fwrite(it->out, 1, step.out_made, it->file) != step.out_made)
-            it->has_failed = true;
-        is_done = it->has_failed || (is_last ? step.may_end : n == 0);
+        if (!sink->has_failed && fwrite(sink->out, 1, step.out_made, sink->file) != step.out_made)
+            sink->has_failed = true;
+        is_done = sink->has_failed || (is_last ? step.may_end : n == 0);
     }
-    return !it->has_failed;
+    return !sink->has_failed;
 }
 
 static ssize_t write_compressed(void *cookie, const char *data, size_t n)
@@ -52,53 +56,14 @@ static ssize_t write_compressed(void *cookie, const char *data, size_t n)
 
 static int close_compressed(void *cookie)
 {
-    struct compression *it = cookie;
-    const bool is_good = *it->is_whole && push(it, "", 0, true);
+    struct compressed_sink *sink = cookie;
+    const bool is_good = sink->is_whole && push(sink, "", 0, true);
     const int reason = errno;
 
-    it->with->end_write(it->state);
-    free(it);
+    sink->with->end_write(sink->state);
     errno = reason;
     return is_good ? 0 : EOF;
 }
-
-FILE *psnap_compress(const struct psnap_compression *with, FILE *file, const bool *is_whole,
-                     struct psnap_error *error)
-{
-    static const cookie_io_functions_t functions = {.write = write_compressed,
-                                                    .close = close_compressed};
-    struct compression *it;
-    FILE *made = NULL;
-
-    if (!with->begin_write) {
-        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                        "this psnap was built without %s; write to a pipe that compresses",
-                        with->name);
-        return NULL;
-    }
-    it = calloc(1, sizeof *it);
-    if (it) {
-        *it = (struct compression){
-            .with = with, .state = with->begin_write(), .file = file, .is_whole = is_whole};
-        if (it->state)
-            made = fopencookie(it, "w", functions);
-        if (!made && it->state)
-            with->end_write(it->state);
-        if (!made)
-            free(it);
-    }
-    if (!made)
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return made;
-}
-
-struct compressed_sink {
-    struct psnap_sink base;
-    struct psnap_sink *inner;
-    FILE *compressed; /* NULL: closed */
-    FILE *file;       /* not owned */
-    bool is_whole;
-};
 
 static enum psnap_status compressed_put(struct psnap_sink *self, const struct psnap_access *block,
                                         size_t n, struct psnap_error *error)
@@ -144,12 +109,11 @@ static void compressed_free(struct psnap_sink *self)
 
 static const struct psnap_compression *find(const char *suffix)
 {
-    const struct psnap_compression *with;
-    size_t i = 0;
+    const struct psnap_compression *const *with = psnap_compressions;
 
-    while ((with = psnap_compression_at(i)) && strcmp(with->suffix, suffix) != 0)
-        i++;
-    return with;
+    while (*with && strcmp((*with)->suffix, suffix) != 0)
+        with++;
+    return *with;
 }
 
 const char *psnap_compression_of_path(const char *path)
@@ -172,6 +136,8 @@ struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const c
         .put_nest = compressed_put_nest,
         .left_out = compressed_left_out,
     };
+    static const cookie_io_functions_t functions = {.write = write_compressed,
+                                                    .close = close_compressed};
     const struct psnap_compression *with = compression ? find(compression) : NULL;
     struct compressed_sink *sink;
 
@@ -181,15 +147,29 @@ struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const c
         psnap_error_set(error, PSNAP_ERROR_USAGE, "no compression '%s'", compression);
         return NULL;
     }
+    if (!with->begin_write) {
+        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                        "this psnap was built without %s; write to a pipe that compresses",
+                        with->name);
+        return NULL;
+    }
     sink = calloc(1, sizeof *sink);
-    if (!sink) {
+    if (sink) {
+        sink->base.ops = &ops;
+        sink->with = with;
+        sink->file = file;
+        sink->state = with->begin_write();
+    }
+    if (sink && sink->state)
+        sink->compressed = fopencookie(sink, "w", functions);
+    if (!sink || !sink->compressed) {
+        if (sink && sink->state)
+            with->end_write(sink->state);
+        free(sink);
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
     }
-    *sink = (struct compressed_sink){.base = {&ops}, .file = file};
-    sink->compressed = psnap_compress(with, file, &sink->is_whole, error);
-    if (sink->compressed)
-        sink->inner = psnap_trace_writer_new_plain(format, clock, sink->compressed, program, error);
+    sink->inner = psnap_trace_writer_new_plain(format, clock, sink->compressed, program, error);
     if (sink->inner)
         return &sink->base;
     compressed_free(&sink->base);

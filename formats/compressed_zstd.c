@@ -5,7 +5,6 @@
  */
 #include "formats/compressed.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>

@@ -5,10 +5,10 @@
  * program: read back, the references keep their numbers (up to 2^20 of them)
  * in one loop called "csv".
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/text_trace.h"
+#include "formats/trace_sink.h"
 
 #define HEADING "address,size,kind,thread,ref"
 #define REFS_MAX (1u << 20)
@@ -16,7 +16,7 @@
 static const char *const kind_names[] = {"load", "store", "atomic"};
 
 struct csv_trace {
-    struct psnap_text_trace text;
+    struct psnap_foreign foreign;
     bool has_heading;
 };
 
@@ -68,7 +68,7 @@ static enum psnap_status need_ref(struct psnap_program *program, uint32_t ref,
     return PSNAP_OK;
 }
 
-static enum psnap_status csv_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+static enum psnap_status csv_line(struct psnap_foreign *trace, struct psnap_scan *scan,
                                   struct psnap_access *out, size_t *n, struct psnap_error *error)
 {
     struct csv_trace *csv = (struct csv_trace *)trace;
@@ -115,27 +115,22 @@ static int csv_bid(const unsigned char *start, size_t n, bool whole)
                : 0;
 }
 
-static struct psnap_trace *csv_open(struct psnap_reader *reader, struct psnap_error *error)
+static char *csv_heading(char *to)
 {
-    struct csv_trace *csv = calloc(1, sizeof *csv);
-
-    if (csv)
-        csv->text.line = csv_line;
-    return psnap_text_trace_open(csv ? &csv->text : NULL, reader, "csv", error);
+    return psnap_text_put(to, HEADING "\n");
 }
 
-static char *csv_format(char *to, const struct psnap_access *access)
+static char *csv_access(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
+                        struct psnap_error *error)
 {
-    const char *kind = kind_names[access->kind];
-    const size_t length = strlen(kind);
+    (void)sink, (void)error;
     *to++ = '0';
     *to++ = 'x';
     to = psnap_text_put_hex(to, access->address, 1);
     *to++ = ',';
     to = psnap_text_put_decimal(to, access->size);
     *to++ = ',';
-    memcpy(to, kind, length);
-    to += length;
+    to = psnap_text_put(to, kind_names[access->kind]);
     *to++ = ',';
     to = psnap_text_put_decimal(to, access->thread);
     *to++ = ',';
@@ -143,15 +138,6 @@ static char *csv_format(char *to, const struct psnap_access *access)
     *to++ = '\n';
     return to;
 }
-
-static struct psnap_sink *csv_create(FILE *file, struct psnap_program *program,
-                                     struct psnap_error *error)
-{
-    (void)program;
-    return psnap_text_sink_new(file, HEADING "\n", csv_format, error);
-}
-
-static const struct psnap_format_ops csv_ops = {csv_bid, csv_open, NULL, csv_create};
 
 const struct psnap_format psnap_format_csv = {
     .name = "csv",
@@ -166,5 +152,14 @@ const struct psnap_format psnap_format_csv = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &csv_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = csv_bid,
+            .open = psnap_foreign_open,
+            .trace_bytes = sizeof(struct csv_trace),
+            .line = csv_line,
+            .create = psnap_trace_sink_new,
+            .heading = csv_heading,
+            .access = csv_access,
+        },
 };

@@ -15,13 +15,12 @@
  * (copy back) and v (invalidate) are no accesses. Blank lines are fatal to
  * Dinero; none is written, and here they are passed over.
  */
-#include <stdlib.h>
-
 #include "formats/text_trace.h"
+#include "formats/trace_sink.h"
 
 enum { LOAD_REF = PSNAP_LOAD, STORE_REF = PSNAP_STORE }; /* of psnap_program_add_anonymous */
 
-static enum psnap_status din_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+static enum psnap_status din_line(struct psnap_foreign *trace, struct psnap_scan *scan,
                                   struct psnap_access *out, size_t *n, struct psnap_error *error)
 {
     uint64_t address;
@@ -48,7 +47,7 @@ static enum psnap_status din_line(struct psnap_text_trace *trace, struct psnap_s
     return PSNAP_OK;
 }
 
-static enum psnap_status xdin_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+static enum psnap_status xdin_line(struct psnap_foreign *trace, struct psnap_scan *scan,
                                    struct psnap_access *out, size_t *n, struct psnap_error *error)
 {
     uint64_t address, size;
@@ -79,10 +78,10 @@ static enum psnap_status xdin_line(struct psnap_text_trace *trace, struct psnap_
 
 /* Sure when the first line that is not blank is good. */
 static int bid(const unsigned char *start, size_t n, bool whole,
-               enum psnap_status (*line)(struct psnap_text_trace *, struct psnap_scan *,
+               enum psnap_status (*line)(struct psnap_foreign *, struct psnap_scan *,
                                          struct psnap_access *, size_t *, struct psnap_error *))
 {
-    struct psnap_access out[PSNAP_TEXT_LINE_ACCESSES];
+    struct psnap_access out[PSNAP_LINE_ACCESSES];
     struct psnap_scan scan;
     size_t at = 0, made = 0;
 
@@ -101,60 +100,27 @@ static int xdin_bid(const unsigned char *start, size_t n, bool whole)
     return bid(start, n, whole, xdin_line);
 }
 
-static struct psnap_trace *din_open(struct psnap_reader *reader, struct psnap_error *error)
+static char *din_access(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
+                        struct psnap_error *error)
 {
-    struct psnap_text_trace *trace = calloc(1, sizeof *trace);
-
-    if (trace)
-        trace->line = din_line;
-    return psnap_text_trace_open(trace, reader, "din", error);
-}
-
-static struct psnap_trace *xdin_open(struct psnap_reader *reader, struct psnap_error *error)
-{
-    struct psnap_text_trace *trace = calloc(1, sizeof *trace);
-
-    if (trace)
-        trace->line = xdin_line;
-    return psnap_text_trace_open(trace, reader, "xdin", error);
-}
-
-static char *din_format(char *to, const struct psnap_access *access)
-{
-    *to++ = access->kind == PSNAP_LOAD ? '0' : '1';
-    *to++ = ' ';
+    (void)sink, (void)error;
+    to = psnap_text_put(to, access->kind == PSNAP_LOAD ? "0 " : "1 ");
     to = psnap_text_put_hex(to, access->address, 1);
     *to++ = '\n';
     return to;
 }
 
-static char *xdin_format(char *to, const struct psnap_access *access)
+static char *xdin_access(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
+                         struct psnap_error *error)
 {
-    *to++ = access->kind == PSNAP_LOAD ? 'r' : 'w';
-    *to++ = ' ';
+    (void)sink, (void)error;
+    to = psnap_text_put(to, access->kind == PSNAP_LOAD ? "r " : "w ");
     to = psnap_text_put_hex(to, access->address, 1);
     *to++ = ' ';
     to = psnap_text_put_hex(to, access->size, 1);
     *to++ = '\n';
     return to;
 }
-
-static struct psnap_sink *din_create(FILE *file, struct psnap_program *program,
-                                     struct psnap_error *error)
-{
-    (void)program;
-    return psnap_text_sink_new(file, "", din_format, error);
-}
-
-static struct psnap_sink *xdin_create(FILE *file, struct psnap_program *program,
-                                      struct psnap_error *error)
-{
-    (void)program;
-    return psnap_text_sink_new(file, "", xdin_format, error);
-}
-
-static const struct psnap_format_ops din_ops = {din_bid, din_open, NULL, din_create};
-static const struct psnap_format_ops xdin_ops = {xdin_bid, xdin_open, NULL, xdin_create};
 
 const struct psnap_format psnap_format_din = {
     .name = "din",
@@ -172,7 +138,11 @@ const struct psnap_format psnap_format_din = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &din_ops,
+    .ops = &(const struct psnap_format_ops){.bid = din_bid,
+                                            .open = psnap_foreign_open,
+                                            .line = din_line,
+                                            .create = psnap_trace_sink_new,
+                                            .access = din_access},
 };
 
 const struct psnap_format psnap_format_xdin = {
@@ -189,5 +159,9 @@ const struct psnap_format psnap_format_xdin = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &xdin_ops,
+    .ops = &(const struct psnap_format_ops){.bid = xdin_bid,
+                                            .open = psnap_foreign_open,
+                                            .line = xdin_line,
+                                            .create = psnap_trace_sink_new,
+                                            .access = xdin_access},
 };

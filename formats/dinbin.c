@@ -8,18 +8,15 @@
  * copy back, 5 invalidate. An access that reaches beyond 32 bits of address cannot be written.
  * Nothing in such a file says what it is: --from dinbin does.
  */
-#include <stdlib.h>
-
-#include "formats/record_sink.h"
-#include "formats/record_trace.h"
-#include "formats/text_trace.h"
+#include "formats/foreign.h"
+#include "formats/trace_sink.h"
 
 enum { RECORD = 8, SIZE_AT = 4, TYPE_AT = 6, PADDING_AT = 7 };
 enum { READ, WRITE, FETCH, MISCELLANEOUS, COPY_BACK, INVALIDATE };
 
-static inline enum psnap_status dinbin_one(struct psnap_record_trace *trace,
-                                           const unsigned char *record, struct psnap_access *out,
-                                           size_t *n, struct psnap_error *error)
+static inline enum psnap_status dinbin_one(struct psnap_foreign *trace, const unsigned char *record,
+                                           struct psnap_access *out, size_t *n,
+                                           struct psnap_error *error)
 {
     const uint64_t address = psnap_record_u32(record);
     const uint32_t size = psnap_record_u16(record + SIZE_AT);
@@ -35,60 +32,23 @@ static inline enum psnap_status dinbin_one(struct psnap_record_trace *trace,
     return psnap_access_add(address, size, kind, kind, out, n, error);
 }
 
-static size_t dinbin_records(struct psnap_record_trace *trace, const unsigned char *records,
-                             size_t count, struct psnap_access *out, size_t room, size_t *n,
-                             enum psnap_status *status, struct psnap_error *error)
-{
-    return psnap_record_each(trace, records, count, out, room, n, status, error, RECORD,
-                             PSNAP_RECORD_ACCESSES, dinbin_one);
-}
-
-static int dinbin_bid(const unsigned char *start, size_t n, bool whole)
-{
-    (void)start;
-    (void)n;
-    (void)whole;
-    return 0;
-}
-
-static struct psnap_trace *dinbin_open(struct psnap_reader *reader, struct psnap_error *error)
-{
-    struct psnap_record_trace *trace = calloc(1, sizeof *trace);
-
-    if (trace) {
-        trace->record_bytes = RECORD;
-        trace->accesses_max = PSNAP_RECORD_ACCESSES;
-        trace->records = dinbin_records;
-    }
-    return psnap_record_trace_open(trace, reader, "dinbin", error);
-}
-
-static enum psnap_status dinbin_access(struct psnap_record_sink *sink,
-                                       const struct psnap_access *access, unsigned char **to,
-                                       struct psnap_error *error)
-{
-    if (access->address > UINT32_MAX - (access->size - 1u))
-        return psnap_record_sink_refuse(sink, access, "dinbin has addresses of 32 bits", error);
-    psnap_record_put_u32(*to, (uint32_t)access->address);
-    psnap_record_put_u16(*to + SIZE_AT, access->size);
-    (*to)[TYPE_AT] = access->kind == PSNAP_LOAD ? READ : WRITE;
-    (*to)[PADDING_AT] = 0;
-    *to += RECORD;
-    return PSNAP_OK;
-}
-
-static struct psnap_sink *dinbin_create(FILE *file, struct psnap_program *program,
+static enum psnap_status dinbin_records(struct psnap_foreign *trace, struct psnap_records *work,
                                         struct psnap_error *error)
 {
-    struct psnap_record_sink *sink = calloc(1, sizeof *sink);
-
-    (void)program;
-    if (sink)
-        sink->access = dinbin_access;
-    return psnap_record_sink_new(sink, file, NULL, 0, error);
+    return psnap_records_each(trace, work, error, RECORD, PSNAP_RECORD_ACCESSES, dinbin_one);
 }
 
-static const struct psnap_format_ops dinbin_ops = {dinbin_bid, dinbin_open, NULL, dinbin_create};
+static char *dinbin_access(struct psnap_trace_sink *sink, char *to,
+                           const struct psnap_access *access, struct psnap_error *error)
+{
+    if (access->address > UINT32_MAX - (access->size - 1u))
+        return psnap_trace_sink_refuse(sink, access, "dinbin has addresses of 32 bits", error);
+    psnap_record_put_u32(to, (uint32_t)access->address);
+    psnap_record_put_u16(to + SIZE_AT, access->size);
+    to[TYPE_AT] = access->kind == PSNAP_LOAD ? READ : WRITE;
+    to[PADDING_AT] = 0;
+    return to + RECORD;
+}
 
 const struct psnap_format psnap_format_dinbin = {
     .name = "dinbin",
@@ -104,6 +64,13 @@ const struct psnap_format psnap_format_dinbin = {
     .loses = "addresses beyond 32 bits (an error), atomic, thread, reference, program",
     .readable = true,
     .writable = true,
-    .is_text = false,
-    .ops = &dinbin_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = psnap_foreign_never,
+            .open = psnap_foreign_open,
+            .record_bytes = RECORD,
+            .records = dinbin_records,
+            .create = psnap_trace_sink_new,
+            .access = dinbin_access,
+        },
 };

@@ -6,13 +6,11 @@
  * there is none. But it also gives up, at the file's end, a request that is not due yet when it has
  * been read: so the last one is due a cycle after the one before it, if not sooner.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/text_trace.h"
+#include "formats/trace_sink.h"
 
 struct dramsim3 {
-    struct psnap_text_sink text;
+    struct psnap_trace_sink sink;
     uint64_t address, cycle; /* of the last request, which has not been written yet */
     bool is_write;
     bool has_request, has_written;
@@ -23,17 +21,16 @@ static char *put_request(struct dramsim3 *trace, char *to)
 {
     if (trace->has_written)
         *to++ = '\n';
-    memcpy(to, "0x", 2);
-    to = psnap_text_put_hex(to + 2, trace->address, 1);
-    memcpy(to, trace->is_write ? " WRITE " : " READ ", 7);
-    to = psnap_text_put_decimal(to + (trace->is_write ? 7 : 6), trace->cycle);
+    to = psnap_text_put_hex(psnap_text_put(to, "0x"), trace->address, 1);
+    to = psnap_text_put(to, trace->is_write ? " WRITE " : " READ ");
+    to = psnap_text_put_decimal(to, trace->cycle);
     trace->has_written = true;
     trace->has_request = false;
     trace->next_cycle = trace->cycle + 1;
     return to;
 }
 
-static char *dramsim3_access(struct psnap_text_sink *sink, char *to,
+static char *dramsim3_access(struct psnap_trace_sink *sink, char *to,
                              const struct psnap_access *access, struct psnap_error *error)
 {
     struct dramsim3 *trace = (struct dramsim3 *)sink;
@@ -44,11 +41,11 @@ static char *dramsim3_access(struct psnap_text_sink *sink, char *to,
     trace->has_request = true;
     trace->address = access->address;
     trace->is_write = access->kind != PSNAP_LOAD;
-    trace->cycle = psnap_text_sink_time(sink);
+    trace->cycle = psnap_trace_sink_time(sink);
     return to;
 }
 
-static char *dramsim3_end(struct psnap_text_sink *sink, char *to)
+static char *dramsim3_end(struct psnap_trace_sink *sink, char *to)
 {
     struct dramsim3 *trace = (struct dramsim3 *)sink;
 
@@ -58,29 +55,6 @@ static char *dramsim3_end(struct psnap_text_sink *sink, char *to)
         trace->cycle = trace->next_cycle;
     return put_request(trace, to);
 }
-
-static struct psnap_sink *dramsim3_create_timed(FILE *file, struct psnap_program *program,
-                                                const uint64_t *clock, struct psnap_error *error)
-{
-    struct dramsim3 *trace = calloc(1, sizeof *trace);
-
-    (void)program;
-    if (trace) {
-        trace->text.access = dramsim3_access;
-        trace->text.end = dramsim3_end;
-        trace->text.clock = clock;
-    }
-    return psnap_text_sink_start(trace ? &trace->text : NULL, file, error);
-}
-
-static struct psnap_sink *dramsim3_create(FILE *file, struct psnap_program *program,
-                                          struct psnap_error *error)
-{
-    return dramsim3_create_timed(file, program, NULL, error);
-}
-
-static const struct psnap_format_ops dramsim3_ops = {.create = dramsim3_create,
-                                                     .create_timed = dramsim3_create_timed};
 
 const struct psnap_format psnap_format_dramsim3 = {
     .name = "dramsim3",
@@ -101,5 +75,8 @@ const struct psnap_format psnap_format_dramsim3 = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &dramsim3_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
+                                            .sink_bytes = sizeof(struct dramsim3),
+                                            .access = dramsim3_access,
+                                            .end = dramsim3_end},
 };

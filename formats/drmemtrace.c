@@ -19,13 +19,9 @@
  * come.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "formats/pc_refs.h"
-#include "formats/record_sink.h"
-#include "formats/record_trace.h"
-#include "formats/text_trace.h"
+#include "formats/foreign.h"
+#include "formats/trace_sink.h"
 
 enum { RECORD = 12, SIZE_AT = 2, ADDRESS_AT = 4, VERSION = 7, THREADS_MAX = 4096 };
 enum { READ = 0, WRITE = 1, INSTRUCTION = 10, BUNDLE = 17, THREAD = 22, EXIT, PROCESS, HEADER };
@@ -50,10 +46,9 @@ static inline bool is_in(uint64_t types, unsigned type)
 }
 
 struct drmemtrace {
-    struct psnap_record_trace records;
-    struct pc_refs refs;
-    uint64_t pc, next_pc;
-    bool has_pc, has_header, has_ended;
+    struct psnap_foreign foreign;
+    uint64_t next_pc;
+    bool has_header, has_footer;
     uint16_t thread;
     uint32_t thread_count;
     uint64_t threads[THREADS_MAX]; /* their numbers in the trace */
@@ -79,12 +74,12 @@ static enum psnap_status step_through_bundle(struct drmemtrace *trace, const uns
 {
     const unsigned count = psnap_record_u16(record + SIZE_AT);
 
-    if (count > 8 || !trace->has_pc)
+    if (count > 8 || !trace->foreign.has_pc)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                count > 8 ? "a bundle of more than 8 instructions"
                                          : "a bundle without an instruction before it");
     for (unsigned i = 0; i < count; i++) {
-        trace->pc = trace->next_pc;
+        trace->foreign.pc = trace->next_pc;
         trace->next_pc += record[ADDRESS_AT + i];
     }
     return PSNAP_OK;
@@ -110,7 +105,7 @@ static enum psnap_status read_other(struct drmemtrace *trace, const unsigned cha
         trace->has_header = true;
         return PSNAP_OK;
     case FOOTER:
-        trace->has_ended = true;
+        trace->has_footer = true;
         return PSNAP_OK;
     default:
         return psnap_error_set(error, PSNAP_ERROR_SYNTAX, "no drmemtrace has an entry of type %u",
@@ -118,56 +113,48 @@ static enum psnap_status read_other(struct drmemtrace *trace, const unsigned cha
     }
 }
 
-static inline enum psnap_status drmemtrace_one(struct psnap_record_trace *records,
+static inline enum psnap_status drmemtrace_one(struct psnap_foreign *foreign,
                                                const unsigned char *record,
                                                struct psnap_access *out, size_t *n,
                                                struct psnap_error *error)
 {
-    struct drmemtrace *trace = (struct drmemtrace *)records;
+    struct drmemtrace *trace = (struct drmemtrace *)foreign;
     const unsigned type = psnap_record_u16(record);
     const unsigned size = psnap_record_u16(record + SIZE_AT);
     const uint64_t address = psnap_record_u64(record + ADDRESS_AT);
-    const enum psnap_access_kind kind = type == WRITE ? PSNAP_STORE : PSNAP_LOAD;
     enum psnap_status status;
-    uint32_t ref = kind;
     size_t from = *n;
 
-    if (__builtin_expect(trace->has_ended, 0))
+    if (__builtin_expect(trace->has_footer, 0))
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "something follows the footer");
     if (is_in(COUNTERS, type)) {
-        trace->pc = address;
+        foreign->pc = address;
+        foreign->has_pc = true;
         trace->next_pc = address + size;
-        trace->has_pc = true;
         return PSNAP_OK;
     }
     if (is_in(PASSED, type))
         return PSNAP_OK;
     if (type > WRITE)
         return read_other(trace, record, error);
-    if (trace->has_pc)
-        ref = pc_refs_find(&trace->refs, records->trace.base.program, trace->pc, kind, size);
-    if (ref == PSNAP_NONE)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    status = psnap_access_add(address, size, kind, ref, out, n, error);
+    status = psnap_foreign_add(foreign, address, size, type == WRITE ? PSNAP_STORE : PSNAP_LOAD,
+                               out, n, error);
     for (; from < *n; from++)
         out[from].thread = trace->thread;
     return status;
 }
 
-static size_t drmemtrace_records(struct psnap_record_trace *trace, const unsigned char *records,
-                                 size_t count, struct psnap_access *out, size_t room, size_t *n,
-                                 enum psnap_status *status, struct psnap_error *error)
+static enum psnap_status drmemtrace_records(struct psnap_foreign *trace, struct psnap_records *work,
+                                            struct psnap_error *error)
 {
-    return psnap_record_each(trace, records, count, out, room, n, status, error, RECORD,
-                             PSNAP_RECORD_ACCESSES, drmemtrace_one);
+    return psnap_records_each(trace, work, error, RECORD, PSNAP_RECORD_ACCESSES, drmemtrace_one);
 }
 
-static enum psnap_status drmemtrace_ended(struct psnap_record_trace *records,
-                                          struct psnap_error *error)
+static enum psnap_status drmemtrace_ended(struct psnap_foreign *foreign, struct psnap_error *error)
 {
-    const struct drmemtrace *trace = (const struct drmemtrace *)records;
+    const struct drmemtrace *trace = (const struct drmemtrace *)foreign;
 
-    if (trace->has_ended || !trace->has_header) /* a pipe has neither */
+    if (trace->has_footer || !trace->has_header) /* a pipe has neither */
         return PSNAP_OK;
     return psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the trace has no footer: it was cut off");
 }
@@ -186,34 +173,11 @@ static int drmemtrace_bid(const unsigned char *start, size_t n, bool whole)
     return 70;
 }
 
-static void drmemtrace_release(struct psnap_record_trace *records)
-{
-    pc_refs_release(&((struct drmemtrace *)records)->refs);
-}
-
-static struct psnap_trace *drmemtrace_open(struct psnap_reader *reader, struct psnap_error *error)
-{
-    struct drmemtrace *trace = calloc(1, sizeof *trace);
-
-    if (trace) {
-        trace->records.record_bytes = RECORD;
-        trace->records.accesses_max = PSNAP_RECORD_ACCESSES;
-        trace->records.records = drmemtrace_records;
-        trace->records.ended = drmemtrace_ended;
-        trace->records.release = drmemtrace_release;
-    }
-    if (trace && !pc_refs_init(&trace->refs)) {
-        free(trace);
-        trace = NULL;
-    }
-    return psnap_record_trace_open(trace ? &trace->records : NULL, reader, "drmemtrace", error);
-}
-
 /* ---- written ---- */
 
 enum { PC_BYTES = 4, NUMBER = 1, NUMBER_BYTES = 4 };
 
-static unsigned char *put_entry(unsigned char *to, unsigned type, unsigned size, uint64_t address)
+static char *put_entry(char *to, unsigned type, unsigned size, uint64_t address)
 {
     psnap_record_put_u16(to, (uint16_t)type);
     psnap_record_put_u16(to + SIZE_AT, (uint16_t)size);
@@ -221,38 +185,8 @@ static unsigned char *put_entry(unsigned char *to, unsigned type, unsigned size,
     return to + RECORD;
 }
 
-static enum psnap_status drmemtrace_access(struct psnap_record_sink *sink,
-                                           const struct psnap_access *access, unsigned char **to,
-                                           struct psnap_error *error)
+static char *drmemtrace_heading(char *to)
 {
-    (void)sink;
-    (void)error;
-    *to = put_entry(*to, INSTRUCTION, PC_BYTES, pc_refs_counter(access->ref));
-    *to = put_entry(*to, access->kind == PSNAP_LOAD ? READ : WRITE, access->size, access->address);
-    return PSNAP_OK;
-}
-
-static enum psnap_status drmemtrace_trailer(struct psnap_record_sink *sink, unsigned char **to,
-                                            struct psnap_error *error)
-{
-    (void)sink;
-    (void)error;
-    *to = put_entry(*to, EXIT, NUMBER_BYTES, NUMBER);
-    *to = put_entry(*to, FOOTER, 0, 0);
-    return PSNAP_OK;
-}
-
-static struct psnap_sink *drmemtrace_create(FILE *file, struct psnap_program *program,
-                                            struct psnap_error *error)
-{
-    struct psnap_record_sink *sink = calloc(1, sizeof *sink);
-    unsigned char heading[PSNAP_RECORD_OUT_MAX], *to = heading;
-
-    (void)program;
-    if (sink) {
-        sink->access = drmemtrace_access;
-        sink->trailer = drmemtrace_trailer;
-    }
     to = put_entry(to, HEADER, 0, VERSION);
     to = put_entry(to, MARKER, VERSION_MARKER, VERSION);
     to = put_entry(to, MARKER, FILE_TYPE, X86_64);
@@ -261,12 +195,22 @@ static struct psnap_sink *drmemtrace_create(FILE *file, struct psnap_program *pr
     to = put_entry(to, MARKER, LINE_SIZE, LINE_BYTES);
     to = put_entry(to, MARKER, CHUNK, CHUNK_INSTRUCTIONS);
     to = put_entry(to, MARKER, TIMESTAMP, 1);
-    to = put_entry(to, MARKER, CPU, 0);
-    return psnap_record_sink_new(sink, file, heading, (size_t)(to - heading), error);
+    return put_entry(to, MARKER, CPU, 0);
 }
 
-static const struct psnap_format_ops drmemtrace_ops = {drmemtrace_bid, drmemtrace_open, NULL,
-                                                       drmemtrace_create};
+static char *drmemtrace_access(struct psnap_trace_sink *sink, char *to,
+                               const struct psnap_access *access, struct psnap_error *error)
+{
+    (void)sink, (void)error;
+    to = put_entry(to, INSTRUCTION, PC_BYTES, pc_refs_counter(access->ref));
+    return put_entry(to, access->kind == PSNAP_LOAD ? READ : WRITE, access->size, access->address);
+}
+
+static char *drmemtrace_end(struct psnap_trace_sink *sink, char *to)
+{
+    (void)sink;
+    return put_entry(put_entry(to, EXIT, NUMBER_BYTES, NUMBER), FOOTER, 0, 0);
+}
 
 const struct psnap_format psnap_format_drmemtrace = {
     .name = "drmemtrace",
@@ -287,6 +231,17 @@ const struct psnap_format psnap_format_drmemtrace = {
     .loses = "atomic, thread, program",
     .readable = true,
     .writable = true,
-    .is_text = false,
-    .ops = &drmemtrace_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = drmemtrace_bid,
+            .open = psnap_foreign_open,
+            .trace_bytes = sizeof(struct drmemtrace),
+            .record_bytes = RECORD,
+            .records = drmemtrace_records,
+            .ended = drmemtrace_ended,
+            .create = psnap_trace_sink_new,
+            .heading = drmemtrace_heading,
+            .access = drmemtrace_access,
+            .end = drmemtrace_end,
+        },
 };

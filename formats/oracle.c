@@ -15,25 +15,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "formats/base/access.h"
+#include "formats/base/map.h"
 #include "formats/record_numbers.h"
 #include "formats/trace.h"
 
 enum { LINE_BITS = 6, LINE_BYTES = 1 << LINE_BITS, RECORD = 24, PIECE = 8192 };
-
-struct place {
-    uint64_t line; /* and 1: 0 is nobody */
-    uint64_t next;
-};
-
-/* Where each line comes next. */
-struct places {
-    struct place *slots;
-    size_t room, count; /* room is a power of two, or 0 */
-};
 
 struct oracle {
     struct psnap_sink base;
@@ -41,50 +29,10 @@ struct oracle {
     int spool; /* -1: not there yet */
     uint64_t written;
     size_t used;
-    struct places places;
+    struct psnap_map places; /* where each line comes next */
     uint64_t lines[PIECE], nexts[PIECE];
     unsigned char records[PIECE * RECORD];
 };
-
-/* ------------------------------------------------------------------- the table */
-
-static struct place *slot_of(const struct places *places, uint64_t line)
-{
-    size_t at = (size_t)((line * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (places->room - 1);
-
-    while (places->slots[at].line && places->slots[at].line != line)
-        at = (at + 1) & (places->room - 1);
-    return &places->slots[at];
-}
-
-static bool places_grow(struct places *places)
-{
-    struct places larger = {.room = places->room ? 2 * places->room : 4096, .count = places->count};
-
-    larger.slots = calloc(larger.room, sizeof *larger.slots);
-    if (!larger.slots)
-        return false;
-    for (size_t i = 0; i < places->room; i++)
-        if (places->slots[i].line)
-            *slot_of(&larger, places->slots[i].line) = places->slots[i];
-    free(places->slots);
-    *places = larger;
-    return true;
-}
-
-/* Puts down that a line comes at `number`, and says where it came before that, or 0. */
-static bool exchange(struct places *places, uint64_t line, uint64_t number, uint64_t *before)
-{
-    struct place *slot;
-
-    if (2 * (places->count + 1) > places->room && !places_grow(places))
-        return false;
-    slot = slot_of(places, line + 1);
-    *before = slot->line ? slot->next : 0;
-    places->count += !slot->line;
-    *slot = (struct place){line + 1, number};
-    return true;
-}
 
 /* ----------------------------------------------------------- the temporary file */
 
@@ -175,14 +123,18 @@ static enum psnap_status look_ahead(struct oracle *oracle, struct psnap_error *e
         const size_t n = end % PIECE ? (size_t)(end % PIECE) : PIECE;
         end -= n;
         status = move(oracle, oracle->lines, n, end, true, error);
-        for (size_t i = n; i-- > 0 && !status;)
-            if (!exchange(&oracle->places, oracle->lines[i], end + i + 1, &oracle->nexts[i]))
-                status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
+        for (size_t i = n; i-- > 0 && !status;) {
+            uint64_t *place = psnap_map_put(&oracle->places, oracle->lines[i]);
+            if (!place)
+                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
+            oracle->nexts[i] = *place; /* 0: none */
+            *place = end + i + 1;
+        }
         if (!status)
             status = move(oracle, oracle->nexts, n, count + end, false, error);
     }
     free(oracle->places.slots);
-    oracle->places = (struct places){0};
+    oracle->places = (struct psnap_map){0};
     return status;
 }
 
@@ -234,14 +186,15 @@ static void oracle_free(struct psnap_sink *self)
     free(oracle);
 }
 
-static struct psnap_sink *oracle_create(FILE *file, struct psnap_program *program,
+static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE *file,
+                                        struct psnap_program *program, const uint64_t *clock,
                                         struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {
         .put = oracle_put, .finish = oracle_finish, .free = oracle_free};
     struct oracle *oracle = malloc(sizeof *oracle);
 
-    (void)program;
+    (void)format, (void)program, (void)clock;
     if (!oracle) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
@@ -251,11 +204,9 @@ static struct psnap_sink *oracle_create(FILE *file, struct psnap_program *progra
     oracle->spool = -1;
     oracle->written = 0;
     oracle->used = 0;
-    oracle->places = (struct places){0};
+    oracle->places = (struct psnap_map){0};
     return &oracle->base;
 }
-
-static const struct psnap_format_ops oracle_ops = {.create = oracle_create};
 
 const struct psnap_format psnap_format_oracle = {
     .name = "oracle",
@@ -274,5 +225,5 @@ const struct psnap_format psnap_format_oracle = {
         "    00 00 00 00 01 00 00 00 80 00 00 00 40 00 00 00 ff ff ff ff ff ff ff ff\n",
     .loses = "size and address within a line, load or store, thread, ref, program",
     .writable = true,
-    .ops = &oracle_ops,
+    .ops = &(const struct psnap_format_ops){.create = oracle_create},
 };

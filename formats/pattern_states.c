@@ -7,90 +7,138 @@
  */
 #include "formats/pattern_states.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "formats/base/room.h"
 #include "formats/base/touched.h"
 
-enum psnap_status pattern_states_init(struct pattern_states *states, size_t bytes,
-                                      const struct psnap_program *program,
-                                      struct psnap_error *error)
-{
-    *states = (struct pattern_states){
-        .bytes = bytes, .program = program, .touched = psnap_touched_new(program)};
-    return states->touched ? PSNAP_OK : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-}
-
-void pattern_states_release(struct pattern_states *states)
-{
-    for (size_t i = 0; i < states->count; i++)
-        free(states->all[i].state);
-    for (int i = 0; i < PATTERN_SORTS; i++)
-        free(states->by_index[i]);
-    free(states->all);
-    psnap_touched_free(states->touched);
-}
+enum { BLOCK = 256 }; /* accesses that are looked up at once */
 
 /* The state of what comes for the first time; NULL: out of memory. */
-static void *add(struct pattern_states *states, enum pattern_sort sort, uint32_t index)
+static void *add(struct pattern_sink *sink, enum pattern_sort sort, uint32_t index)
 {
-    const size_t before = states->index_room[sort];
-    void **grown = psnap_with_room(states->by_index[sort], &states->index_room[sort],
-                                   (size_t)index + 1, sizeof *grown);
+    const size_t before = sink->index_room[sort];
+    void **grown = psnap_with_room(sink->by_index[sort], &sink->index_room[sort], (size_t)index + 1,
+                                   sizeof *grown);
     struct pattern_state *all;
     void *state;
 
     if (!grown)
         return NULL;
-    states->by_index[sort] = grown;
-    for (size_t i = before; i < states->index_room[sort]; i++)
+    sink->by_index[sort] = grown;
+    for (size_t i = before; i < sink->index_room[sort]; i++)
         grown[i] = NULL;
-    all = psnap_with_room(states->all, &states->room, states->count + 1, sizeof *all);
+    all = psnap_with_room(sink->all, &sink->room, sink->count + 1, sizeof *all);
     if (!all)
         return NULL;
-    states->all = all;
-    state = calloc(1, states->bytes);
+    sink->all = all;
+    state = calloc(1, sink->format_ops->state_bytes);
     if (state)
-        all[states->count++] = (struct pattern_state){sort, index, grown[index] = state};
+        all[sink->count++] = (struct pattern_state){sort, index, grown[index] = state};
     return state;
 }
 
-enum psnap_status pattern_states_find(struct pattern_states *states,
-                                      const struct psnap_access *block, size_t n,
-                                      void *found[PATTERN_BLOCK], struct psnap_error *error)
+/* Of BLOCK accesses at most. */
+static enum psnap_status take_block(struct pattern_sink *sink, const struct psnap_access *block,
+                                    size_t n, struct psnap_error *error)
 {
-    uint32_t rows[PATTERN_BLOCK], count;
+    uint32_t rows[BLOCK], count;
     const struct psnap_touched_row *touched;
     enum psnap_status status;
 
     for (size_t i = 0; i < n; i++)
-        if (block[i].ref >= states->program->ref_count)
+        if (block[i].ref >= sink->program->ref_count)
             return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                    "an access is of reference %" PRIu32 ", of %" PRIu32,
-                                   block[i].ref, states->program->ref_count);
-    status = psnap_touched_tag(states->touched, block, n, rows, error);
+                                   block[i].ref, sink->program->ref_count);
+    status = psnap_touched_tag(sink->touched, block, n, rows, error);
     if (status)
         return status;
-    touched = psnap_touched_rows(states->touched, &count);
+    touched = psnap_touched_rows(sink->touched, &count);
     for (size_t i = 0; i < n; i++) {
         const enum pattern_sort sort = !touched[rows[i]].is_object   ? PATTERN_REFERENCE
                                        : block[i].kind == PSNAP_LOAD ? PATTERN_REGION_LOADS
                                                                      : PATTERN_REGION_STORES;
         const uint32_t index = sort == PATTERN_REFERENCE ? block[i].ref : rows[i];
-        const bool is_known = index < states->index_room[sort] && states->by_index[sort][index];
-
-        found[i] = is_known ? states->by_index[sort][index] : add(states, sort, index);
-        if (!found[i])
+        const bool is_known = index < sink->index_room[sort] && sink->by_index[sort][index];
+        void *state = is_known ? sink->by_index[sort][index] : add(sink, sort, index);
+        if (!state)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        sink->format_ops->take(state, &block[i]);
     }
     return PSNAP_OK;
 }
 
-char *pattern_states_name(const struct pattern_states *states, size_t i, char *text, size_t size)
+static enum psnap_status pattern_put(struct psnap_sink *self, const struct psnap_access *block,
+                                     size_t n, struct psnap_error *error)
 {
-    const struct pattern_state *state = &states->all[i];
-    const struct psnap_program *program = states->program;
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t at = 0; at < n && !status; at += BLOCK)
+        status = take_block((struct pattern_sink *)self, block + at,
+                            n - at < BLOCK ? n - at : BLOCK, error);
+    return status;
+}
+
+static enum psnap_status pattern_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct pattern_sink *sink = (struct pattern_sink *)self;
+    const enum psnap_status status = sink->format_ops->print(sink, error);
+
+    if (!status && (ferror(sink->file) || fflush(sink->file) != 0))
+        return psnap_error_system(error, errno, "cannot write");
+    return status;
+}
+
+static uint64_t pattern_left_out(const struct psnap_sink *self)
+{
+    return ((const struct pattern_sink *)self)->left_out;
+}
+
+static void pattern_free(struct psnap_sink *self)
+{
+    struct pattern_sink *sink = (struct pattern_sink *)self;
+
+    for (size_t i = 0; i < sink->count; i++)
+        free(sink->all[i].state);
+    for (int i = 0; i < PATTERN_SORTS; i++)
+        free(sink->by_index[i]);
+    free(sink->all);
+    psnap_touched_free(sink->touched);
+    free(sink);
+}
+
+struct psnap_sink *pattern_sink_new(const struct psnap_format *format, FILE *file,
+                                    struct psnap_program *program, const uint64_t *clock,
+                                    struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {.put = pattern_put,
+                                              .finish = pattern_finish,
+                                              .free = pattern_free,
+                                              .left_out = pattern_left_out};
+    struct pattern_sink *sink = calloc(1, sizeof *sink);
+
+    (void)clock;
+    if (sink) {
+        sink->base.ops = &ops;
+        sink->format_ops = format->ops;
+        sink->file = file;
+        sink->program = program;
+        sink->touched = psnap_touched_new(program);
+    }
+    if (sink && sink->touched)
+        return &sink->base;
+    free(sink);
+    psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return NULL;
+}
+
+char *pattern_name(const struct pattern_sink *sink, size_t i, char *text, size_t size)
+{
+    const struct pattern_state *state = &sink->all[i];
+    const struct psnap_program *program = sink->program;
     uint32_t count;
 
     if (state->sort == PATTERN_REFERENCE) {
@@ -99,7 +147,7 @@ char *pattern_states_name(const struct pattern_states *states, size_t i, char *t
                  loop < program->loop_count ? program->loops[loop].id : "?", state->index);
     } else {
         const struct psnap_touched_row *row =
-            &psnap_touched_rows(states->touched, &count)[state->index];
+            &psnap_touched_rows(sink->touched, &count)[state->index];
         snprintf(text, size, "%.200s %.200s", row->loop, row->object);
     }
     return text;

@@ -5,16 +5,8 @@
  * Program counters become references, as those of lackey do; written, the number of the reference
  * stands for the counter.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/pc_refs.h"
 #include "formats/text_trace.h"
-
-struct pinatrace {
-    struct psnap_text_trace text;
-    struct pc_refs refs;
-};
+#include "formats/trace_sink.h"
 
 /* Scans a line; *type is 0 for one that is passed over, else R or W. */
 static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type, uint64_t *pc,
@@ -38,82 +30,37 @@ static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type,
     return psnap_scan_done(scan) ? PSNAP_OK : psnap_scan_expected("the end of the line", error);
 }
 
-static enum psnap_status pinatrace_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+static enum psnap_status pinatrace_line(struct psnap_foreign *trace, struct psnap_scan *scan,
                                         struct psnap_access *out, size_t *n,
                                         struct psnap_error *error)
 {
-    struct pinatrace *pin = (struct pinatrace *)trace;
-    uint64_t pc = 0, address = 0;
+    uint64_t address = 0;
     unsigned char type;
-    const enum psnap_status status = scan_line(scan, &type, &pc, &address, error);
-    const enum psnap_access_kind kind = type == 'R' ? PSNAP_LOAD : PSNAP_STORE;
-    uint32_t ref;
+    const enum psnap_status status = scan_line(scan, &type, &trace->pc, &address, error);
 
     if (status || !type)
         return status;
-    ref = pc_refs_find(&pin->refs, pin->text.trace.base.program, pc, kind, 1);
-    if (ref == PSNAP_NONE)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_access_add(address, 1, kind, ref, out, n, error);
+    trace->has_pc = true;
+    return psnap_foreign_add(trace, address, 1, type == 'R' ? PSNAP_LOAD : PSNAP_STORE, out, n,
+                             error);
 }
 
-/* Sure when the first line that is no remark is good. */
+/* Remarks alone are nothing to go by. */
 static int pinatrace_bid(const unsigned char *start, size_t n, bool whole)
 {
-    struct psnap_scan scan;
-    size_t at = 0;
-
-    while (psnap_text_bid_line(start, n, whole, &at, &scan)) {
-        uint64_t pc, address;
-        unsigned char type;
-
-        if (scan_line(&scan, &type, &pc, &address, NULL) != PSNAP_OK)
-            return 0;
-        if (type)
-            return 60;
-    }
-    return 0;
+    return psnap_text_bid(start, n, whole, scan_line, 0);
 }
 
-static void pinatrace_release(struct psnap_text_trace *trace)
+static char *pinatrace_access(struct psnap_trace_sink *sink, char *to,
+                              const struct psnap_access *access, struct psnap_error *error)
 {
-    pc_refs_release(&((struct pinatrace *)trace)->refs);
-}
-
-static struct psnap_trace *pinatrace_open(struct psnap_reader *reader, struct psnap_error *error)
-{
-    struct pinatrace *pin = calloc(1, sizeof *pin);
-
-    if (pin) {
-        pin->text.line = pinatrace_line;
-        pin->text.release = pinatrace_release;
-    }
-    if (pin && !pc_refs_init(&pin->refs)) {
-        free(pin);
-        pin = NULL;
-    }
-    return psnap_text_trace_open(pin ? &pin->text : NULL, reader, "pinatrace", error);
-}
-
-static char *pinatrace_format(char *to, const struct psnap_access *access)
-{
-    memcpy(to, "0x", 2);
-    to = psnap_text_put_hex(to + 2, access->ref, 1);
-    memcpy(to, access->kind == PSNAP_LOAD ? ": R 0x" : ": W 0x", 6);
-    to = psnap_text_put_hex(to + 6, access->address, 1);
+    (void)sink, (void)error;
+    to = psnap_text_put_hex(psnap_text_put(to, "0x"), access->ref, 1);
+    to = psnap_text_put(to, access->kind == PSNAP_LOAD ? ": R 0x" : ": W 0x");
+    to = psnap_text_put_hex(to, access->address, 1);
     *to++ = '\n';
     return to;
 }
-
-static struct psnap_sink *pinatrace_create(FILE *file, struct psnap_program *program,
-                                           struct psnap_error *error)
-{
-    (void)program;
-    return psnap_text_sink_new(file, "", pinatrace_format, error);
-}
-
-static const struct psnap_format_ops pinatrace_ops = {pinatrace_bid, pinatrace_open, NULL,
-                                                      pinatrace_create};
 
 const struct psnap_format psnap_format_pinatrace = {
     .name = "pinatrace",
@@ -130,5 +77,12 @@ const struct psnap_format psnap_format_pinatrace = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &pinatrace_ops,
+    .ops =
+        &(const struct psnap_format_ops){
+            .bid = pinatrace_bid,
+            .open = psnap_foreign_open,
+            .line = pinatrace_line,
+            .create = psnap_trace_sink_new,
+            .access = pinatrace_access,
+        },
 };

@@ -4,45 +4,21 @@
  * (prospero's text reader, which never ends on anything else). A cycle is an access of the program:
  * cycles never fall.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/text_trace.h"
+#include "formats/trace_sink.h"
 
-static char *prospero_access(struct psnap_text_sink *sink, char *to,
+static char *prospero_access(struct psnap_trace_sink *sink, char *to,
                              const struct psnap_access *access, struct psnap_error *error)
 {
     (void)error;
-    to = psnap_text_put_decimal(to, psnap_text_sink_time(sink));
-    memcpy(to, access->kind == PSNAP_LOAD ? " R " : " W ", 3);
-    to = psnap_text_put_decimal(to + 3, access->address);
+    to = psnap_text_put_decimal(to, psnap_trace_sink_time(sink));
+    to = psnap_text_put(to, access->kind == PSNAP_LOAD ? " R " : " W ");
+    to = psnap_text_put_decimal(to, access->address);
     *to++ = ' ';
     to = psnap_text_put_decimal(to, access->size);
     *to++ = '\n';
     return to;
 }
-
-static struct psnap_sink *prospero_create_timed(FILE *file, struct psnap_program *program,
-                                                const uint64_t *clock, struct psnap_error *error)
-{
-    struct psnap_text_sink *sink = calloc(1, sizeof *sink);
-
-    (void)program;
-    if (sink) {
-        sink->access = prospero_access;
-        sink->clock = clock;
-    }
-    return psnap_text_sink_start(sink, file, error);
-}
-
-static struct psnap_sink *prospero_create(FILE *file, struct psnap_program *program,
-                                          struct psnap_error *error)
-{
-    return prospero_create_timed(file, program, NULL, error);
-}
-
-static const struct psnap_format_ops prospero_ops = {.create = prospero_create,
-                                                     .create_timed = prospero_create_timed};
 
 const struct psnap_format psnap_format_prospero = {
     .name = "prospero",
@@ -58,5 +34,6 @@ const struct psnap_format psnap_format_prospero = {
     .loses = "atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
-    .ops = &prospero_ops,
+    .ops =
+        &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = prospero_access},
 };

@@ -276,7 +276,8 @@ static void pst_free(struct psnap_source *self)
     free(source);
 }
 
-static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_error *error)
+static struct psnap_trace *pst_open(const struct psnap_format *format, struct psnap_reader *reader,
+                                    struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {
         .next = pst_next, .free = pst_free, .next_nest = pst_next_nest};
@@ -293,6 +294,7 @@ static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_er
         return NULL;
     }
     source->trace.base = (struct psnap_source){.ops = &ops, .program = program};
+    source->trace.format = format;
     source->trace.reader = reader;
     source->unpacker = psnap_pst_unpacker_new();
     source->decoder = psnap_pst_decoder_new();
@@ -320,9 +322,11 @@ static int pst_bid(const unsigned char *start, size_t n, bool whole)
     return magic > 0 && (magic == 8 || whole) && !memcmp(start, PSNAP_PST_MAGIC, magic) ? 100 : 0;
 }
 
-static struct psnap_sink *pst_create(FILE *file, struct psnap_program *program,
+static struct psnap_sink *pst_create(const struct psnap_format *format, FILE *file,
+                                     struct psnap_program *program, const uint64_t *clock,
                                      struct psnap_error *error)
 {
+    (void)format, (void)clock;
     return psnap_pst_writer_new(file, program, 0, NULL, error);
 }
 

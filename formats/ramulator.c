@@ -8,57 +8,31 @@
  * or more. All of them expect what the caches before the memory miss and write back; an access is
  * the burst of its first byte.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/text_trace.h"
-
-static char *put_text(char *to, const char *text)
-{
-    const size_t n = strlen(text);
-
-    memcpy(to, text, n);
-    return to + n;
-}
+#include "formats/trace_sink.h"
 
 /* ------------------------------------------------------------------ ramulator1 */
 
-static char *ramulator1_format(char *to, const struct psnap_access *access)
+static char *ramulator1_access(struct psnap_trace_sink *sink, char *to,
+                               const struct psnap_access *access, struct psnap_error *error)
 {
-    to = psnap_text_put_hex(put_text(to, "0x"), access->address, 1);
-    return put_text(to, access->kind == PSNAP_LOAD ? " R\n" : " W\n");
-}
-
-static struct psnap_sink *ramulator1_create(FILE *file, struct psnap_program *program,
-                                            struct psnap_error *error)
-{
-    (void)program;
-    return psnap_text_sink_new(file, "", ramulator1_format, error);
+    (void)sink, (void)error;
+    to = psnap_text_put_hex(psnap_text_put(to, "0x"), access->address, 1);
+    return psnap_text_put(to, access->kind == PSNAP_LOAD ? " R\n" : " W\n");
 }
 
 /* --------------------------------------------------------------- ramulator2-ls */
 
-static char *ls_access(struct psnap_text_sink *sink, char *to, const struct psnap_access *access,
+static char *ls_access(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
                        struct psnap_error *error)
 {
     if (access->address >> 63)
-        return psnap_text_sink_refuse(sink, access, "Ramulator 2 takes addresses below 2^63 alone",
-                                      error);
-    to = psnap_text_put_hex(put_text(to, access->kind == PSNAP_LOAD ? "LD 0x" : "ST 0x"),
+        return psnap_trace_sink_refuse(sink, access, "Ramulator 2 takes addresses below 2^63 alone",
+                                       error);
+    to = psnap_text_put_hex(psnap_text_put(to, access->kind == PSNAP_LOAD ? "LD 0x" : "ST 0x"),
                             access->address, 1);
     *to++ = '\n';
     return to;
-}
-
-static struct psnap_sink *ls_create(FILE *file, struct psnap_program *program,
-                                    struct psnap_error *error)
-{
-    struct psnap_text_sink *sink = calloc(1, sizeof *sink);
-
-    (void)program;
-    if (sink)
-        sink->access = ls_access;
-    return psnap_text_sink_start(sink, file, error);
 }
 
 /* --------------------------------------------------------------- ramulator2-rw */
@@ -80,7 +54,8 @@ static char *put_field(char *to, unsigned value)
     return psnap_text_put_decimal(to, value);
 }
 
-static char *rw_format(char *to, const struct psnap_access *access)
+static char *rw_access(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
+                       struct psnap_error *error)
 {
     uint64_t address = access->address >> BURST_BITS;
     const unsigned column = take_bits(&address, COLUMN_BITS);
@@ -88,24 +63,14 @@ static char *rw_format(char *to, const struct psnap_access *access)
     const unsigned bank = take_bits(&address, BANK_BITS);
     const unsigned row = take_bits(&address, ROW_BITS);
 
-    to = put_text(to, access->kind == PSNAP_LOAD ? "R 0,0" : "W 0,0");
+    (void)sink, (void)error;
+    to = psnap_text_put(to, access->kind == PSNAP_LOAD ? "R 0,0" : "W 0,0");
     to = put_field(put_field(put_field(put_field(to, group), bank), row), column);
     *to++ = '\n';
     return to;
 }
 
-static struct psnap_sink *rw_create(FILE *file, struct psnap_program *program,
-                                    struct psnap_error *error)
-{
-    (void)program;
-    return psnap_text_sink_new(file, "", rw_format, error);
-}
-
 /* ------------------------------------------------------------- the descriptors */
-
-static const struct psnap_format_ops ramulator1_ops = {.create = ramulator1_create};
-static const struct psnap_format_ops ls_ops = {.create = ls_create};
-static const struct psnap_format_ops rw_ops = {.create = rw_create};
 
 const struct psnap_format psnap_format_ramulator1 = {
     .name = "ramulator1",
@@ -121,7 +86,8 @@ const struct psnap_format psnap_format_ramulator1 = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &ramulator1_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
+                                            .access = ramulator1_access},
 };
 
 const struct psnap_format psnap_format_ramulator2_ls = {
@@ -141,7 +107,7 @@ const struct psnap_format psnap_format_ramulator2_ls = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &ls_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = ls_access},
 };
 
 const struct psnap_format psnap_format_ramulator2_rw = {
@@ -163,5 +129,5 @@ const struct psnap_format psnap_format_ramulator2_rw = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &rw_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = rw_access},
 };

@@ -10,14 +10,14 @@
  * has none. Where WAITING of them wait, and at the end, they get a load of their own address.
  */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "formats/text_trace.h"
+#include "formats/trace_sink.h"
 
 enum { WAITING = 64 };
 
 struct ramulator_cpu {
-    struct psnap_text_sink text;
+    struct psnap_trace_sink sink;
     bool has_load; /* that waits for a store to go with it */
     uint64_t bubbles, load;
     uint64_t next_time;                       /* of the access after the last load's */
@@ -60,13 +60,13 @@ static char *put_load(struct ramulator_cpu *cpu, char *to)
 
 static char *take_load(struct ramulator_cpu *cpu, char *to, uint64_t address)
 {
-    const uint64_t time = psnap_text_sink_time(&cpu->text);
+    const uint64_t time = psnap_trace_sink_time(&cpu->sink);
 
     if (cpu->has_load)
         to = put_load(cpu, to);
     cpu->has_load = true;
     cpu->load = address;
-    cpu->bubbles = cpu->text.clock && time > cpu->next_time ? time - cpu->next_time : 0;
+    cpu->bubbles = cpu->sink.clock && time > cpu->next_time ? time - cpu->next_time : 0;
     cpu->next_time = time + 1;
     return cpu->number ? put_load(cpu, to) : to;
 }
@@ -81,53 +81,30 @@ static char *take_store(struct ramulator_cpu *cpu, char *to, uint64_t address)
     return cpu->has_load ? put_load(cpu, to) : to;
 }
 
-static char *cpu_access(struct psnap_text_sink *sink, char *to, const struct psnap_access *access,
+static char *cpu_access(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
                         struct psnap_error *error)
 {
     struct ramulator_cpu *cpu = (struct ramulator_cpu *)sink;
 
     if (access->address >> 63)
-        return psnap_text_sink_refuse(sink, access, "Ramulator takes addresses below 2^63 alone",
-                                      error);
+        return psnap_trace_sink_refuse(sink, access, "Ramulator takes addresses below 2^63 alone",
+                                       error);
     return access->kind == PSNAP_LOAD ? take_load(cpu, to, access->address)
                                       : take_store(cpu, to, access->address);
 }
 
-static char *cpu_end(struct psnap_text_sink *sink, char *to)
+static char *cpu_end(struct psnap_trace_sink *sink, char *to)
 {
     struct ramulator_cpu *cpu = (struct ramulator_cpu *)sink;
 
     if (cpu->has_load)
-        return put_load(cpu, to);
-    if (cpu->number) {
+        to = put_load(cpu, to);
+    while (cpu->number) {
         const uint64_t oldest = next_waiting(cpu);
         to = put_line(to, 0, oldest, &oldest);
     }
     return to;
 }
-
-static struct psnap_sink *cpu_create_timed(FILE *file, struct psnap_program *program,
-                                           const uint64_t *clock, struct psnap_error *error)
-{
-    struct ramulator_cpu *cpu = calloc(1, sizeof *cpu);
-
-    (void)program;
-    if (cpu) {
-        cpu->text.access = cpu_access;
-        cpu->text.end = cpu_end;
-        cpu->text.clock = clock;
-    }
-    return psnap_text_sink_start(cpu ? &cpu->text : NULL, file, error);
-}
-
-static struct psnap_sink *cpu_create(FILE *file, struct psnap_program *program,
-                                     struct psnap_error *error)
-{
-    return cpu_create_timed(file, program, NULL, error);
-}
-
-static const struct psnap_format_ops cpu_ops = {.create = cpu_create,
-                                                .create_timed = cpu_create_timed};
 
 const struct psnap_format psnap_format_ramulator_cpu = {
     .name = "ramulator-cpu",
@@ -149,5 +126,8 @@ const struct psnap_format psnap_format_ramulator_cpu = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &cpu_ops,
+    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
+                                            .sink_bytes = sizeof(struct ramulator_cpu),
+                                            .access = cpu_access,
+                                            .end = cpu_end},
 };

@@ -15,7 +15,7 @@
 #    define PSNAP_RECORD_ORDER(bits, value) __builtin_bswap##bits(value)
 #endif
 
-static inline uint16_t psnap_record_u16(const unsigned char *at)
+static inline uint16_t psnap_record_u16(const void *at)
 {
     uint16_t value;
 
@@ -23,7 +23,7 @@ static inline uint16_t psnap_record_u16(const unsigned char *at)
     return PSNAP_RECORD_ORDER(16, value);
 }
 
-static inline uint32_t psnap_record_u32(const unsigned char *at)
+static inline uint32_t psnap_record_u32(const void *at)
 {
     uint32_t value;
 
@@ -31,7 +31,7 @@ static inline uint32_t psnap_record_u32(const unsigned char *at)
     return PSNAP_RECORD_ORDER(32, value);
 }
 
-static inline uint64_t psnap_record_u64(const unsigned char *at)
+static inline uint64_t psnap_record_u64(const void *at)
 {
     uint64_t value;
 
@@ -39,19 +39,19 @@ static inline uint64_t psnap_record_u64(const unsigned char *at)
     return PSNAP_RECORD_ORDER(64, value);
 }
 
-static inline void psnap_record_put_u16(unsigned char *at, uint16_t value)
+static inline void psnap_record_put_u16(void *at, uint16_t value)
 {
     value = PSNAP_RECORD_ORDER(16, value);
     memcpy(at, &value, sizeof value);
 }
 
-static inline void psnap_record_put_u32(unsigned char *at, uint32_t value)
+static inline void psnap_record_put_u32(void *at, uint32_t value)
 {
     value = PSNAP_RECORD_ORDER(32, value);
     memcpy(at, &value, sizeof value);
 }
 
-static inline void psnap_record_put_u64(unsigned char *at, uint64_t value)
+static inline void psnap_record_put_u64(void *at, uint64_t value)
 {
     value = PSNAP_RECORD_ORDER(64, value);
     memcpy(at, &value, sizeof value);

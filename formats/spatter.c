@@ -1,73 +1,210 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spatter's patterns (JSONParser.cc), written only: not the stream but what spatter_runs.h finds in
- * the loads, and in the stores, of each region (pattern_states.h). A configuration is {name,
- * kernel, pattern, delta, count}: access j of repetition i is to element pattern[j] + delta * i, of
- * 8 bytes. Both are at least 0, so a pattern begins at its lowest element, and runs that go down
- * are mirrored. `count` is the longest run, for Spatter's buffer is as large as that; the name says
- * how many runs and accesses there were.
+ * Spatter's patterns (JSONParser.cc), written only: not the stream but the patterns that are
+ * found in the loads, and in the stores, of each region (pattern_states.h). A configuration is
+ * {name, kernel, pattern, delta, count}: access j of repetition i is to element pattern[j] + delta
+ * * i, of 8 bytes. Both are at least 0, so a pattern begins at its lowest element, and runs that go
+ * down are mirrored. `count` is the longest run, for Spatter's buffer is as large as that; the name
+ * says how many runs and accesses there were.
  *
  * A region without a pattern has its first window of accesses as one, which advances so that all
  * windows together are in the range that the region's accesses are in. Buffers have at most
  * ELEMENTS_MAX elements: distances are modulo that.
+ *
+ * A region's accesses are collected until there is a window full of them. The shortest pattern
+ * that repeats itself at a constant step, a multiple of 8 bytes, over the most of the window is
+ * taken if it does so for at least half of it: then further accesses are only compared, until one
+ * is another. What has no such pattern is irregular. Two runs are the same pattern when their
+ * offsets from the lowest address and their steps are; runs of a ninth pattern, and what remains of
+ * a run behind its last whole repetition, are left out, and counted.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "formats/base/access.h"
 #include "formats/base/json.h"
-#include "formats/base/program.h"
 #include "formats/pattern_states.h"
-#include "formats/spatter_runs.h"
 #include "formats/trace.h"
 
 #define ELEMENT 8u
 #define ELEMENTS_MAX (UINT64_C(1) << 30)
-enum { WIDE = 8 }; /* a constant stride is written so many at a time, as Spatter's own UNIFORM is */
+enum {
+    WINDOW = 64,  /* accesses in which a pattern is looked for */
+    PATTERN = 32, /* the longest that repeats */
+    PIECES = 8,   /* different patterns of a region */
+    WIDE = 8      /* a constant stride is written so many at a time, as Spatter's own UNIFORM is */
+};
+
+/* Repetitions of a pattern: access j of repetition i is to `first[j]` + i * step. */
+struct piece {
+    uint32_t length;
+    uint64_t step;             /* in bytes, as a number with sign; a multiple of 8 */
+    uint64_t offsets[PATTERN]; /* in elements of 8 bytes from the lowest on */
+    uint64_t longest;          /* repetitions of the longest run */
+    uint64_t runs, accesses;   /* in whole repetitions, of all of them */
+};
 
 struct region {
-    struct spatter_region runs;
-    uint64_t loads;
+    uint64_t accesses, loads, left_out;
+    uint64_t window[WINDOW]; /* addresses: not looked at yet, or */
+    uint32_t used;
+    uint32_t length;      /* those of the last repetition, if not 0: so many */
+    uint64_t step, count; /* what is repeated, and accesses of it so far */
+    uint64_t begin[PATTERN];
+    struct piece pieces[PIECES];
+    uint32_t piece_count;
+    uint64_t irregular[WINDOW]; /* addresses of the first window without a pattern */
+    uint32_t irregular_used;
+    uint64_t irregular_accesses, low, high; /* of all such */
 };
 
-struct spatter {
-    struct psnap_sink base;
-    FILE *file;
-    struct pattern_states regions;
-    uint64_t left_out;
-};
-
-static enum psnap_status spatter_put(struct psnap_sink *self, const struct psnap_access *block,
-                                     size_t n, struct psnap_error *error)
+/* How many of the window's first accesses repeat a pattern of `length`. */
+static uint32_t repeated(const struct region *region, uint32_t length)
 {
-    struct spatter *spatter = (struct spatter *)self;
-    enum psnap_status status = PSNAP_OK;
+    const uint64_t *window = region->window;
+    const uint64_t step = window[length] - window[0];
+    uint32_t n = length;
 
-    for (size_t at = 0; at < n && !status; at += PATTERN_BLOCK) {
-        const size_t part = n - at < PATTERN_BLOCK ? n - at : PATTERN_BLOCK;
-        void *regions[PATTERN_BLOCK];
+    if (step % ELEMENT)
+        return 0;
+    while (n < region->used && window[n] - window[n - length] == step)
+        n++;
+    return n;
+}
 
-        status = pattern_states_find(&spatter->regions, block + at, part, regions, error);
-        for (size_t i = 0; i < part && !status; i++) {
-            struct region *region = regions[i];
-            region->loads += block[at + i].kind == PSNAP_LOAD;
-            spatter_take(&region->runs, block[at + i].address);
-        }
+static struct piece *piece_of(struct region *region, const struct piece *wanted)
+{
+    for (uint32_t i = 0; i < region->piece_count; i++) {
+        struct piece *piece = &region->pieces[i];
+        if (piece->length == wanted->length && piece->step == wanted->step &&
+            !memcmp(piece->offsets, wanted->offsets, sizeof piece->offsets))
+            return piece;
     }
-    return status;
+    if (region->piece_count == PIECES)
+        return NULL;
+    region->pieces[region->piece_count] = *wanted;
+    return &region->pieces[region->piece_count++];
+}
+
+/* Puts down a run of `count` accesses that began with the pattern `begin`. */
+static void put_down(struct region *region, const uint64_t *begin, uint32_t length, uint64_t step,
+                     uint64_t count)
+{
+    struct piece wanted = {.length = length, .step = step}, *piece;
+    const uint64_t repetitions = count / length;
+    uint64_t low = UINT64_MAX;
+
+    for (uint32_t i = 0; i < length; i++)
+        low = begin[i] < low ? begin[i] : low;
+    low -= low % ELEMENT;
+    for (uint32_t i = 0; i < length; i++)
+        wanted.offsets[i] = (begin[i] - low) / ELEMENT;
+    piece = piece_of(region, &wanted);
+    if (!piece) {
+        region->left_out += count;
+        return;
+    }
+    region->left_out += count % length;
+    piece->runs++;
+    piece->accesses += repetitions * length;
+    piece->longest = repetitions > piece->longest ? repetitions : piece->longest;
+}
+
+static void put_irregular(struct region *region)
+{
+    if (!region->irregular_used) {
+        memcpy(region->irregular, region->window, sizeof region->window);
+        region->irregular_used = region->used;
+        region->low = region->high = region->window[0];
+    }
+    for (uint32_t i = 0; i < region->used; i++) {
+        const uint64_t address = region->window[i];
+        region->low = address < region->low ? address : region->low;
+        region->high = address > region->high ? address : region->high;
+    }
+    region->irregular_accesses += region->used;
+    region->used = 0;
+}
+
+/* Looks at a window, and takes at least one access from it. */
+static void look(struct region *region)
+{
+    uint64_t last[PATTERN];
+    uint32_t most = 0, length = 0;
+
+    for (uint32_t p = 1; p <= PATTERN && 2 * p <= region->used; p++) {
+        const uint32_t n = repeated(region, p);
+        if (n > most) {
+            most = n;
+            length = p;
+        }
+        if (most == region->used)
+            break;
+    }
+    if (most < 2 * length || 2 * most < region->used || !length) {
+        put_irregular(region);
+        return;
+    }
+    memcpy(region->begin, region->window, length * sizeof region->begin[0]);
+    region->step = region->window[length] - region->window[0];
+    if (most < region->used) {
+        put_down(region, region->begin, length, region->step, most);
+        region->used -= most;
+        memmove(region->window, region->window + most, region->used * sizeof region->window[0]);
+        return;
+    }
+    region->length = length;
+    region->count = most;
+    for (uint32_t i = most - length; i < most; i++) /* access i of the run is in place i % length */
+        last[i % length] = region->window[i];
+    memcpy(region->window, last, length * sizeof last[0]);
+    region->used = 0;
+}
+
+static void take(void *state, const struct psnap_access *access)
+{
+    struct region *region = state;
+    const uint64_t address = access->address;
+
+    region->loads += access->kind == PSNAP_LOAD;
+    region->accesses++;
+    if (region->length) {
+        uint64_t *before = &region->window[region->count % region->length];
+        if (address - *before == region->step) {
+            *before = address;
+            region->count++;
+            return;
+        }
+        put_down(region, region->begin, region->length, region->step, region->count);
+        region->length = 0;
+    }
+    region->window[region->used++] = address;
+    if (region->used == WINDOW)
+        look(region);
+}
+
+/* The stream has ended. */
+static void end_region(struct region *region)
+{
+    if (region->length)
+        put_down(region, region->begin, region->length, region->step, region->count);
+    region->length = 0;
+    while (region->used) {
+        look(region);
+        if (region->length)
+            put_down(region, region->begin, region->length, region->step, region->count);
+        region->length = 0;
+    }
 }
 
 /* A configuration, up to its pattern. */
-static void begin(struct psnap_json *json, const struct spatter *spatter, size_t i,
+static void begin(struct psnap_json *json, const struct pattern_sink *sink, size_t i,
                   const char *what)
 {
-    const struct region *region = spatter->regions.all[i].state;
-    const bool is_load = 2 * region->loads >= region->runs.accesses;
+    const struct region *region = sink->all[i].state;
+    const bool is_load = 2 * region->loads >= region->accesses;
     char name[512], place[384];
 
-    snprintf(name, sizeof name, "%s: %s",
-             pattern_states_name(&spatter->regions, i, place, sizeof place), what);
+    snprintf(name, sizeof name, "%s: %s", pattern_name(sink, i, place, sizeof place), what);
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "name", name);
     psnap_json_text(json, "kernel", is_load ? "Gather" : "Scatter");
@@ -84,8 +221,8 @@ static void end(struct psnap_json *json, uint64_t delta, uint64_t count)
     psnap_json_end_object(json);
 }
 
-static void print_piece(struct psnap_json *json, const struct spatter *spatter, size_t index,
-                        const struct spatter_piece *piece)
+static void print_piece(struct psnap_json *json, const struct pattern_sink *sink, size_t index,
+                        const struct piece *piece)
 {
     const bool goes_down = piece->step >> 63;
     const uint64_t delta = (goes_down ? 0 - piece->step : piece->step) / ELEMENT % ELEMENTS_MAX;
@@ -94,87 +231,50 @@ static void print_piece(struct psnap_json *json, const struct spatter *spatter, 
 
     snprintf(what, sizeof what, "%" PRIu64 " runs, %" PRIu64 " accesses%s", piece->runs,
              piece->accesses, goes_down ? ", downwards" : "");
-    begin(json, spatter, index, what);
+    begin(json, sink, index, what);
     for (uint32_t i = 0; i < (is_wide ? WIDE : piece->length); i++)
         psnap_json_u64(json, NULL, (is_wide ? i * delta : piece->offsets[i]) % ELEMENTS_MAX);
     end(json, is_wide ? delta * WIDE : delta, is_wide ? piece->longest / WIDE : piece->longest);
 }
 
 /* The first window stands for all of them. */
-static void print_irregular(struct psnap_json *json, const struct spatter *spatter, size_t index)
+static void print_irregular(struct psnap_json *json, const struct pattern_sink *sink, size_t index)
 {
-    const struct region *region = spatter->regions.all[index].state;
-    const struct spatter_region *runs = &region->runs;
-    const uint64_t windows = (runs->irregular_accesses - 1) / runs->irregular_used + 1;
-    const uint64_t delta = (runs->high - runs->low) / ELEMENT / windows % ELEMENTS_MAX;
+    const struct region *region = sink->all[index].state;
+    const uint64_t windows = (region->irregular_accesses - 1) / region->irregular_used + 1;
+    const uint64_t delta = (region->high - region->low) / ELEMENT / windows % ELEMENTS_MAX;
     uint64_t low = UINT64_MAX;
     char what[128];
 
-    snprintf(what, sizeof what, "irregular, %" PRIu64 " accesses", runs->irregular_accesses);
-    begin(json, spatter, index, what);
-    for (uint32_t i = 0; i < runs->irregular_used; i++)
-        low = runs->irregular[i] < low ? runs->irregular[i] : low;
+    snprintf(what, sizeof what, "irregular, %" PRIu64 " accesses", region->irregular_accesses);
+    begin(json, sink, index, what);
+    for (uint32_t i = 0; i < region->irregular_used; i++)
+        low = region->irregular[i] < low ? region->irregular[i] : low;
     low -= low % ELEMENT;
-    for (uint32_t i = 0; i < runs->irregular_used; i++)
-        psnap_json_u64(json, NULL, (runs->irregular[i] - low) / ELEMENT % ELEMENTS_MAX);
+    for (uint32_t i = 0; i < region->irregular_used; i++)
+        psnap_json_u64(json, NULL, (region->irregular[i] - low) / ELEMENT % ELEMENTS_MAX);
     end(json, delta, windows);
 }
 
-static enum psnap_status spatter_finish(struct psnap_sink *self, struct psnap_error *error)
+static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *error)
 {
-    struct spatter *spatter = (struct spatter *)self;
     struct psnap_json json;
 
-    psnap_json_init(&json, spatter->file);
+    (void)error;
+    psnap_json_init(&json, sink->file);
     psnap_json_begin_array(&json, NULL);
-    for (size_t i = 0; i < spatter->regions.count; i++) {
-        struct region *region = spatter->regions.all[i].state;
-        spatter_end(&region->runs);
-        for (uint32_t k = 0; k < region->runs.piece_count; k++)
-            print_piece(&json, spatter, i, &region->runs.pieces[k]);
-        if (region->runs.irregular_accesses)
-            print_irregular(&json, spatter, i);
-        spatter->left_out += region->runs.left_out;
+    for (size_t i = 0; i < sink->count; i++) {
+        struct region *region = sink->all[i].state;
+        end_region(region);
+        for (uint32_t k = 0; k < region->piece_count; k++)
+            print_piece(&json, sink, i, &region->pieces[k]);
+        if (region->irregular_accesses)
+            print_irregular(&json, sink, i);
+        sink->left_out += region->left_out;
     }
     psnap_json_end_array(&json);
-    if (ferror(spatter->file) || fflush(spatter->file) != 0)
-        return psnap_error_system(error, errno, "cannot write");
     return PSNAP_OK;
 }
-
-static uint64_t spatter_left_out(const struct psnap_sink *self)
-{
-    return ((const struct spatter *)self)->left_out;
-}
-
-static void spatter_free(struct psnap_sink *self)
-{
-    pattern_states_release(&((struct spatter *)self)->regions);
-    free(self);
-}
-
-static struct psnap_sink *spatter_create(FILE *file, struct psnap_program *program,
-                                         struct psnap_error *error)
-{
-    static const struct psnap_sink_ops ops = {.put = spatter_put,
-                                              .finish = spatter_finish,
-                                              .free = spatter_free,
-                                              .left_out = spatter_left_out};
-    struct spatter *spatter = calloc(1, sizeof *spatter);
-
-    if (!spatter) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        return NULL;
-    }
-    spatter->base.ops = &ops;
-    spatter->file = file;
-    if (!pattern_states_init(&spatter->regions, sizeof(struct region), program, error))
-        return &spatter->base;
-    free(spatter);
-    return NULL;
-}
-
-static const struct psnap_format_ops spatter_ops = {.create = spatter_create};
 
 const struct psnap_format psnap_format_spatter = {
     .name = "spatter",
@@ -202,5 +302,8 @@ const struct psnap_format psnap_format_spatter = {
              "pattern but its first 64 accesses",
     .writable = true,
     .is_text = true,
-    .ops = &spatter_ops,
+    .ops = &(const struct psnap_format_ops){.create = pattern_sink_new,
+                                            .state_bytes = sizeof(struct region),
+                                            .take = take,
+                                            .print = print},
 };

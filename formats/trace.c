@@ -152,11 +152,8 @@ struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const 
         psnap_reader_free(reader);
         return NULL;
     }
-    trace = format->ops->open(reader, error);
-    if (!trace)
-        return NULL;
-    trace->format = format;
-    return &trace->base;
+    trace = format->ops->open(format, reader, error);
+    return trace ? &trace->base : NULL;
 }
 
 struct psnap_source *psnap_trace_open(const char *path, const char *format,
@@ -242,9 +239,5 @@ struct psnap_sink *psnap_trace_writer_new_plain(const char *name, const uint64_t
 {
     const struct psnap_format *format = named_format(name, true, error);
 
-    if (!format)
-        return NULL;
-    if (format->ops->create_timed)
-        return format->ops->create_timed(file, program, clock, error);
-    return format->ops->create(file, program, error);
+    return format ? format->ops->create(format, file, program, clock, error) : NULL;
 }

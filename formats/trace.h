@@ -12,10 +12,16 @@
 /* The first member of every source that reads a trace. */
 struct psnap_trace {
     struct psnap_source base;
-    const struct psnap_format *format; /* set by psnap_trace_open */
+    const struct psnap_format *format; /* that it was opened as */
     struct psnap_reader *reader;       /* owned */
     bool is_limited;                   /* its end said so */
 };
+
+struct psnap_foreign;
+struct psnap_records;
+struct psnap_scan;
+struct psnap_trace_sink;
+struct pattern_sink;
 
 struct psnap_format_ops {
     /*
@@ -25,16 +31,45 @@ struct psnap_format_ops {
      */
     int (*bid)(const unsigned char *start, size_t n, bool whole);
     /* Owns `reader`, also when it fails. */
-    struct psnap_trace *(*open)(struct psnap_reader *reader, struct psnap_error *error);
+    struct psnap_trace *(*open)(const struct psnap_format *format, struct psnap_reader *reader,
+                                struct psnap_error *error);
     /* As psnap_trace_skip; NULL: by reading. */
     enum psnap_status (*skip)(struct psnap_source *source, uint64_t count, uint64_t *skipped,
                               struct psnap_error *error);
-    /* As psnap_trace_writer_new; NULL when the format is not writable. */
-    struct psnap_sink *(*create)(FILE *file, struct psnap_program *program,
+    /* As psnap_trace_writer_new_compressed of a file that is not compressed; NULL when the format
+     * is not writable. */
+    struct psnap_sink *(*create)(const struct psnap_format *format, FILE *file,
+                                 struct psnap_program *program, const uint64_t *clock,
                                  struct psnap_error *error);
-    /* The same, with psnap_trace_writer_new_compressed's clock; NULL: it has no times. */
-    struct psnap_sink *(*create_timed)(FILE *file, struct psnap_program *program,
-                                       const uint64_t *clock, struct psnap_error *error);
+
+    /* Where `open` is psnap_foreign_open (foreign.h): lines, or records. */
+    size_t trace_bytes; /* of the format's own struct, all zero at first; 0: it has none */
+    /* Reads what comes before the first record; may be NULL. */
+    enum psnap_status (*begin)(struct psnap_foreign *trace, struct psnap_error *error);
+    /* Turns a line into *n accesses at `out`, which has room for PSNAP_LINE_ACCESSES. On failure
+     * the column of the error is that of scan->at. */
+    enum psnap_status (*line)(struct psnap_foreign *trace, struct psnap_scan *scan,
+                              struct psnap_access *out, size_t *n, struct psnap_error *error);
+    size_t record_bytes; /* 1 where they have no fixed size: `records` then gets bytes */
+    /* Turns records into accesses, as long as there is room for those of one more. The error of a
+     * failure gets the offset of the record. Best made of psnap_records_each. */
+    enum psnap_status (*records)(struct psnap_foreign *trace, struct psnap_records *work,
+                                 struct psnap_error *error);
+    /* When the input has ended behind a whole record; may be NULL. */
+    enum psnap_status (*ended)(struct psnap_foreign *trace, struct psnap_error *error);
+
+    /* Where `create` is psnap_trace_sink_new (trace_sink.h); all return the place behind. */
+    size_t sink_bytes;          /* of the format's own struct, all zero at first; 0: it has none */
+    char *(*heading)(char *to); /* may be NULL */
+    /* Appends what an access turns into; NULL on failure, with `error` filled. */
+    char *(*access)(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
+                    struct psnap_error *error);
+    char *(*end)(struct psnap_trace_sink *sink, char *to); /* may be NULL */
+
+    /* Where `create` is pattern_sink_new (pattern_states.h). */
+    size_t state_bytes; /* of what is kept of a region or reference, all zero at first */
+    void (*take)(void *state, const struct psnap_access *access);
+    enum psnap_status (*print)(struct pattern_sink *sink, struct psnap_error *error);
 };
 
 /* psnap_trace_writer_new_compressed of a file that is not compressed. */

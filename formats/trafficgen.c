@@ -23,11 +23,9 @@
  * Blocks are powers of two, as large as the accesses or smaller, that the stride is a multiple of,
  * and begin at a multiple of themselves: gem5 asserts the one, and no packet may be in two lines.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "formats/base/access.h"
 #include "formats/pattern_states.h"
 #include "formats/trace.h"
 
@@ -41,13 +39,6 @@ struct region {
     struct {
         uint64_t stride, weight, count;
     } strides[STRIDES];
-};
-
-struct trafficgen {
-    struct psnap_sink base;
-    FILE *file;
-    struct pattern_states regions;
-    uint64_t left_out;
 };
 
 /* Counts a step. */
@@ -73,8 +64,9 @@ static void step(struct region *region, uint64_t stride)
         region->strides[i].weight--;
 }
 
-static void take(struct region *region, const struct psnap_access *access)
+static void take(void *state, const struct psnap_access *access)
 {
+    struct region *region = state;
     const uint64_t address = access->address;
 
     if (region->accesses)
@@ -87,23 +79,6 @@ static void take(struct region *region, const struct psnap_access *access)
     region->low = address < region->low ? address : region->low;
     region->high = address > region->high ? address : region->high;
     region->size = access->size > region->size ? access->size : region->size;
-}
-
-static enum psnap_status trafficgen_put(struct psnap_sink *self, const struct psnap_access *block,
-                                        size_t n, struct psnap_error *error)
-{
-    struct trafficgen *generator = (struct trafficgen *)self;
-    enum psnap_status status = PSNAP_OK;
-
-    for (size_t at = 0; at < n && !status; at += PATTERN_BLOCK) {
-        const size_t part = n - at < PATTERN_BLOCK ? n - at : PATTERN_BLOCK;
-        void *regions[PATTERN_BLOCK];
-
-        status = pattern_states_find(&generator->regions, block + at, part, regions, error);
-        for (size_t i = 0; i < part && !status; i++)
-            take(regions[i], &block[at + i]);
-    }
-    return status;
 }
 
 /* The positive stride of at least half of the steps, or 0. */
@@ -150,85 +125,47 @@ static int compare_down(const void *a, const void *b)
 }
 
 /* The least number of accesses that makes a state, of which there are STATES_MAX at most. */
-static enum psnap_status threshold(const struct pattern_states *regions, uint64_t *least,
+static enum psnap_status threshold(const struct pattern_sink *sink, uint64_t *least,
                                    struct psnap_error *error)
 {
     uint64_t *counts;
 
     *least = 0;
-    if (regions->count <= STATES_MAX)
+    if (sink->count <= STATES_MAX)
         return PSNAP_OK;
-    counts = malloc(regions->count * sizeof *counts);
+    counts = malloc(sink->count * sizeof *counts);
     if (!counts)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (size_t i = 0; i < regions->count; i++)
-        counts[i] = ((const struct region *)regions->all[i].state)->accesses;
-    qsort(counts, regions->count, sizeof *counts, compare_down);
+    for (size_t i = 0; i < sink->count; i++)
+        counts[i] = ((const struct region *)sink->all[i].state)->accesses;
+    qsort(counts, sink->count, sizeof *counts, compare_down);
     *least = counts[STATES_MAX - 1];
     free(counts);
     return PSNAP_OK;
 }
 
-static enum psnap_status trafficgen_finish(struct psnap_sink *self, struct psnap_error *error)
+static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *error)
 {
-    struct trafficgen *generator = (struct trafficgen *)self;
-    const struct pattern_states *regions = &generator->regions;
-    FILE *file = generator->file;
+    FILE *file = sink->file;
     size_t states = 0;
     uint64_t least;
-    const enum psnap_status status = threshold(regions, &least, error);
+    const enum psnap_status status = threshold(sink, &least, error);
 
     if (status)
         return status;
-    for (size_t i = 0; i < regions->count; i++) {
-        const struct region *region = regions->all[i].state;
+    for (size_t i = 0; i < sink->count; i++) {
+        const struct region *region = sink->all[i].state;
         if (states < STATES_MAX && region->accesses >= least)
             print_state(file, states++, region);
         else
-            generator->left_out += region->accesses;
+            sink->left_out += region->accesses;
     }
     fprintf(file, "STATE %zu 1 EXIT\nINIT 0\n", states);
     for (size_t i = 0; i < states; i++)
         fprintf(file, "TRANSITION %zu %zu 1\n", i, i + 1);
     fprintf(file, "TRANSITION %zu %zu 1\n", states, states);
-    if (ferror(file) || fflush(file) != 0)
-        return psnap_error_system(error, errno, "cannot write");
     return PSNAP_OK;
 }
-
-static uint64_t trafficgen_left_out(const struct psnap_sink *self)
-{
-    return ((const struct trafficgen *)self)->left_out;
-}
-
-static void trafficgen_free(struct psnap_sink *self)
-{
-    pattern_states_release(&((struct trafficgen *)self)->regions);
-    free(self);
-}
-
-static struct psnap_sink *trafficgen_create(FILE *file, struct psnap_program *program,
-                                            struct psnap_error *error)
-{
-    static const struct psnap_sink_ops ops = {.put = trafficgen_put,
-                                              .finish = trafficgen_finish,
-                                              .free = trafficgen_free,
-                                              .left_out = trafficgen_left_out};
-    struct trafficgen *generator = calloc(1, sizeof *generator);
-
-    if (!generator) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        return NULL;
-    }
-    generator->base.ops = &ops;
-    generator->file = file;
-    if (!pattern_states_init(&generator->regions, sizeof(struct region), program, error))
-        return &generator->base;
-    free(generator);
-    return NULL;
-}
-
-static const struct psnap_format_ops trafficgen_ops = {.create = trafficgen_create};
 
 const struct psnap_format psnap_format_trafficgen = {
     .name = "trafficgen",
@@ -257,5 +194,8 @@ const struct psnap_format psnap_format_trafficgen = {
              "when, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
-    .ops = &trafficgen_ops,
+    .ops = &(const struct psnap_format_ops){.create = pattern_sink_new,
+                                            .state_bytes = sizeof(struct region),
+                                            .take = take,
+                                            .print = print},
 };

@@ -5,8 +5,6 @@
 #ifndef PSNAP_CAPTURE_COLLECT_BUILD_ID_H
 #define PSNAP_CAPTURE_COLLECT_BUILD_ID_H
 
-#include <stddef.h>
-
 enum { PSNAP_BUILD_ID_CHARS = 96 };
 
 /* As hex, as many bytes as there is room for; "" when the file has none, or is no 64-bit ELF file.

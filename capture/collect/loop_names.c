@@ -25,15 +25,6 @@ static int compare_claims(const void *a, const void *b)
     return strcmp(((const struct claim *)a)->text, ((const struct claim *)b)->text);
 }
 
-static void empty(void **tree)
-{
-    while (*tree) {
-        struct claim *claim = *(struct claim **)*tree;
-        tdelete(claim, tree, compare_claims);
-        free(claim);
-    }
-}
-
 static struct claim *find_claim(void *const *tree, const char *text)
 {
     const struct claim wanted = {.text = text};
@@ -126,6 +117,7 @@ const char *psnap_name_loop(struct psnap_loop_names *names, struct psnap_program
 
 void psnap_loop_names_release(struct psnap_loop_names *names)
 {
-    empty(&names->ids);
-    empty(&names->src_ids);
+    tdestroy(names->ids, free);
+    tdestroy(names->src_ids, free);
+    *names = (struct psnap_loop_names){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the static table of a module (capture_abi.inc) into the program's
+ * Reads the static table of a module (capture_abi.h) into the program's
  * tables. Nothing in it is trusted: it comes out of another process's memory.
  */
 #include "capture/collect/table_view.h"

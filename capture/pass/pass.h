@@ -69,7 +69,7 @@ struct Allocation {
 };
 bool isAllocation(llvm::Instruction &at, const llvm::TargetLibraryInfo &library, Allocation &out);
 
-/* Rows and strings of the static table, in the order of capture_abi.inc. */
+/* Rows and strings of the static table, in the order of capture_abi.h. */
 class Table
 {
   public:

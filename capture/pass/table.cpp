@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The static table of a module, u32 words in the order that capture_abi.inc
+ * The static table of a module, u32 words in the order that capture_abi.h
  * gives: header, loops, blocks, refs, pieces, hoists, moves, quotients, nests, values,
  * steps, sites, globals, then the string bytes, padded to a word.
  */

@@ -132,16 +132,14 @@ static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
-/* They wait until there is a program to pass them on to. Returns the mask before, which is the
- * program's. */
-static sigset_t hold_signals(void)
+sigset_t psnap_signals_hold(const int *signals, size_t count)
 {
-    sigset_t signals, before;
+    sigset_t held, before;
 
-    sigemptyset(&signals);
-    for (size_t i = 0; i < PASSED_ON; i++)
-        sigaddset(&signals, passed_on[i]);
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    sigemptyset(&held);
+    for (size_t i = 0; i < count; i++)
+        sigaddset(&held, signals[i]);
+    sigprocmask(SIG_BLOCK, &held, &before);
     return before;
 }
 
@@ -192,7 +190,8 @@ static int run(const struct psnap_child_start *how, const sigset_t *signals)
 
 pid_t psnap_child_start(const struct psnap_child_start *how, int *failure)
 {
-    const sigset_t signals = hold_signals();
+    /* they wait until there is a program to pass them on to; the mask is the program's */
+    const sigset_t signals = psnap_signals_hold(passed_on, PASSED_ON);
     int report[2];
     pid_t pid = -1;
 

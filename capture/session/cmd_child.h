@@ -11,8 +11,9 @@
 #ifndef PSNAP_CAPTURE_SESSION_CMD_CHILD_H
 #define PSNAP_CAPTURE_SESSION_CMD_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "formats/base/deadline.h"
@@ -30,6 +31,9 @@ struct psnap_child_start {
 /* Before the first psnap_child_start: standard files that are closed stay so for programs, but no
  * file of ours gets their numbers; a file that grows too large is an error and no signal. */
 void psnap_child_prepare(void);
+
+/* Holds signals back from now on; returns the mask before. */
+sigset_t psnap_signals_hold(const int *signals, size_t count);
 
 /* Returns its number; -1 with *failure the errno of an exec that failed. */
 pid_t psnap_child_start(const struct psnap_child_start *how, int *failure);

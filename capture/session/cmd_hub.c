@@ -46,18 +46,6 @@ static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP};
 
 enum { TERMINAL_SIGNALS = sizeof terminal_signals / sizeof *terminal_signals };
 
-/* They wait from now on. Returns the mask before. */
-static sigset_t hold_terminal(void)
-{
-    sigset_t signals, before;
-
-    sigemptyset(&signals);
-    for (size_t i = 0; i < TERMINAL_SIGNALS; i++)
-        sigaddset(&signals, terminal_signals[i]);
-    sigprocmask(SIG_BLOCK, &signals, &before);
-    return before;
-}
-
 /* The hub leads a session of its own; what came until it did is not for it. */
 static void leave_terminal(const sigset_t *mask)
 {
@@ -123,7 +111,7 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
             psnap_hub_names_add(&server.names, recording->trace);
     }
     fflush(NULL);
-    mask = hold_terminal();
+    mask = psnap_signals_hold(terminal_signals, TERMINAL_SIGNALS);
     hub->pid = fork();
     if (hub->pid == 0) {
         leave_terminal(&mask);

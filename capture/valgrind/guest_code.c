@@ -30,41 +30,19 @@ enum psnap_status psnap_guest_no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the program's code");
 }
 
-static size_t slot_of(const struct psnap_guest_map_entry *entries, size_t room, uint64_t key)
+static uint32_t map_find(const struct psnap_map *map, uint64_t key)
 {
-    size_t slot = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1);
-
-    while (entries[slot].value != PSNAP_FLOW_NONE && entries[slot].key != key)
-        slot = (slot + 1) & (room - 1);
-    return slot;
+    return (uint32_t)psnap_map_get(map, key) - 1; /* PSNAP_FLOW_NONE: there is none */
 }
 
-static uint32_t map_find(const struct psnap_guest_map *map, uint64_t key)
+/* False when out of memory. */
+static bool map_add(struct psnap_map *map, uint64_t key, uint32_t value)
 {
-    return map->room ? map->entries[slot_of(map->entries, map->room, key)].value : PSNAP_FLOW_NONE;
-}
+    uint64_t *place = psnap_map_put(map, key);
 
-/* The key is new. False when out of memory. */
-static bool map_add(struct psnap_guest_map *map, uint64_t key, uint32_t value)
-{
-    if (2 * map->count >= map->room) {
-        size_t room = map->room ? 2 * map->room : 1024;
-        struct psnap_guest_map_entry *entries = malloc(room * sizeof *entries);
-        if (!entries)
-            return false;
-        for (size_t i = 0; i < room; i++)
-            entries[i].value = PSNAP_FLOW_NONE;
-        for (size_t i = 0; i < map->room; i++)
-            if (map->entries[i].value != PSNAP_FLOW_NONE)
-                entries[slot_of(entries, room, map->entries[i].key)] = map->entries[i];
-        free(map->entries);
-        map->entries = entries;
-        map->room = room;
-    }
-    map->entries[slot_of(map->entries, map->room, key)] =
-        (struct psnap_guest_map_entry){key, value};
-    map->count++;
-    return true;
+    if (place)
+        *place = (uint64_t)value + 1;
+    return place;
 }
 
 enum psnap_status psnap_guest_code_init(struct psnap_guest_code *code,
@@ -83,8 +61,8 @@ void psnap_guest_code_release(struct psnap_guest_code *code)
     psnap_flow_release(&code->flow);
     psnap_symbols_free(code->symbols);
     psnap_guest_names_release(&code->names);
-    free(code->by_pc.entries);
-    free(code->by_low.entries);
+    free(code->by_pc.slots);
+    free(code->by_low.slots);
     free(code->nodes);
     free(code->functions);
     free(code->rows);

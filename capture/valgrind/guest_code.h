@@ -13,16 +13,8 @@
 
 #include "capture/valgrind/guest_space.h"
 #include "capture/valgrind/loops_online.h"
+#include "formats/base/map.h"
 #include "formats/base/program.h"
-
-/* Open addressing; values are never PSNAP_FLOW_NONE. */
-struct psnap_guest_map {
-    struct psnap_guest_map_entry {
-        uint64_t key;
-        uint32_t value;
-    } *entries;
-    size_t count, room; /* room is a power of two, or 0 */
-};
 
 /* An instruction; its index is that of its node in the flow graph. */
 struct psnap_guest_node {
@@ -69,7 +61,7 @@ struct psnap_guest_code {
     struct psnap_symbols *symbols;
     struct psnap_guest_space space;
     struct psnap_flow flow;
-    struct psnap_guest_map by_pc, by_low;
+    struct psnap_map by_pc, by_low; /* nodes and functions, plus one */
     struct psnap_guest_node *nodes;
     struct psnap_guest_function *functions;
     struct psnap_guest_row *rows;

@@ -37,10 +37,8 @@ static bool is_named(struct psnap_guest_roi *roi, const struct psnap_guest_code 
     if (function >= roi->room) {
         const size_t room = function + function / 2 + 64;
         unsigned char *known = realloc(roi->known, room);
-        if (!known) {
-            roi->is_out_of_room = true;
+        if (!known)
             return false;
-        }
         memset(known + roi->room, UNKNOWN, room - roi->room);
         roi->known = known;
         roi->room = room;

@@ -14,10 +14,9 @@ struct psnap_guest_roi {
     const char *list;     /* names, a line each; NULL or empty: everything is wanted */
     unsigned char *known; /* by function: 0, or 1 not wanted, 2 wanted */
     size_t room;
-    uint32_t open;       /* threads in a region */
-    uint64_t regions;    /* times that a first one was begun */
-    uint64_t found;      /* bit i: a function of the i-th name has run */
-    bool is_out_of_room; /* out of memory: a function could not be looked at */
+    uint32_t open;    /* threads in a region */
+    uint64_t regions; /* times that a first one was begun */
+    uint64_t found;   /* bit i: a function of the i-th name has run */
 };
 
 void psnap_guest_roi_release(struct psnap_guest_roi *roi);

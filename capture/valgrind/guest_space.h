@@ -7,7 +7,6 @@
 #define PSNAP_CAPTURE_VALGRIND_GUEST_SPACE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -24,6 +24,7 @@
 #    include <string.h>
 #    include <unistd.h>
 
+#    include "formats/base/room.h"
 #    include "formats/base/text.h"
 
 struct unit {
@@ -270,15 +271,13 @@ bool psnap_symbols_variable(const struct psnap_image *of, size_t n, struct psnap
 
 static bool add_unit(struct loaded_image *image, struct unit unit)
 {
-    if (image->unit_count == image->unit_room) {
-        size_t room = image->unit_room ? 2 * image->unit_room : 64;
-        struct unit *units = realloc(image->units, room * sizeof *units);
-        if (!units)
-            return false;
-        image->units = units;
-        image->unit_room = room;
-    }
-    image->units[image->unit_count++] = unit;
+    struct unit *units =
+        psnap_with_room(image->units, &image->unit_room, image->unit_count + 1, sizeof *units);
+
+    if (!units)
+        return false;
+    image->units = units;
+    units[image->unit_count++] = unit;
     return true;
 }
 

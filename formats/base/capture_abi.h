@@ -199,105 +199,199 @@ enum psnap_capture_operation {
     PSNAP_OPERATION_COUNT
 };
 
+/* How a reference's addresses travel. */
 enum psnap_ref_op {
-#define PSNAP_REF_OP(NAME, words) PSNAP_REF_##NAME,
-#include "formats/base/capture_abi.inc"
+    PSNAP_REF_NONE,   /* second half of a copy: its addresses travel with the first */
+    PSNAP_REF_PLAIN,  /* address */
+    PSNAP_REF_MASKED, /* address of lane 0, lane mask: first to last active lane */
+    PSNAP_REF_PACKED, /* address, lane mask: as many lanes as bits set (expand, compress) */
+    PSNAP_REF_GATHER, /* lane mask, then an address per lane: one access per active lane */
+    PSNAP_REF_COPY,   /* destination, source, bytes; this ref loads, the next one stores */
+    PSNAP_REF_FILL,   /* destination, bytes: 64-byte stores */
     PSNAP_REF_OP_COUNT
 };
 
 /* Words that a reference takes in a record; `op` is one of the enum. */
 static inline uint32_t psnap_ref_words(uint32_t op, uint32_t lanes)
 {
-    static const uint8_t ref_words[] = {
-#define PSNAP_REF_OP(NAME, words) words,
-#include "formats/base/capture_abi.inc"
-    };
+    static const uint8_t ref_words[] = {0, 1, 2, 2, 1, 3, 2};
 
     return ref_words[op] + (op == PSNAP_REF_GATHER ? lanes : 0u);
 }
 
+/* How a value of a nest is computed from those numbered a and b. */
 enum psnap_value_op {
-#define PSNAP_VALUE_OP(NAME) PSNAP_VALUE_##NAME,
-#include "formats/base/capture_abi.inc"
+    PSNAP_VALUE_CONSTANT,   /* a: low half, b: high half */
+    PSNAP_VALUE_RECURRENCE, /* a + iteration of the loop that it is of * b */
+    PSNAP_VALUE_ADD,
+    PSNAP_VALUE_MUL,
+    PSNAP_VALUE_UDIV,  /* by 0: 0 */
+    PSNAP_VALUE_TRUNC, /* a */
+    PSNAP_VALUE_SEXT,  /* a, which has b bits */
+    PSNAP_VALUE_UMAX,
+    PSNAP_VALUE_UMIN,
+    PSNAP_VALUE_SMAX, /* signed ones compare as many bits as the row has, */
+    PSNAP_VALUE_SMIN,
+    PSNAP_VALUE_EQ, /* and so do comparisons: 1 or 0 */
+    PSNAP_VALUE_ULT,
+    PSNAP_VALUE_ULE,
+    PSNAP_VALUE_SLT,
+    PSNAP_VALUE_SLE,
+    PSNAP_VALUE_AND,
+    PSNAP_VALUE_OR,
+    PSNAP_VALUE_XOR,
     PSNAP_VALUE_OP_COUNT
 };
 
+/* What a nest does next. */
 enum psnap_step_op {
-#define PSNAP_STEP_OP(NAME) PSNAP_STEP_##NAME,
-#include "formats/base/capture_abi.inc"
+    PSNAP_STEP_RUN, /* hoist a: value b of whole iterations, or once (b 0), then its first c pieces;
+                       goes on with the next step */
+    PSNAP_STEP_BRANCH,  /* to step b if value a is not 0, else to c */
+    PSNAP_STEP_GOTO,    /* to step a */
+    PSNAP_STEP_SET,     /* constant a becomes value b, until it is set again: in each iteration that
+                           uses it, before that */
+    PSNAP_STEP_COMPUTE, /* b values from a on */
+    PSNAP_STEP_ENTER,   /* iteration of the level is 0; b values from a on are of its iterations; it
+                           is in the loop that step c enters; the next step begins an iteration */
+    PSNAP_STEP_AGAIN,   /* iteration of the level goes up by one; to the step behind ENTER a */
     PSNAP_STEP_OP_COUNT
 };
 
+/* Records in a ring that are no piece of a block: a header, and these words. */
 enum psnap_event {
-#define PSNAP_EVENT(NAME, words) PSNAP_EVENT_##NAME,
-#include "formats/base/capture_abi.inc"
+    PSNAP_EVENT_END,     /* never written */
+    PSNAP_EVENT_ALLOC,   /* address, bytes, site address, number: memory was allocated; a large
+                            allocation is announced in the control ring first: the number-th from 1,
+                            else 0; there its thread is in place of the site */
+    PSNAP_EVENT_IMAGE,   /* lowest, highest address of an image that is loaded (control ring) */
+    PSNAP_EVENT_DATA,    /* bytes, then that many bytes, padded: part of a table (control ring) */
+    PSNAP_EVENT_GLOBALS, /* count, then an address each: the globals of the table (control) */
+    PSNAP_EVENT_MODULE,  /* pieces, sites: addresses; pieces, sites: counts; table is complete */
+    PSNAP_EVENT_HEAP,    /* first address of the brk heap (control ring) */
+    PSNAP_EVENT_REUSE, /* count, then for ring 1 and on how many words it has ever had: a module is
+                          coming where another was; records before these are of that one */
     PSNAP_EVENT_COUNT
 };
 
+/* The words of a module's static table, in order, and of the rows that follow it; two words of a
+ * 64-bit number are its low and its high half. */
 struct psnap_table_header {
-#define PSNAP_TABLE_HEADER(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t magic, abi, loops, blocks, refs, pieces, hoists, moves, quotients, nests, values,
+        steps, sites, globals, string_bytes;
+    uint32_t source;   /* string: file name of the translation unit */
+    uint32_t language; /* string: "C", "C++", ... */
+    uint32_t compiler; /* string: "clang 19.1.7" */
+    uint32_t stage;    /* string: "optimized" or "vectorizer-start" */
 };
 
 struct psnap_table_loop {
-#define PSNAP_LOOP_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t id;       /* string */
+    uint32_t src_id;   /* string */
+    uint32_t function; /* string */
+    uint32_t file;     /* string */
+    uint32_t src_line, depth;
+    uint32_t parent; /* index of an earlier loop of the module, or PSNAP_NONE */
+    uint32_t header; /* block, or PSNAP_NONE */
+    uint32_t entry;  /* block, or PSNAP_NONE */
 };
 
 struct psnap_table_block {
-#define PSNAP_BLOCK_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t loop, src_line;
+    uint32_t same_as; /* 0, or 1 + a block that is executed as often and has records; then a count
+                         per operation, in their order */
     uint32_t operations[PSNAP_OPERATION_COUNT];
 };
 
 struct psnap_table_ref {
-#define PSNAP_REF_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t block, src_line;
+    uint32_t op;          /* PSNAP_REF_OP */
+    uint32_t kind;        /* 0 load, 1 store, 2 atomic */
+    uint32_t size;        /* bytes of the access, or of a lane */
+    uint32_t lanes;       /* of masked and gather accesses, else 1 */
+    uint32_t object;      /* string, empty when unknown */
+    uint32_t object_kind; /* 0 global, 1 allocation, 2 stack */
 };
 
 struct psnap_table_piece {
-#define PSNAP_PIECE_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t first_ref; /* the piece's refs follow each other */
+    uint32_t refs;
+    uint32_t words; /* in the ring, header included */
+    uint32_t block; /* whose execution it counts (first piece), or PSNAP_NONE */
+    uint32_t guard; /* 0: hoisted iterations all have it; else 1 + its bit in their masks */
+    uint32_t hoist; /* 0; else this is a way to end hoist number `hoist` - 1, no piece */
+    uint32_t last;  /* of an end: how many of the pieces the last, partial iteration came past, 0
+                       when there is none; PSNAP_NONE: the loop goes on. Of an end of a nest: the
+                       step before which it stopped */
+    uint32_t nest;  /* 0; else this is a way to end nest number `nest` - 1 */
 };
 
 struct psnap_table_hoist {
-#define PSNAP_HOIST_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t loop;
+    uint32_t first_piece;    /* the pieces follow each other in the order of the iteration, */
+    uint32_t pieces;         /* and so do their refs */
+    uint32_t first_move;     /* one for each ref */
+    uint32_t first_quotient; /* those of its moves are among these */
+    uint32_t quotients;
+    uint32_t words;    /* of the record's fixed part: bases and steps are in it */
+    uint32_t rows;     /* 1: a row for each iteration follows the fixed part */
+    uint32_t guards;   /* bits in a row's mask, its first word; 0: it has none */
+    uint32_t nest;     /* 0; else it has no records but is a part of nest number `nest` - 1, whose
+                          values take the place of words */
+    uint32_t straight; /* 1: no loop but straight code, each record of which is whole */
 };
 
 struct psnap_table_move {
-#define PSNAP_MOVE_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t base; /* word of the record that is added to `offset`; 0: in the row */
+    uint32_t offset_low, offset_high;
+    uint32_t step; /* word of the record that is the step; 0: it is constant */
+    uint32_t step_low, step_high;
+    uint32_t first_quotient; /* added in each iteration; none of what is in the row */
+    uint32_t quotients;
 };
 
 struct psnap_table_quotient {
-#define PSNAP_QUOTIENT_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t bits;        /* 1 to 64: of the numerator */
+    uint32_t divisor_low; /* not 0 */
+    uint32_t divisor_high;
+    uint32_t base; /* word of the record that is added to `offset`; 0: none */
+    uint32_t offset_low, offset_high;
+    uint32_t step; /* word of the record that is the step; 0: it is constant */
+    uint32_t step_low, step_high;
+    uint32_t factor; /* word of the record by which it is multiplied; 0: constant */
+    uint32_t factor_low, factor_high;
 };
 
 struct psnap_table_nest {
-#define PSNAP_NEST_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t loop;        /* the outermost */
+    uint32_t levels;      /* of loops, but for the innermost */
+    uint32_t words;       /* of the record */
+    uint32_t first_value; /* they are numbered from `words` on */
+    uint32_t values;
+    uint32_t constants;  /* so many of them are of no loop */
+    uint32_t first_step; /* steps are numbered from 0 on; the first enters the loop */
+    uint32_t steps;
 };
 
 struct psnap_table_value {
-#define PSNAP_VALUE_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t op;   /* PSNAP_VALUE_OP */
+    uint32_t bits; /* 1 to 64: what is kept of the result */
+    uint32_t a, b;
 };
 
 struct psnap_table_step {
-#define PSNAP_STEP_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t op;    /* PSNAP_STEP_OP */
+    uint32_t level; /* of the loop that it is in, from 0 on */
+    uint32_t a, b, c;
 };
 
 struct psnap_table_site {
-#define PSNAP_SITE_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t name; /* string: "main cg.c:120" */
 };
 
 struct psnap_table_global {
-#define PSNAP_GLOBAL_FIELD(name) uint32_t name;
-#include "formats/base/capture_abi.inc"
+    uint32_t name; /* string */
+    uint32_t size_bytes;
 };
 
 /*

@@ -131,9 +131,10 @@ extern const struct psnap_option psnap_option_verbose;
 /* Prints the usage of a command to stdout; the parser does so for --help. */
 void psnap_usage_print(const struct psnap_usage *usage);
 
-/* In which form, from now on (PSNAP_USAGE_TEXT before the first call), and what the headings of the
- * other forms call it: "predict cache" and its line of `psnap help`. The texts are kept. */
-void psnap_usage_print_in(enum psnap_usage_form form, const char *name, const char *summary);
+/* Runs a command, or a part of it, for it to print its usage in another form than the text; returns
+ * its exit status. */
+int psnap_usage_print_as(enum psnap_usage_form form, const struct psnap_command *command,
+                         const struct psnap_command *part);
 
 /* "-m, --machine MACHINE": what help and messages call an option. */
 void psnap_option_describe(const struct psnap_option *option, char *text, size_t size);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/base/cmd_timing.h"
+#include "formats/base/room.h"
 #include "formats/base/text.h"
 
 struct parser {
@@ -63,12 +64,9 @@ static int unknown_name(const struct parser *parser, const char *name, int lengt
 
 static bool list_append(struct psnap_text_list *list, const char *text)
 {
-    const char **larger = realloc(list->items, (list->count + 1) * sizeof *larger);
-
-    if (!larger)
+    if (!psnap_resize(&list->items, list->count + 1, sizeof *list->items))
         return false;
-    larger[list->count++] = text;
-    list->items = larger;
+    list->items[list->count++] = text;
     return true;
 }
 

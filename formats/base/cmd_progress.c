@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "formats/base/cmd.h"
@@ -26,8 +25,7 @@ struct psnap_progress {
     uint64_t total, count, next_look;
     int fd;
     off_t size_bytes;
-    struct timespec start;
-    double next_seconds;
+    double start, next_seconds;
     bool is_shown;
 };
 
@@ -37,13 +35,6 @@ struct progress_source {
     struct psnap_progress *progress; /* NULL: there is no terminal */
     struct psnap_stream_time *time;  /* NULL: nobody wants to know */
 };
-
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
-}
 
 /* Between 0 and 1, or 0 when there is nothing to tell it by. */
 static double fraction_done(const struct psnap_progress *self)
@@ -91,7 +82,7 @@ struct psnap_progress *psnap_progress_new(uint64_t total, int fd)
     self->total = total;
     self->fd = fd;
     self->next_seconds = FIRST_SECONDS;
-    clock_gettime(CLOCK_MONOTONIC, &self->start);
+    self->start = psnap_timing_now();
     if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
         self->size_bytes = about.st_size;
     return self;
@@ -115,7 +106,7 @@ void psnap_progress_add(struct psnap_progress *self, uint64_t count)
     self->count += count;
     if (self->count < self->next_look)
         return;
-    seconds = seconds_since(&self->start);
+    seconds = psnap_timing_now() - self->start;
     self->next_look = self->count + (self->things ? 1 : LOOK_ACCESSES);
     if (seconds >= self->next_seconds)
         show(self, seconds);
@@ -123,7 +114,7 @@ void psnap_progress_add(struct psnap_progress *self, uint64_t count)
 
 void psnap_progress_share(struct psnap_progress *self, double share, const char *format, ...)
 {
-    const double seconds = self ? seconds_since(&self->start) : 0;
+    const double seconds = self ? psnap_timing_now() - self->start : 0;
     va_list arguments;
 
     if (!self || seconds < self->next_seconds)

@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void (*sigpipe_before)(int) = SIG_DFL;

@@ -25,31 +25,18 @@ void psnap_roff_begin(FILE *file, const char *title, int section, const char *su
 
 void psnap_roff_text(FILE *file, const char *text, size_t length)
 {
+    static const char characters[] = "\\-'`^~";
+    static const char *const names[] = {"\\(rs", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti"};
+
     if (length && (text[0] == '.' || text[0] == '\''))
         fputs("\\&", file);
-    for (size_t i = 0; i < length; i++)
-        switch (text[i]) {
-        case '\\':
-            fputs("\\(rs", file);
-            break;
-        case '-':
-            fputs("\\-", file);
-            break;
-        case '\'':
-            fputs("\\(aq", file);
-            break;
-        case '`':
-            fputs("\\(ga", file);
-            break;
-        case '^':
-            fputs("\\(ha", file);
-            break;
-        case '~':
-            fputs("\\(ti", file);
-            break;
-        default:
+    for (size_t i = 0; i < length; i++) {
+        const char *special = text[i] ? strchr(characters, text[i]) : NULL;
+        if (special)
+            fputs(names[special - characters], file);
+        else
             putc((unsigned char)text[i], file);
-        }
+    }
 }
 
 void psnap_roff_paragraphs(FILE *file, const char *text)

@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "formats/base/room.h"
 #include "formats/base/text.h"
 
 #define SHORT_WIDTH 48 /* characters of a shortened text, more if that leaves two alike */
@@ -76,14 +77,10 @@ void psnap_table_cell(struct psnap_table *table, const char *format, ...)
     va_list arguments;
     int length;
 
-    if (table->count == table->room) {
-        const size_t room = table->room ? table->room * 2 : 64;
-        char **larger = realloc(table->cells, room * sizeof *larger);
-        if (!larger)
-            out_of_memory();
-        table->cells = larger;
-        table->room = room;
-    }
+    table->cells =
+        psnap_with_room(table->cells, &table->room, table->count + 1, sizeof *table->cells);
+    if (!table->cells)
+        out_of_memory();
     va_start(arguments, format);
     length = vasprintf(&table->cells[table->count], format, arguments);
     va_end(arguments);

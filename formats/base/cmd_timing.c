@@ -11,14 +11,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/reals.h"
 
 enum { STREAMS = 16 };
 
 static struct {
-    struct timespec begin;
+    double begin;
     atomic_bool is_wanted, has_failed;
     atomic_uint count;
     struct psnap_stream_time streams[STREAMS];
@@ -26,7 +26,7 @@ static struct {
 
 void psnap_timing_begin(void)
 {
-    clock_gettime(CLOCK_MONOTONIC, &timing.begin);
+    timing.begin = psnap_reals_now();
 }
 
 void psnap_timing_want(void)
@@ -46,11 +46,7 @@ bool psnap_timing_is_wanted(void)
 
 double psnap_timing_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - timing.begin.tv_sec) +
-           1e-9 * (double)(now.tv_nsec - timing.begin.tv_nsec);
+    return psnap_reals_now() - timing.begin;
 }
 
 struct psnap_stream_time *psnap_timing_stream(void)

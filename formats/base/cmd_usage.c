@@ -16,11 +16,23 @@ static struct {
     const char *name, *summary;
 } wanted;
 
-void psnap_usage_print_in(enum psnap_usage_form form, const char *name, const char *summary)
+int psnap_usage_print_as(enum psnap_usage_form form, const struct psnap_command *command,
+                         const struct psnap_command *part)
 {
+    char name[130], own[64], of_part[64], help[] = "--help";
+    char *arguments[] = {own, part ? of_part : help, part ? help : NULL, NULL};
+    int status;
+
+    snprintf(own, sizeof own, "%s", command->name);
+    snprintf(of_part, sizeof of_part, "%s", part ? part->name : "");
+    snprintf(name, sizeof name, "%s%s%s", own, part ? " " : "", of_part);
     wanted.form = form;
     wanted.name = name;
-    wanted.summary = summary;
+    wanted.summary = (part ? part : command)->summary;
+    status = command->run(part ? 3 : 2, arguments);
+    wanted.form = PSNAP_USAGE_TEXT;
+    wanted.name = wanted.summary = NULL;
+    return status;
 }
 
 /* An option without a table's parser, "psnap-llvm=NN" of psnap cc, has its value in its name. */

@@ -30,6 +30,14 @@ static bool is_shown(uint32_t code)
            !(code >= 0x2066 && code <= 0x2069) && code != 0xFEFF && (code & 0xFFFE) != 0xFFFE;
 }
 
+/* The bytes of the character that begins there, or 1 where none does. */
+static size_t step(const char *text)
+{
+    const size_t length = psnap_text_utf8(text);
+
+    return length ? length : 1;
+}
+
 bool psnap_html_is_shown(const char *text)
 {
     const size_t length = psnap_text_utf8(text);
@@ -39,32 +47,19 @@ bool psnap_html_is_shown(const char *text)
 
 void psnap_html_text(FILE *file, const char *text)
 {
-    while (*text) {
-        const size_t length = psnap_text_utf8(text);
+    static const char characters[] = "<>&\"'";
+    static const char *const references[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
+
+    for (; *text; text += step(text)) {
+        const char *special = strchr(characters, *text);
 
         if (!psnap_html_is_shown(text))
             fputs(PSNAP_HTML_REPLACEMENT, file);
-        else if (*text == '<')
-            fputs("&lt;", file);
-        else if (*text == '>')
-            fputs("&gt;", file);
-        else if (*text == '&')
-            fputs("&amp;", file);
-        else if (*text == '"')
-            fputs("&quot;", file);
-        else if (*text == '\'')
-            fputs("&#39;", file);
+        else if (special)
+            fputs(references[special - characters], file);
         else
-            fwrite(text, 1, length, file);
-        text += length ? length : 1;
+            fwrite(text, 1, step(text), file);
     }
-}
-
-static size_t step(const char *text)
-{
-    const size_t length = psnap_text_utf8(text);
-
-    return length ? length : 1;
 }
 
 char *psnap_html_shorten(const char *text, size_t most, char room[PSNAP_HTML_SHORT])

@@ -12,6 +12,7 @@
 
 #include "formats/base/access.h"
 #include "formats/base/arena.h"
+#include "formats/base/room.h"
 
 #define FIRST_ROWS 16u
 
@@ -71,69 +72,43 @@ enum psnap_status psnap_program_set_command(struct psnap_program *program, const
     return PSNAP_OK;
 }
 
-/* The table with room for a row at index `count`, or NULL; then the old one is still good. */
-static void *grown(void *table, uint32_t count, uint32_t *room, size_t row_size)
+/* Appends a row to the table that `place` points to; its index, or PSNAP_NONE: then the table is as
+ * it was. */
+static uint32_t add_row(void *place, uint32_t *count, uint32_t *room, const void *row, size_t size)
 {
-    uint32_t rows;
-    void *larger;
+    unsigned char *table;
 
-    if (count < *room)
-        return table;
-    if (count >= PSNAP_NONE / 2 || row_size > SIZE_MAX / PSNAP_NONE)
-        return NULL;
-    rows = *room ? *room * 2 : FIRST_ROWS;
-    larger = realloc(table, rows * row_size);
-    if (larger)
+    if (*count == *room) {
+        const uint32_t rows = *room ? *room * 2 : FIRST_ROWS;
+        if (*count >= PSNAP_NONE / 2 || !psnap_resize(place, rows, size))
+            return PSNAP_NONE;
         *room = rows;
-    return larger;
+    }
+    memcpy(&table, place, sizeof table);
+    memcpy(table + *count * size, row, size);
+    return (*count)++;
 }
 
 uint32_t psnap_program_add_loop(struct psnap_program *program, const struct psnap_loop *loop)
 {
-    struct psnap_loop *table =
-        grown(program->loops, program->loop_count, &program->loop_room, sizeof *table);
-
-    if (!table)
-        return PSNAP_NONE;
-    program->loops = table;
-    table[program->loop_count] = *loop;
-    return program->loop_count++;
+    return add_row(&program->loops, &program->loop_count, &program->loop_room, loop, sizeof *loop);
 }
 
 uint32_t psnap_program_add_block(struct psnap_program *program, const struct psnap_block *block)
 {
-    struct psnap_block *table =
-        grown(program->blocks, program->block_count, &program->block_room, sizeof *table);
-
-    if (!table)
-        return PSNAP_NONE;
-    program->blocks = table;
-    table[program->block_count] = *block;
-    return program->block_count++;
+    return add_row(&program->blocks, &program->block_count, &program->block_room, block,
+                   sizeof *block);
 }
 
 uint32_t psnap_program_add_ref(struct psnap_program *program, const struct psnap_ref *ref)
 {
-    struct psnap_ref *table =
-        grown(program->refs, program->ref_count, &program->ref_room, sizeof *table);
-
-    if (!table)
-        return PSNAP_NONE;
-    program->refs = table;
-    table[program->ref_count] = *ref;
-    return program->ref_count++;
+    return add_row(&program->refs, &program->ref_count, &program->ref_room, ref, sizeof *ref);
 }
 
 uint32_t psnap_program_add_object(struct psnap_program *program, const struct psnap_object *object)
 {
-    struct psnap_object *table =
-        grown(program->objects, program->object_count, &program->object_room, sizeof *table);
-
-    if (!table)
-        return PSNAP_NONE;
-    program->objects = table;
-    table[program->object_count] = *object;
-    return program->object_count++;
+    return add_row(&program->objects, &program->object_count, &program->object_room, object,
+                   sizeof *object);
 }
 
 enum psnap_status psnap_program_add_anonymous(struct psnap_program *program, const char *loop_id)
