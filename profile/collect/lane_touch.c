@@ -180,14 +180,14 @@ struct touching {
  * site's columns. */
 static void find_look(struct touching *t, uint32_t k)
 {
-    const uint32_t turns = t->run->turns, sites = t->run->width / turns, first = k % sites;
+    const uint32_t turns = t->run->turns, first = turns == 1 ? k : k % t->sites;
     const uint64_t look = t->lane->histories[t->run->sites[k]].next_look;
     const uint64_t from = look > t->begin[first] ? look - t->begin[first] : 0;
+    const uint64_t i = turns == 1 ? from : from / turns;
 
-    for (uint32_t turn = 0; turn < turns; turn++) {
-        const uint32_t at = first + turn * sites;
-        t->look[at] =
-            from % turns == turn && from / turns < t->run->count ? from / turns : t->run->count;
+    for (uint32_t turn = 0, at = first; turn < turns; turn++, at += t->sites) {
+        const bool is_of_turn = from - i * turns == turn && i < t->run->count;
+        t->look[at] = is_of_turn ? i : t->run->count;
         t->next[at] = t->visits[at].next < t->look[at] ? t->visits[at].next : t->look[at];
         if (at < k && t->next[at] < t->soonest)
             t->soonest = t->next[at];
