@@ -4,6 +4,10 @@
  * of cache lines that tells reuse times. A reference is irregular until its series is a nest for
  * sure, and when it turns out to be none after all; what irregular references touch is counted. The
  * other references only say when the lines were touched, which takes a hash for each line.
+ *
+ * The same becomes of a run as of its accesses one by one, with one exception: where all references
+ * of a body are regular, and many of their reuse times have been noted, a run notes the accesses to
+ * a line at once.
  */
 #include <string.h>
 
@@ -169,8 +173,8 @@ struct touching {
     uint32_t count;   /* of columns of irregular ones, */
     uint64_t entered; /* and of their accesses, which are known to others by now */
     uint64_t soonest; /* repetition of the next event, of the columns so far */
-    uint32_t irregular[LANE_WIDTH_MAX];
-    uint64_t next[LANE_WIDTH_MAX];  /* by column: repetition of the next event */
+    uint32_t irregular[LANE_WIDTH_MAX]; /* those columns */
+    uint64_t next[LANE_WIDTH_MAX];      /* by column: repetition of the next event */
     uint64_t look[LANE_WIDTH_MAX];  /* repetition that is looked at for dependence, or `count` */
     uint64_t begin[LANE_WIDTH_MAX]; /* by site: accesses before the run */
     struct visit visits[LANE_WIDTH_MAX];

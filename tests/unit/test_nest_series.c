@@ -6,7 +6,7 @@
  */
 #include "tests/unit/test_nest_support.h"
 
-enum { FEW = 48 /* values that a series may have anyway */, REPEATED = 5 };
+enum { FEW = 48 /* values that a series may have anyway */, REPEATED = 9 };
 
 static struct numbers numbers;
 static struct nest_patterns *patterns;
@@ -210,7 +210,10 @@ static void repeated_numbers_are_the_same(void **state)
                 n = 1 + (uint32_t)psnap_rng_below(&rng, REPEATED);
                 count = 1 + psnap_rng_below(&rng, psnap_rng_below(&rng, 2) ? 100 : 5);
                 for (uint32_t k = 0; k < n; k++)
-                    of[k] = base + 8 * psnap_rng_below(&rng, seed % 2 ? 4 : 1000);
+                    of[k] = base + (seed % 4 < 3 ? 8 * psnap_rng_below(&rng, seed % 2 ? 4 : 1000)
+                                                 : 8 * (k / 2) + 1000 * (k % 2));
+            } else if (psnap_rng_below(&rng, 10) == 0) {
+                count = 1 + psnap_rng_below(&rng, 2 * count);
             }
             assert_true(series_put_repeated(&other, of, n, step, count));
             for (uint64_t i = 0; i < count; i++)
