@@ -326,19 +326,19 @@ static bool put_series(struct series *series, const struct lane_run *run, uint32
 {
     const struct run_column *column = &run->columns[k];
     const uint64_t stride = run->turns == 1 ? column->stride : column[sites].first - column->first;
-    uint64_t firsts[LANE_WIDTH_MAX];
+    struct series_run runs[LANE_WIDTH_MAX];
     bool has_words = false, is_even = true, is_one = stride * run->turns == column->stride;
 
     for (uint32_t n = 0; n < run->turns; n++, column += sites) {
-        firsts[n] = column->first;
+        runs[n] = (struct series_run){column->first, 0, 1};
         has_words |= column->words != NULL;
         is_even &= column->stride == run->columns[k].stride;
-        is_one &= firsts[n] == firsts[0] + n * stride;
+        is_one &= column->first == runs[0].first + n * stride;
     }
     column = &run->columns[k];
     if (!has_words && is_even)
         return is_one ? series_put(series, column->first, stride, run->count * run->turns)
-                      : series_put_repeated(series, firsts, run->turns, column->stride, run->count);
+                      : series_put_repeated(series, runs, run->turns, column->stride, run->count);
     for (uint64_t i = 0; i < run->count; i++)
         for (uint32_t at = k; at < run->width; at += sites)
             if (!series_put(series, run_column_address(&run->columns[at], i), 0, 1))
