@@ -6,6 +6,10 @@
  * other references only say when the lines were touched, which takes a hash for each line.
  *
  * A lane may do without all that as long as no reference is known to need it (lane.h).
+ *
+ * The same becomes of a run as of its accesses one by one, with one exception: where all references
+ * of a body are regular, and many of their reuse times have been noted, a run notes the accesses to
+ * a line at once.
  */
 #include <string.h>
 
@@ -173,8 +177,8 @@ struct touching {
     uint32_t count;   /* of columns of irregular ones, */
     uint64_t entered; /* and of their accesses, which are known to others by now */
     uint64_t soonest; /* repetition of the next event, of the columns so far */
-    uint32_t irregular[LANE_WIDTH_MAX];
-    uint64_t next[LANE_WIDTH_MAX];  /* by column: repetition of the next event */
+    uint32_t irregular[LANE_WIDTH_MAX]; /* those columns */
+    uint64_t next[LANE_WIDTH_MAX];      /* by column: repetition of the next event */
     uint64_t look[LANE_WIDTH_MAX];  /* repetition that is looked at for dependence, or `count` */
     uint64_t begin[LANE_WIDTH_MAX]; /* by site: accesses before the run */
     struct visit visits[LANE_WIDTH_MAX];
@@ -184,14 +188,14 @@ struct touching {
  * site's columns. */
 static void find_look(struct touching *t, uint32_t k)
 {
-    const uint32_t turns = t->run->turns, sites = t->run->width / turns, first = k % sites;
+    const uint32_t turns = t->run->turns, first = turns == 1 ? k : k % t->sites;
     const uint64_t look = t->lane->histories[t->run->sites[k]].next_look;
     const uint64_t from = look > t->begin[first] ? look - t->begin[first] : 0;
+    const uint64_t i = turns == 1 ? from : from / turns;
 
-    for (uint32_t turn = 0; turn < turns; turn++) {
-        const uint32_t at = first + turn * sites;
-        t->look[at] =
-            from % turns == turn && from / turns < t->run->count ? from / turns : t->run->count;
+    for (uint32_t turn = 0, at = first; turn < turns; turn++, at += t->sites) {
+        const bool is_of_turn = from - i * turns == turn && i < t->run->count;
+        t->look[at] = is_of_turn ? i : t->run->count;
         t->next[at] = t->visits[at].next < t->look[at] ? t->visits[at].next : t->look[at];
         if (at < k && t->next[at] < t->soonest)
             t->soonest = t->next[at];
@@ -325,19 +329,19 @@ static bool put_series(struct series *series, const struct lane_run *run, uint32
 {
     const struct run_column *column = &run->columns[k];
     const uint64_t stride = run->turns == 1 ? column->stride : column[sites].first - column->first;
-    uint64_t firsts[LANE_WIDTH_MAX];
+    struct series_run runs[LANE_WIDTH_MAX];
     bool has_words = false, is_even = true, is_one = stride * run->turns == column->stride;
 
     for (uint32_t n = 0; n < run->turns; n++, column += sites) {
-        firsts[n] = column->first;
+        runs[n] = (struct series_run){column->first, 0, 1};
         has_words |= column->words != NULL;
         is_even &= column->stride == run->columns[k].stride;
-        is_one &= firsts[n] == firsts[0] + n * stride;
+        is_one &= column->first == runs[0].first + n * stride;
     }
     column = &run->columns[k];
     if (!has_words && is_even)
         return is_one ? series_put(series, column->first, stride, run->count * run->turns)
-                      : series_put_repeated(series, firsts, run->turns, column->stride, run->count);
+                      : series_put_repeated(series, runs, run->turns, column->stride, run->count);
     for (uint64_t i = 0; i < run->count; i++)
         for (uint32_t at = k; at < run->width; at += sites)
             if (!series_put(series, run_column_address(&run->columns[at], i), 0, 1))

@@ -171,35 +171,27 @@ static bool is_dense(const struct lane *lane, const struct lane_run *run, const 
     return is && (run->count == 1 || bytes == first->stride);
 }
 
-/* A sweep's accesses, those that go on byte after byte at once. */
-static bool put_swept(struct lane *lane, struct lane_sweep *sweep, const struct lane_run *run,
+/* A sweep's accesses, when they are not dense. */
+static bool put_swept(const struct lane *lane, struct series *bytes, const struct lane_run *run,
                       const struct swept *swept)
 {
-    uint64_t first = sweep->end, bytes = 0;
+    const uint64_t step = run->columns[swept->columns[0]].stride;
+    struct series_run runs[LANE_WIDTH_MAX];
+    bool is_even = true;
 
+    for (uint32_t i = 0; i < swept->count; i++) {
+        const struct run_column *column = &run->columns[swept->columns[i]];
+        is_even &= !column->words && column->stride == step;
+        runs[i] = (struct series_run){column->first, 1, size_of(lane, run, swept->columns[i])};
+    }
+    if (is_even)
+        return series_put_repeated(bytes, runs, swept->count, step, run->count);
     for (uint64_t n = 0; n < run->count; n++)
-        for (uint32_t i = 0; i < swept->count; i++) {
-            const uint32_t k = swept->columns[i];
-            const uint64_t address = run_column_address(&run->columns[k], n);
-            if (address != first + bytes) {
-                if (bytes && !put(sweep, first, bytes))
-                    return false;
-                first = address;
-                bytes = 0;
-            }
-            bytes += size_of(lane, run, k);
-        }
-    return put(sweep, first, bytes);
-}
-
-/* As put_swept, once the series has given up. */
-static void count_swept(const struct lane *lane, struct lane_sweep *sweep,
-                        const struct lane_run *run, const struct swept *swept)
-{
-    const uint32_t last = swept->columns[swept->count - 1];
-
-    sweep->end = run_column_address(&run->columns[last], run->count - 1) + size_of(lane, run, last);
-    sweep->bytes.length += run->count * swept->bytes;
+        for (uint32_t i = 0; i < swept->count; i++)
+            if (!series_put(bytes, run_column_address(&run->columns[swept->columns[i]], n), 1,
+                            runs[i].count))
+                return false;
+    return true;
 }
 
 bool sweep_put_run(struct lane *lane, const struct lane_run *run)
@@ -211,15 +203,17 @@ bool sweep_put_run(struct lane *lane, const struct lane_run *run)
         any &= sweeps[k] = lane->sites[run->sites[k]].sweep;
     for (uint32_t k = 0; k < run->width && any != PSNAP_NONE; k++) {
         struct lane_sweep *sweep;
+        uint32_t last;
         if (sweeps[k] == PSNAP_NONE)
             continue;
         sweep = &lane->sweeps[sweeps[k]];
         take_swept(lane, run, k, sweeps, &swept);
-        if (sweep->bytes.is_none)
-            count_swept(lane, sweep, run, &swept);
-        else if (is_dense(lane, run, &swept)
-                     ? !put(sweep, run->columns[k].first, run->count * swept.bytes)
-                     : !put_swept(lane, sweep, run, &swept))
+        last = swept.columns[swept.count - 1];
+        sweep->end =
+            run_column_address(&run->columns[last], run->count - 1) + size_of(lane, run, last);
+        if (is_dense(lane, run, &swept)
+                ? !series_put(&sweep->bytes, run->columns[k].first, 1, run->count * swept.bytes)
+                : !put_swept(lane, &sweep->bytes, run, &swept))
             return false;
     }
     return true;

@@ -123,30 +123,26 @@ static bool is_further(const struct series *series, const struct series *before,
            series->next == before->next + step;
 }
 
-bool series_put_repeated(struct series *series, const uint64_t *numbers, uint32_t n, uint64_t step,
-                         uint64_t count)
+bool series_put_repeated(struct series *series, const struct series_run *runs, uint32_t n,
+                         uint64_t step, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         const struct series before = *series;
         const struct nest_mark mark = nest_fold_mark(&series->fold);
-        uint64_t times = count - i - 1, repeats;
-        if (series->is_none) {
-            series->length += n * (count - i);
-            return true;
-        }
+        uint64_t times = 0;
         for (uint32_t k = 0; k < n; k++)
-            if (!series_put(series, numbers[k] + i * step, 0, 1))
+            if (!series_put(series, runs[k].first + i * step, runs[k].stride, runs[k].count))
                 return false;
-        repeats = mark.depth && is_further(series, &before, step)
-                      ? nest_fold_repeats(&series->fold, &mark, step)
-                      : 0;
-        times = repeats < times ? repeats : times;
-        if (!times)
-            continue;
-        nest_fold_skip(&series->fold, &mark, times);
+        if (series->is_none) /* it counts numbers, no more */
+            times = UINT64_MAX;
+        else if (mark.depth && is_further(series, &before, step))
+            times = nest_fold_repeats(&series->fold, &mark, step);
+        times = times < count - i - 1 ? times : count - i - 1;
+        if (times && !series->is_none)
+            nest_fold_skip(&series->fold, &mark, times);
         series->first += times * step;
         series->next += times * step;
-        series->length += times * n;
+        series->length += times * (series->length - before.length);
         i += times;
     }
     return true;

@@ -42,10 +42,14 @@ static inline bool series_put(struct series *series, uint64_t first, uint64_t st
     return true;
 }
 
-/* `count` times the same `n` numbers, but each time all are `step` further; false: out of memory.
- */
-bool series_put_repeated(struct series *series, const uint64_t *numbers, uint32_t n, uint64_t step,
-                         uint64_t count);
+/* Numbers from `first` on, a stride apart. */
+struct series_run {
+    uint64_t first, stride, count;
+};
+
+/* `count` times the same `n` runs, but each time all are `step` further; false: out of memory. */
+bool series_put_repeated(struct series *series, const struct series_run *runs, uint32_t n,
+                         uint64_t step, uint64_t count);
 
 /* A row of several numbers ends here; rows of one are not told. */
 static inline void series_end_row(struct series *series)

@@ -6,7 +6,7 @@
  */
 #include "tests/unit/test_nest_support.h"
 
-enum { FEW = 48 /* values that a series may have anyway */, REPEATED = 5 };
+enum { FEW = 48 /* values that a series may have anyway */, REPEATED = 9 };
 
 static struct numbers numbers;
 static struct nest_patterns *patterns;
@@ -199,7 +199,8 @@ static void repeated_numbers_are_the_same(void **state)
     for (uint64_t seed = 0; seed < 600; seed++) {
         struct psnap_rng rng;
         struct series one, other;
-        uint64_t of[REPEATED], step = 0, count = 1, base = 4096;
+        struct series_run of[REPEATED];
+        uint64_t step = 0, count = 1, base = 4096;
         uint32_t n = 1;
         psnap_rng_init(&rng, seed);
         begin(&one);
@@ -209,20 +210,28 @@ static void repeated_numbers_are_the_same(void **state)
                 step = steps[psnap_rng_below(&rng, sizeof steps / sizeof *steps)];
                 n = 1 + (uint32_t)psnap_rng_below(&rng, REPEATED);
                 count = 1 + psnap_rng_below(&rng, psnap_rng_below(&rng, 2) ? 100 : 5);
-                for (uint32_t k = 0; k < n; k++)
-                    of[k] = base + 8 * psnap_rng_below(&rng, seed % 2 ? 4 : 1000);
+                for (uint32_t k = 0; k < n; k++) {
+                    of[k].first =
+                        base + (seed % 4 < 3 ? 8 * psnap_rng_below(&rng, seed % 2 ? 4 : 1000)
+                                             : 8 * (k / 2) + 1000 * (k % 2));
+                    of[k].stride = 1;
+                    of[k].count = seed % 5 ? 1 : 1 + psnap_rng_below(&rng, 8);
+                }
+            } else if (psnap_rng_below(&rng, 10) == 0) {
+                count = 1 + psnap_rng_below(&rng, 2 * count);
             }
             assert_true(series_put_repeated(&other, of, n, step, count));
             for (uint64_t i = 0; i < count; i++)
                 for (uint32_t k = 0; k < n; k++)
-                    assert_true(series_put(&one, of[k] + i * step, 0, 1));
+                    assert_true(
+                        series_put(&one, of[k].first + i * step, of[k].stride, of[k].count));
             if (psnap_rng_below(&rng, 8) == 0) {
                 series_end_row(&one);
                 series_end_row(&other);
             }
             assert_int_equal(one.fold.terms.value_count, other.fold.terms.value_count);
             for (uint32_t k = 0; k < n && seed % 3; k++)
-                of[k] += 800;
+                of[k].first += 800;
         }
         assert_int_equal(one.length, other.length);
         assert_true(series_end(&one, FEW) && series_end(&other, FEW));
