@@ -300,22 +300,20 @@ static void lhsinit(int last)
         lhs[0][HERE][m][m] = lhs[last][HERE][m][m] = 1.0;
 }
 
-/* The three blocks of a line's system at its inner cell i. */
-INLINE void build_blocks(int axis, int i)
+/* A column of the three blocks of a line's system at its inner cell i. */
+INLINE void build_column(int axis, int i, int column)
 {
     const double a = dt * t1, b = dt * t2, d = dt * t1 * diffusion[axis];
 
-    for (int column = 0; column < 5; column++) {
-        for (int row = 0; row < 5; row++) {
-            double diagonal = row == column ? d : 0.0;
+    for (int row = 0; row < 5; row++) { /* unrolled */
+        double diagonal = row == column ? d : 0.0;
 
-            lhs[i][BEFORE][column][row] =
-                -b * fjac[i - 1][column][row] - a * njac[i - 1][column][row] - diagonal;
-            lhs[i][HERE][column][row] =
-                (row == column) + 2.0 * a * njac[i][column][row] + 2.0 * diagonal;
-            lhs[i][AFTER][column][row] =
-                b * fjac[i + 1][column][row] - a * njac[i + 1][column][row] - diagonal;
-        }
+        lhs[i][BEFORE][column][row] =
+            -b * fjac[i - 1][column][row] - a * njac[i - 1][column][row] - diagonal;
+        lhs[i][HERE][column][row] =
+            (row == column) + 2.0 * a * njac[i][column][row] + 2.0 * diagonal;
+        lhs[i][AFTER][column][row] =
+            b * fjac[i + 1][column][row] - a * njac[i + 1][column][row] - diagonal;
     }
 }
 
@@ -335,8 +333,11 @@ CALLED void matvec_sub(double a[5][5], const double v[5], double b[5])
 /* c -= a b */
 CALLED void matmul_sub(double a[5][5], double b[5][5], double c[5][5])
 {
-    for (int column = 0; column < 5; column++)
-        subtract_product(a, b[column], c[column]);
+    subtract_product(a, b[0], c[0]);
+    subtract_product(a, b[1], c[1]);
+    subtract_product(a, b[2], c[2]);
+    subtract_product(a, b[3], c[3]);
+    subtract_product(a, b[4], c[4]);
 }
 
 /* One column of Gauss-Jordan's elimination of a, on c (unless it is NULL) and r as well. */
@@ -364,7 +365,7 @@ INLINE void eliminate(int p, double a[5][5], double (*c)[5], double r[5])
 
 INLINE void eliminate_all(double a[5][5], double (*c)[5], double r[5])
 {
-    eliminate(0, a, c, r); /* not a loop, so that it is straight code as in the benchmark */
+    eliminate(0, a, c, r);
     eliminate(1, a, c, r);
     eliminate(2, a, c, r);
     eliminate(3, a, c, r);
@@ -390,8 +391,13 @@ INLINE void solve_line(int axis, int k, int j, int i)
     for (int l = 0; l <= last; l++)
         jacobians(axis, k, j, i, l);
     lhsinit(last);
-    for (int l = 1; l < last; l++)
-        build_blocks(axis, l);
+    for (int l = 1; l < last; l++) { /* no loop over columns: straight code, as in the benchmark */
+        build_column(axis, l, 0);
+        build_column(axis, l, 1);
+        build_column(axis, l, 2);
+        build_column(axis, l, 3);
+        build_column(axis, l, 4);
+    }
     binvcrhs(lhs[0][HERE], lhs[0][AFTER], AT(rhs, 0));
     for (int l = 1; l < last; l++) {
         matvec_sub(lhs[l][BEFORE], AT(rhs, l - 1), AT(rhs, l));

@@ -315,7 +315,7 @@ INLINE void solve(double block[5][5], double v[5])
     double x[5][5];
 
     memcpy(x, block, sizeof(x));
-    eliminate(0, x, v); /* not a loop, so that it is straight code as in the benchmark */
+    eliminate(0, x, v); /* no loop: straight code, as in the benchmark */
     eliminate(1, x, v);
     eliminate(2, x, v);
     eliminate(3, x, v);
