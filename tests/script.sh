@@ -89,6 +89,23 @@ each_sample()
     done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
 }
 
+# seconds FILE COMMAND...: its wall time, appended to the file
+seconds()
+{
+    local to=$1 start end
+    shift
+    start=$EPOCHREALTIME
+    "$@" > /dev/null
+    end=$EPOCHREALTIME
+    echo "$start $end" | awk '{printf "%.4f\n", $2 - $1}' >> "$to"
+}
+
+# median FILE: of the numbers in it
+median()
+{
+    sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
+}
+
 # put_rows FILE CSV: the rows of FILE into CSV in place of those of the same samples, sorted; where
 # they have other columns nothing is written
 put_rows()

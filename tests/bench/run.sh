@@ -36,22 +36,6 @@ clang=${PSNAP_CLANG:-clang-19}
 build_release all
 recorder=("$psnap" record --force --model "$model" -o "$work/p.yaml" --)
 
-# seconds COMMAND...: wall time, appended to the file $1
-seconds()
-{
-    local to=$1 start end
-    shift
-    start=$EPOCHREALTIME
-    "$@" > /dev/null
-    end=$EPOCHREALTIME
-    echo "$start $end" | awk '{printf "%.4f\n", $2 - $1}' >> "$to"
-}
-
-median()
-{
-    sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
-}
-
 # table FILE.csv: with columns as wide as they must be
 table()
 {
