@@ -387,7 +387,7 @@ static void capture_free(struct psnap_source *source)
         close(self->other);
     psnap_capture_tables_release(&self->decoder.tables);
     psnap_rebase_release(&self->decoder.rebase);
-    psnap_period_free(self->decoder.period);
+    psnap_periods_free(&self->decoder);
     psnap_program_free(self->base.program);
     free(self);
 }

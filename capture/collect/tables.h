@@ -36,7 +36,7 @@ struct psnap_capture_piece {
     uint32_t hoist;     /* not 0: no piece but an end of this hoisted loop, less 1 */
     uint32_t last;      /* ... and pieces of its partial iteration, or PSNAP_NONE */
     uint32_t nest;      /* not 0: an end of this nest, less 1, before its step `last` */
-    uint32_t period;    /* of an end: words from one such record to the next, most likely; or 0 */
+    uint32_t period;    /* of an end: words of an iteration that began with such a record; or 0 */
     uint32_t seen;      /* ... where the latest one was, in words: the lower bits */
 };
 

@@ -104,8 +104,8 @@ void psnap_period_count(struct psnap_period *period, uint32_t block, uint64_t ti
 static inline void psnap_decoder_count(struct psnap_decoder *decoder, uint32_t block,
                                        uint64_t times)
 {
-    if (__builtin_expect(decoder->is_trying, 0))
-        psnap_period_count(decoder->period, block, times);
+    if (__builtin_expect(decoder->tries, 0))
+        psnap_period_count(decoder->periods[decoder->tries - 1], block, times);
     else
         decoder->program->blocks[block].executions += times;
 }

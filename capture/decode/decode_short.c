@@ -125,7 +125,7 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
     const uint64_t *at = decoder->at, *const end = decoder->end;
     size_t n = 0;
 
-    if (decoder->is_part || decoder->is_bounded || decoder->is_skipping || decoder->is_trying)
+    if (decoder->is_part || decoder->is_bounded || decoder->is_skipping || decoder->tries)
         return 0;
     while (at < end) {
         const uint64_t index = *at - reading.first, left = (uint64_t)(end - at);

@@ -41,6 +41,7 @@ enum {
     PSNAP_REPEAT_RUNS = 32,
     PSNAP_REPEAT_VALUES = 64,
     PSNAP_REPEAT_WIDTH = 64,
+    PSNAP_PERIOD_DEPTH = 3,
     PSNAP_PERIODS_MIN = 4 /* fewer are not worth being delivered as such */
 };
 
@@ -109,8 +110,10 @@ struct psnap_decoder {
     struct psnap_column run_columns[PSNAP_RECORD_WORDS_MAX];
     struct psnap_nest_loop run_loop;
     struct psnap_nest_maker nest_maker; /* the nest that was delivered last */
-    bool is_trying;              /* records of a period: executions go to its list (period.c) */
-    struct psnap_period *period; /* that was found last; NULL: none yet */
+    /* Periods (period.c): those that are tried, each within the one before, to whose lists
+       executions go; and one more, that was found last. NULL: none yet. */
+    uint32_t tries;
+    struct psnap_period *periods[PSNAP_PERIOD_DEPTH];
 };
 
 /* Whether what is delivered is followed by a nest, behind which the decoder stops. */
@@ -172,7 +175,7 @@ enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
 ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
                         size_t capacity, struct psnap_nest *nest, struct psnap_error *error);
 
-void psnap_period_free(struct psnap_period *period); /* NULL is legal */
+void psnap_periods_free(struct psnap_decoder *decoder);
 
 /* Learns the range of an address that the reference has not seen last; false: out of memory. */
 bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,

@@ -62,7 +62,7 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
         .begun = hoist->has_rows ? at[3] : 0,
         .last = end->last == PSNAP_NONE ? 0 : end->last,
     };
-    hoist->completed += end->last != PSNAP_NONE && !decoder->is_trying;
+    hoist->completed += end->last != PSNAP_NONE && !decoder->tries;
     decoder->at += words;
     return PSNAP_OK;
 }

@@ -120,7 +120,7 @@ enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
     memcpy(open->iterations, at + PSNAP_NEST_HEADER_WORDS, nest->levels * sizeof *at);
     if (open->at)
         evaluate_all(decoder, open, open->steps[open->at].a);
-    nest->completed += open->steps[open->stop].op != PSNAP_STEP_AGAIN && !decoder->is_trying;
+    nest->completed += open->steps[open->stop].op != PSNAP_STEP_AGAIN && !decoder->tries;
     decoder->at += nest->words;
     return PSNAP_OK;
 }

@@ -20,9 +20,10 @@
 
 enum { PATIENCE_MAX = 63 };
 
-void psnap_period_free(struct psnap_period *period)
+void psnap_periods_free(struct psnap_decoder *decoder)
 {
-    free(period);
+    for (unsigned i = 0; i < PSNAP_PERIOD_DEPTH; i++)
+        free(decoder->periods[i]);
 }
 
 void psnap_period_count(struct psnap_period *period, uint32_t block, uint64_t times)
@@ -225,41 +226,40 @@ static uint64_t count_iterations(const struct psnap_decoder *decoder,
 
 /* ------------------------------------------------------------- iterations */
 
-/* Decodes an iteration at the decoder's place; false when it does not fit into a nest. */
-static bool decode_iteration(struct psnap_decoder *decoder, uint32_t words,
-                             struct psnap_nest_maker *maker, struct psnap_error *error)
+/* Decodes an iteration of a period at the decoder's place; false when it does not fit into a nest.
+ */
+static bool decode_iteration(struct psnap_decoder *decoder, struct psnap_period *period,
+                             uint32_t words, struct psnap_nest_maker *maker,
+                             struct psnap_error *error)
 {
-    struct psnap_access *block = decoder->period->block;
-
     decoder->end = decoder->at + words;
     psnap_nest_begin(maker, 0);
     while (!psnap_decoder_is_done(decoder)) {
         struct psnap_nest nest;
-        const ssize_t n = psnap_decode(decoder, block, PSNAP_BLOCK_ACCESSES, &nest, error);
+        const ssize_t n = psnap_decode(decoder, period->block, PSNAP_BLOCK_ACCESSES, &nest, error);
         if (n < 0 || decoder->is_stuck || decoder->is_cut ||
-            !psnap_period_add(maker, decoder->program, block, (size_t)n) ||
+            !psnap_period_add(maker, decoder->program, period->block, (size_t)n) ||
             (nest.loop_count && !psnap_nest_add(maker, &nest)))
             return false;
     }
     return true;
 }
 
-/* Decodes two iterations, and puts the decoder back. */
-static bool decode_iterations(struct psnap_decoder *decoder, uint32_t words,
-                              struct psnap_error *error)
+/* Decodes two iterations, in which there may be periods, too, and puts the decoder back. */
+static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period *period,
+                              uint32_t words, struct psnap_error *error)
 {
-    struct psnap_period *period = decoder->period;
     const uint64_t *const at = decoder->at, *const end = decoder->end;
     bool is_done;
 
-    decoder->is_trying = true;
+    decoder->tries++;
     period->counts = true;
     period->is_short = false;
     period->count_count = 0;
-    is_done = decode_iteration(decoder, words, &period->iterations[0], error);
+    is_done = decode_iteration(decoder, period, words, &period->iterations[0], error);
     period->counts = false;
-    is_done = is_done && decode_iteration(decoder, words, &period->iterations[1], error);
-    decoder->is_trying = false;
+    is_done = is_done && decode_iteration(decoder, period, words, &period->iterations[1], error);
+    decoder->tries--;
     decoder->expansion.piece = NULL;
     decoder->hoisted.hoist = NULL;
     decoder->nested.nest = NULL;
@@ -269,17 +269,18 @@ static bool decode_iterations(struct psnap_decoder *decoder, uint32_t words,
     return is_done && !period->is_short;
 }
 
-/* So many iterations are counted. */
-static void count(struct psnap_decoder *decoder, uint64_t iterations)
+/* So many iterations are counted: all that is in them, or, within a period that is tried, which
+ * counts its records itself, the blocks. */
+static void count(struct psnap_decoder *decoder, const struct psnap_period *period,
+                  uint64_t iterations)
 {
-    const struct psnap_period *period = decoder->period;
+    struct psnap_capture_tables *tables = &decoder->tables;
 
     for (uint32_t i = 0; i < period->count_count; i++)
-        decoder->program->blocks[period->executions[i].block].executions +=
-            iterations * period->executions[i].times;
-    for (uint32_t i = 0; i < period->records; i++) {
+        psnap_decoder_count(decoder, period->executions[i].block,
+                            iterations * period->executions[i].times);
+    for (uint32_t i = 0; i < period->records && !decoder->tries; i++) {
         const struct psnap_capture_piece *piece = period->pieces[i];
-        struct psnap_capture_tables *tables = &decoder->tables;
         if (piece->nest) {
             struct psnap_capture_nest *nest = &tables->nests[piece->nest - 1];
             if (tables->steps[nest->first_step + piece->last].op != PSNAP_STEP_AGAIN)
@@ -289,57 +290,88 @@ static void count(struct psnap_decoder *decoder, uint64_t iterations)
     }
 }
 
-/* Words of an iteration that begins here, if one may. */
-static uint32_t find_period(struct psnap_decoder *decoder, struct psnap_capture_piece *piece)
+/* Whether iterations of so many words may begin here, with a record like this one. */
+static bool may_begin(const struct psnap_decoder *decoder, uint32_t words)
+{
+    const uint64_t *at = decoder->at;
+
+    return words && (uint64_t)(decoder->end - at) >= (uint64_t)words * PSNAP_PERIODS_MIN &&
+           at[words] == *at && at[2 * words] == *at;
+}
+
+/* Words of an iteration that begins here, if one may: as many as the last time that there was one,
+ * or as there are since the last such record. */
+static uint32_t find_words(struct psnap_decoder *decoder, struct psnap_capture_piece *piece)
 {
     const uint32_t place = (uint32_t)((uintptr_t)decoder->at / sizeof *decoder->at);
     const uint32_t since = place - piece->seen;
-    uint32_t words;
 
     piece->seen = place;
-    if (since && since <= PSNAP_PERIOD_WORDS)
-        piece->period = since;
-    words = piece->period;
-    if (!words || (uint64_t)(decoder->end - decoder->at) < (uint64_t)words * PSNAP_PERIODS_MIN ||
-        decoder->at[words] != *decoder->at || decoder->at[2 * words] != *decoder->at)
-        return 0;
-    return words;
+    if (may_begin(decoder, piece->period))
+        return piece->period;
+    return since <= PSNAP_PERIOD_WORDS && may_begin(decoder, since) ? since : 0;
+}
+
+/* The period that is to be tried next; NULL: there are enough, or out of memory. */
+static struct psnap_period *next_period(struct psnap_decoder *decoder)
+{
+    struct psnap_period **period;
+
+    if (decoder->tries == PSNAP_PERIOD_DEPTH)
+        return NULL;
+    period = &decoder->periods[decoder->tries];
+    if (!*period)
+        *period = calloc(1, sizeof **period);
+    return *period;
+}
+
+/* Iterations of so many words, from here on, as a nest; false when they are none. */
+static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period, uint32_t words,
+                      struct psnap_nest *nest, struct psnap_error *error)
+{
+    struct psnap_nest_maker *maker = &period->iterations[0];
+    uint64_t iterations;
+
+    if (!find_deltas(decoder, period, words))
+        return false;
+    iterations = count_iterations(decoder, period, words);
+    if (iterations < PSNAP_PERIODS_MIN || !decode_iterations(decoder, period, words, error) ||
+        !psnap_nest_advance(maker, &period->iterations[1]))
+        return false;
+    maker->loops[0].count = (int64_t)iterations;
+    *nest = psnap_nest_made(maker);
+    if (!nest->loop_count || !psnap_period_stays(nest, decoder)) {
+        nest->loop_count = 0;
+        return false;
+    }
+    count(decoder, period, iterations);
+    decoder->at += iterations * words;
+    period->found++;
+    return true;
 }
 
 bool psnap_decoder_find_period(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
                                struct psnap_nest *nest, struct psnap_error *error)
 {
-    uint64_t iterations = 0;
+    struct psnap_period *period;
     uint32_t words;
 
-    if (decoder->is_trying || decoder->is_part || decoder->is_bounded || decoder->is_skipping ||
+    if (decoder->is_part || decoder->is_bounded || decoder->is_skipping ||
         (piece->hoist && decoder->tables.hoists[piece->hoist - 1].has_rows))
         return false;
-    words = find_period(decoder, piece);
+    words = find_words(decoder, piece);
     if (!words)
         return false;
     if (piece->rest) {
         piece->rest--;
         return false;
     }
-    if (!decoder->period)
-        decoder->period = calloc(1, sizeof *decoder->period);
-    if (decoder->period && find_deltas(decoder, decoder->period, words))
-        iterations = count_iterations(decoder, decoder->period, words);
-    if (iterations >= PSNAP_PERIODS_MIN && decode_iterations(decoder, words, error)) {
-        struct psnap_nest_maker *maker = &decoder->period->iterations[0];
-        const bool is_nest = psnap_nest_advance(maker, &decoder->period->iterations[1]);
-        maker->loops[0].count = (int64_t)iterations;
-        *nest = psnap_nest_made(maker);
-        if (is_nest && nest->loop_count && psnap_period_stays(nest, decoder)) {
-            count(decoder, iterations);
-            decoder->at += iterations * words;
-            piece->patience = 0;
-            decoder->period->found++;
-            return true;
-        }
+    period = next_period(decoder);
+    if (period && try_words(decoder, period, words, nest, error)) {
+        piece->period = words;
+        piece->patience = 0;
+        return true;
     }
-    nest->loop_count = 0;
     psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
     return false;
 }

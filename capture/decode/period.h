@@ -8,7 +8,7 @@
 
 #include "capture/decode/decode.h"
 
-enum { PSNAP_PERIOD_WORDS = 2048, PSNAP_PERIOD_RECORDS = 256, PSNAP_PERIOD_COUNTS = 1024 };
+enum { PSNAP_PERIOD_WORDS = 4096, PSNAP_PERIOD_RECORDS = 1024, PSNAP_PERIOD_COUNTS = 2048 };
 
 struct psnap_period {
     uint64_t deltas[PSNAP_PERIOD_WORDS]; /* of the words, from one round to the next */

@@ -15,14 +15,17 @@ static bool are_alike(const struct psnap_access *a, const struct psnap_access *b
 static size_t count_distinct(const struct psnap_program *program,
                              const struct psnap_access *accesses, size_t n)
 {
+    uint32_t highest = accesses->ref;
     size_t width = 1;
 
     for (; width < n; width++) {
-        if (program->refs[accesses[width].ref].loop != program->refs[accesses->ref].loop)
+        const uint32_t ref = accesses[width].ref;
+        if (program->refs[ref].loop != program->refs[accesses->ref].loop)
             break;
-        for (size_t k = 0; k < width; k++)
-            if (accesses[k].ref == accesses[width].ref)
+        for (size_t k = 0; k < width && ref <= highest; k++)
+            if (accesses[k].ref == ref)
                 return width;
+        highest = ref > highest ? ref : highest;
     }
     return width;
 }

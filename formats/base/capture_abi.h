@@ -183,7 +183,7 @@ enum {
     PSNAP_GAP = 1024,               /* plus 1 to RECORD_WORDS_MAX: so many words to pass over */
     PSNAP_HOIST_HEADER_WORDS = 2,   /* end, iterations */
     PSNAP_HOIST_ROWS_WORDS = 4,     /* end, iterations, words, begun */
-    PSNAP_HOIST_REFS_MAX = 256,     /* of a hoisted loop */
+    PSNAP_HOIST_REFS_MAX = PSNAP_RECORD_WORDS_MAX, /* of a hoisted loop */
     PSNAP_HOIST_GUARDS_MAX = 64,
     PSNAP_NEST_LEVELS_MAX = 8,    /* loops in loops; the innermost have no level */
     PSNAP_NEST_WORDS_MAX = 256,   /* of a nest's record */

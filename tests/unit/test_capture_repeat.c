@@ -462,7 +462,7 @@ static void test_periods(void **state)
                 ;
             assert_same_counts(&both);
             compared++;
-            found += both.decoder.period && both.decoder.period->found;
+            found += both.decoder.periods[0] && both.decoder.periods[0]->found;
             rounds += both.taking.nests;
         }
         close_both(&both);

@@ -26,7 +26,7 @@ static inline void decoder_release(struct psnap_decoder *decoder)
 {
     psnap_capture_tables_release(&decoder->tables);
     psnap_rebase_release(&decoder->rebase);
-    psnap_period_free(decoder->period);
+    psnap_periods_free(decoder);
     psnap_program_free(decoder->program);
 }
 
