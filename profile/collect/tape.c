@@ -17,6 +17,9 @@
 
 enum {
     TAPE_WORDS = 1 << 22, /* at most: 32 MiB */
+    TAPE_TRIAL =
+        1 << 16,     /* words after which a tape must have TAPE_SHARE accesses for each: what */
+    TAPE_SHARE = 32, /* is not that regular would fill it, and go through two lanes for that */
     TAPE_PLACES = 1 << 14,
     ACCESS_WORDS = sizeof(struct psnap_access) / sizeof(uint64_t),
     LOOP_WORDS = sizeof(struct psnap_nest_loop) / sizeof(uint64_t),
@@ -28,6 +31,7 @@ enum { TAPE_ACCESSES, TAPE_NEST, TAPE_AGAIN };
 struct tape {
     uint64_t *words;
     size_t count, room;
+    uint64_t accesses;
     uint32_t places[TAPE_PLACES]; /* by hash: 1 + where a nest is, or 0 */
 };
 
@@ -48,7 +52,8 @@ static uint64_t *room_for(struct tape *tape, size_t count)
 {
     uint64_t *words;
 
-    if (count > TAPE_WORDS - tape->count)
+    if (count > TAPE_WORDS - tape->count ||
+        (tape->count > TAPE_TRIAL && tape->accesses / TAPE_SHARE < tape->count))
         return NULL;
     words = psnap_with_room(tape->words, &tape->room, tape->count + count, sizeof *words);
     if (!words)
@@ -66,6 +71,7 @@ bool tape_keep(struct tape *tape, const struct psnap_access *block, size_t n)
     *at = n * 4 + TAPE_ACCESSES;
     memcpy(at + 1, block, n * sizeof *block);
     tape->count += 1 + n * ACCESS_WORDS;
+    tape->accesses += n;
     return true;
 }
 
@@ -91,6 +97,7 @@ static bool keep_accesses(struct tape *tape, const struct psnap_nest *nest)
                 access->address = psnap_run_address(&run, i, k);
             }
     tape->count += 1 + (size_t)accesses * ACCESS_WORDS;
+    tape->accesses += accesses;
     return true;
 }
 
@@ -120,6 +127,7 @@ bool tape_keep_nest(struct tape *tape, const struct psnap_nest *nest)
     memcpy(at + NEST_HEAD + loops * LOOP_WORDS, nest->first, width * sizeof *nest->first);
     memcpy(at + NEST_HEAD + loops * LOOP_WORDS + width * ACCESS_WORDS, nest->strides,
            width * nest->levels * sizeof *nest->strides);
+    tape->accesses += psnap_nest_accesses(nest);
     place = &tape->places[XXH3_64bits(at, count * sizeof *at) % TAPE_PLACES];
     if (*place && is_same(tape, *place - (size_t)1, at, count)) {
         *at = (*place - UINT64_C(1)) * 4 + TAPE_AGAIN;

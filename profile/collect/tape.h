@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The stream of a thread so far, as it came: for a lane that has not collected reuse times, in case
- * they are wanted after all. A nest that came before takes a word; when there is no room for more,
- * the tape is full.
+ * they are wanted after all. A nest that came before takes a word. The tape is full when there is
+ * no room for more, or when it has too few accesses for its length: only loop nests are worth it.
  */
 #ifndef PSNAP_PROFILE_TAPE_H
 #define PSNAP_PROFILE_TAPE_H

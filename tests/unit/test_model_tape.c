@@ -147,7 +147,7 @@ static void models_are_those_of_eager_lanes(void **state)
 /* Nests that come again take a word, others their own room; what does not fit is not kept. */
 static void tapes_end(void **state)
 {
-    const struct psnap_nest_loop loop = {.count = 3, .width = 1};
+    const struct psnap_nest_loop loop = {.count = 1000, .width = 1};
     struct psnap_access first = {.address = HEAP, .size = 8};
     const int64_t stride = 8;
     const struct psnap_nest nest = {
@@ -167,7 +167,13 @@ static void tapes_end(void **state)
     }
     assert_true(kept[0] > 1000000 && kept[1] < kept[0] / 5 && kept[1] > 100000);
     assert_true(tape_play(tape, lane) && lane_end(lane));
-    assert_int_equal(lane->now, kept[1] * 3);
+    tape_free(tape);
+    tape = tape_new();
+    for (kept[0] = 0; tape_keep(tape, &first, 1);
+         kept[0]++) /* single accesses are too long for it */
+        first.address += 8;
+    assert_in_range(kept[0], 1000, 100000);
+    assert_int_equal(lane->now, kept[1] * 1000);
     tape_free(tape);
     lane_free(lane);
     psnap_program_free(program);
