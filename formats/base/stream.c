@@ -64,7 +64,7 @@ static ssize_t expand(struct psnap_expansion *expansion, struct psnap_access *bl
     const size_t n = expansion->count < capacity ? expansion->count : capacity;
 
     if (n && block != expansion->accesses)
-        memcpy(block, expansion->accesses, n * sizeof *block);
+        memmove(block, expansion->accesses, n * sizeof *block);
     expansion->accesses += n;
     expansion->count -= n;
     return (ssize_t)(n + expand_nest(expansion, block + n, capacity - n));
