@@ -35,7 +35,7 @@
 enum {
     PSNAP_NEST_LEVELS = 6, /* of loops in loops */
     PSNAP_NEST_LOOPS = 256,
-    PSNAP_NEST_WIDTH = 2048 /* accesses of all innermost loops, where there are several loops */
+    PSNAP_NEST_WIDTH = 4096 /* accesses of all innermost loops, where there are several loops */
 };
 
 /*
