@@ -110,13 +110,14 @@ struct psnap_decoder {
     struct psnap_column run_columns[PSNAP_RECORD_WORDS_MAX];
     struct psnap_nest_loop run_loop;
     struct psnap_nest_maker nest_maker; /* the nest that was delivered last */
-    /* Periods (period.c): those that are tried, each within the one before, to whose lists
-       executions go; and one more, that was found last. NULL: none yet. */
+    /* Periods (period.c), each within the one before: as many as `tries` says are being tried, and
+       executions of blocks go to the list of the last of these. The next one has the nest that
+       was found last. NULL: none yet. */
     uint32_t tries;
     struct psnap_period *periods[PSNAP_PERIOD_DEPTH];
 };
 
-/* Whether what is delivered is followed by a nest, behind which the decoder stops. */
+/* Whether a nest follows the delivered accesses: the decoder stops behind it. */
 static inline bool psnap_has_nest(const struct psnap_nest *nest)
 {
     return nest && nest->loop_count;

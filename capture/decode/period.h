@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group of records that comes again and again: period.c finds it, period_tree.c makes rounds of
- * what its records deliver.
+ * A group of records that comes again and again, an iteration of a loop of the program: period.c
+ * finds it, period_tree.c makes parts of a nest of its accesses.
  */
 #ifndef PSNAP_CAPTURE_DECODE_PERIOD_H
 #define PSNAP_CAPTURE_DECODE_PERIOD_H
@@ -11,11 +11,11 @@
 enum { PSNAP_PERIOD_WORDS = 4096, PSNAP_PERIOD_RECORDS = 1024, PSNAP_PERIOD_COUNTS = 2048 };
 
 struct psnap_period {
-    uint64_t deltas[PSNAP_PERIOD_WORDS]; /* of the words, from one round to the next */
+    uint64_t deltas[PSNAP_PERIOD_WORDS]; /* of its words, to the next iteration */
     const struct psnap_capture_piece *pieces[PSNAP_PERIOD_RECORDS]; /* its records' */
     uint32_t records;
     uint64_t found; /* periods so far */
-    /* Executions of blocks in a round. */
+    /* Executions of blocks in an iteration. */
     bool counts, is_short; /* they are counted; there was no room for all */
     uint32_t count_count;
     struct {

@@ -5,12 +5,6 @@
  */
 #include "capture/decode/period.h"
 
-/* Whether they are the same but for the address. */
-static bool are_alike(const struct psnap_access *a, const struct psnap_access *b)
-{
-    return a->ref == b->ref && a->size == b->size && a->kind == b->kind && a->thread == b->thread;
-}
-
 /* How many accesses, from the first on, are of one loop, and of no reference twice. */
 static size_t count_distinct(const struct psnap_program *program,
                              const struct psnap_access *accesses, size_t n)
@@ -35,7 +29,7 @@ static bool is_repetition(const struct psnap_access *accesses, size_t width, con
 {
     for (size_t k = 0; k < width; k++) {
         const struct psnap_access *before = accesses + k - width;
-        if (!are_alike(&accesses[k], before) ||
+        if (!psnap_accesses_are_alike(&accesses[k], before) ||
             accesses[k].address - before->address != (uint64_t)strides[k])
             return false;
     }

@@ -11,6 +11,7 @@
 #define PSNAP_BASE_ACCESS_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,13 @@ struct psnap_access {
 };
 
 static_assert(sizeof(struct psnap_access) == 16, "an access is 16 bytes");
+
+/* Whether two accesses are the same but for their addresses. */
+static inline bool psnap_accesses_are_alike(const struct psnap_access *a,
+                                            const struct psnap_access *b)
+{
+    return a->ref == b->ref && a->size == b->size && a->kind == b->kind && a->thread == b->thread;
+}
 
 /* How many of the accesses from the first on are of its thread. */
 static inline size_t psnap_accesses_of_thread(const struct psnap_access *block, size_t n)

@@ -199,12 +199,6 @@ bool psnap_nest_add(struct psnap_nest_maker *maker, const struct psnap_nest *nes
     return true;
 }
 
-/* Whether they are the same but for the address. */
-static bool is_same(const struct psnap_access *a, const struct psnap_access *b)
-{
-    return a->ref == b->ref && a->size == b->size && a->kind == b->kind && a->thread == b->thread;
-}
-
 bool psnap_nest_advance(struct psnap_nest_maker *maker, const struct psnap_nest_maker *next)
 {
     const size_t within = PSNAP_NEST_LEVELS - 1;
@@ -218,7 +212,7 @@ bool psnap_nest_advance(struct psnap_nest_maker *maker, const struct psnap_nest_
             return false;
     }
     for (uint32_t a = 0; a < maker->width; a++)
-        if (!is_same(&maker->first[a], &next->first[a]) ||
+        if (!psnap_accesses_are_alike(&maker->first[a], &next->first[a]) ||
             memcmp(&maker->strides[a * (size_t)PSNAP_NEST_LEVELS + 1],
                    &next->strides[a * (size_t)PSNAP_NEST_LEVELS + 1],
                    within * sizeof *maker->strides) != 0)

@@ -120,7 +120,7 @@ PSNAP_API struct psnap_nest psnap_nest_of_run(struct psnap_nest_loop *loop,
 /* The executions of a nest's innermost loops, one after the other. */
 struct psnap_nest_walk {
     const struct psnap_nest *nest;
-    uint32_t at, depth;                          /* the next loop; those that are open */
+    uint32_t at, depth;                          /* the next loop; how many loops are open */
     uint32_t open[PSNAP_NEST_LEVELS];            /* these, */
     uint64_t iteration[PSNAP_NEST_LEVELS];       /* the iterations that they are in, */
     uint64_t count[PSNAP_NEST_LEVELS];           /* of so many */

@@ -151,7 +151,7 @@ static bool is_at_nest(const struct relay *relay)
     return !is_at_end(relay) && relay->reading->words[relay->at] % 2;
 }
 
-/* What is left of a record of accesses, and the nest behind it. */
+/* The accesses of a record, and the nest behind them. */
 static ssize_t relay_next_nest(struct psnap_source *source, struct psnap_access *room,
                                size_t capacity, const struct psnap_access **block,
                                struct psnap_nest *nest, struct psnap_error *error)

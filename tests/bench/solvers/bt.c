@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cube.h"
+
 #define INLINE static inline __attribute__((always_inline))
 #define CALLED static __attribute__((noinline)) /* as if it were in another file */
 
@@ -34,28 +36,6 @@ double t1 = 1.0 * (N - 1) * (N - 1), t2 = 0.5 * (N - 1); /* of second and first 
 double c1 = 1.4, c2 = 0.4, c3c4 = 0.1, c1345 = 1.4 * 1.4 * 0.1;
 double diffusion[3] = {0.75, 0.75, 1.0}, dissipation = 0.25; /* of second and fourth order */
 
-/* The solution that the forcing is made for: a polynomial of each coordinate. */
-static void exact_solution(double x, double y, double z, double value[5])
-{
-    static const double coefficient[5][13] = {
-        {2.0, 0.0, 0.0, 4.0, 5.0, 3.0, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
-        {1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},
-        {2.0, 2.0, 0.0, 0.0, 0.0, 2.0, 3.0, 0.04, 0.03, 0.05, 0.3, 0.5, 0.4},
-        {2.0, 2.0, 0.0, 0.0, 0.0, 2.0, 3.0, 0.03, 0.05, 0.04, 0.2, 0.1, 0.3},
-        {5.0, 4.0, 3.0, 2.0, 0.1, 0.4, 0.3, 0.05, 0.04, 0.03, 0.1, 0.3, 0.2}};
-
-    for (int m = 0; m < 5; m++) {
-        const double *c = coefficient[m];
-
-        value[m] = c[0] + x * (c[1] + x * (c[4] + x * (c[7] + x * c[10]))) +
-                   y * (c[2] + y * (c[5] + y * (c[8] + y * c[11]))) +
-                   z * (c[3] + z * (c[6] + z * (c[9] + z * c[12])));
-    }
-}
-
-/* A field at a cell that is `step` further along the axis. */
-#define AT(field, step)                                                                            \
-    field[k + (axis == 2 ? (step) : 0)][j + (axis == 1 ? (step) : 0)][i + (axis == 0 ? (step) : 0)]
 #define SECOND(field) (AT(field, 1) - 2.0 * AT(field, 0) + AT(field, -1))
 #define SECOND_OF(field, m) (AT(field, 1)[m] - 2.0 * AT(field, 0)[m] + AT(field, -1)[m])
 

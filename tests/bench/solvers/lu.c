@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cube.h"
+
 #define INLINE static inline __attribute__((always_inline))
 #define CALLED static __attribute__((noinline)) /* as if it were in another file */
 
@@ -35,29 +37,6 @@ double dt = 0.5, omega = 1.2, spacing = 1.0 / (N - 1);
 double t1 = 1.0 * (N - 1) * (N - 1), t2 = 0.5 * (N - 1), t3 = N - 1; /* of differences */
 double c1 = 1.4, c2 = 0.4, c34 = 0.1, c1345 = 1.4 * 1.4 * 0.1;
 double diffusion[3] = {0.75, 0.75, 1.0}, dissipation = 0.25; /* of second and fourth order */
-
-/* The solution that the forcing is made for: a polynomial of each coordinate. */
-static void exact(double x, double y, double z, double value[5])
-{
-    static const double coefficient[5][13] = {
-        {2.0, 0.0, 0.0, 4.0, 5.0, 3.0, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
-        {1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},
-        {2.0, 2.0, 0.0, 0.0, 0.0, 2.0, 3.0, 0.04, 0.03, 0.05, 0.3, 0.5, 0.4},
-        {2.0, 2.0, 0.0, 0.0, 0.0, 2.0, 3.0, 0.03, 0.05, 0.04, 0.2, 0.1, 0.3},
-        {5.0, 4.0, 3.0, 2.0, 0.1, 0.4, 0.3, 0.05, 0.04, 0.03, 0.1, 0.3, 0.2}};
-
-    for (int m = 0; m < 5; m++) {
-        const double *ce = coefficient[m];
-
-        value[m] = ce[0] + x * (ce[1] + x * (ce[4] + x * (ce[7] + x * ce[10]))) +
-                   y * (ce[2] + y * (ce[5] + y * (ce[8] + y * ce[11]))) +
-                   z * (ce[3] + z * (ce[6] + z * (ce[9] + z * ce[12])));
-    }
-}
-
-/* A field at a cell that is `step` further along the axis. */
-#define AT(field, step)                                                                            \
-    field[k + (axis == 2 ? (step) : 0)][j + (axis == 1 ? (step) : 0)][i + (axis == 0 ? (step) : 0)]
 
 /* Convective flux through cell l of a line, and the viscous one between l - 1 and l. */
 INLINE void set_convective(int axis, int k, int j, int i, int l)
@@ -172,7 +151,7 @@ static void erhs(void)
     for (int k = 0; k < nz; k++) {
         for (int j = 0; j < ny; j++) {
             for (int i = 0; i < nx; i++)
-                exact(i * spacing, j * spacing, k * spacing, u[k][j][i]);
+                exact_solution(i * spacing, j * spacing, k * spacing, u[k][j][i]);
         }
     }
     rhs();
@@ -197,9 +176,9 @@ static void setiv(void)
                 double x = i * spacing, y = j * spacing, z = k * spacing;
 
                 for (int side = 0; side < 2; side++) {
-                    exact(side, y, z, face[0][side]);
-                    exact(x, side, z, face[1][side]);
-                    exact(x, y, side, face[2][side]);
+                    exact_solution(side, y, z, face[0][side]);
+                    exact_solution(x, side, z, face[1][side]);
+                    exact_solution(x, y, side, face[2][side]);
                 }
                 for (int m = 0; m < 5; m++) {
                     double px = x * face[0][1][m] + (1.0 - x) * face[0][0][m];
