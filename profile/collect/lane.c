@@ -10,15 +10,10 @@
 
 #include "formats/base/room.h"
 
-enum {
-    BODIES_MAX = 48, /* of a loop, before an iteration of it is a basic block */
-    RUN_MIN = 16     /* accesses; a shorter run of a nest is put access by access */
-};
-
 /* ---- references, iterations ---- */
 
 /* Learns of references and loops that the program has by now. */
-static bool learn_refs(struct lane *lane)
+bool lane_learn_refs(struct lane *lane)
 {
     const struct psnap_program *program = lane->program;
     uint32_t *site_of_ref = psnap_with_room(lane->site_of_ref, &lane->ref_room, program->ref_count,
@@ -66,11 +61,11 @@ static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
 }
 
 /* PSNAP_NONE: out of memory */
-static inline uint32_t site_of(struct lane *lane, const struct psnap_access *access)
+uint32_t lane_site_of(struct lane *lane, const struct psnap_access *access)
 {
     uint32_t at;
 
-    if (access->ref >= lane->known_refs && !learn_refs(lane))
+    if (access->ref >= lane->known_refs && !lane_learn_refs(lane))
         return PSNAP_NONE;
     for (at = lane->site_of_ref[access->ref]; at != PSNAP_NONE; at = lane->sites[at].next)
         if (lane->sites[at].size == access->size && lane->sites[at].kind == access->kind)
@@ -97,7 +92,7 @@ static uint32_t add_node(struct lane *lane, uint32_t site, uint32_t parent)
 }
 
 /* The node of iterations that begin with a site; 0: out of memory. */
-static uint32_t begin_with(struct lane *lane, uint32_t site)
+uint32_t lane_begin_with(struct lane *lane, uint32_t site)
 {
     if (!lane->sites[site].root)
         lane->sites[site].root = add_node(lane, site, 0);
@@ -105,7 +100,7 @@ static uint32_t begin_with(struct lane *lane, uint32_t site)
 }
 
 /* The node of an iteration that goes on from `node` with a site; 0: out of memory. */
-static uint32_t go_on(struct lane *lane, uint32_t node, uint32_t site)
+uint32_t lane_go_on(struct lane *lane, uint32_t node, uint32_t site)
 {
     uint32_t at, before = 0;
 
@@ -126,7 +121,7 @@ static uint32_t go_on(struct lane *lane, uint32_t node, uint32_t site)
 }
 
 /* Whether an access may be of the same iteration as one of reference `ref` just before it. */
-static inline bool follows(const struct lane *lane, uint32_t ref, uint32_t next)
+bool lane_follows(const struct lane *lane, uint32_t ref, uint32_t next)
 {
     const struct psnap_ref *refs = lane->program->refs;
 
@@ -139,10 +134,10 @@ static inline uint32_t ref_of(const struct lane *lane, uint32_t node)
     return lane->sites[lane->nodes[node].site].ref;
 }
 
-static inline bool follows_iteration(const struct lane *lane, const struct psnap_access *next)
+bool lane_follows_iteration(const struct lane *lane, const struct psnap_access *next)
 {
     return lane->node && lane->queued - lane->begun < LANE_WIDTH_MAX &&
-           follows(lane, ref_of(lane, lane->node), next->ref);
+           lane_follows(lane, ref_of(lane, lane->node), next->ref);
 }
 
 /* An iteration of the loop is a basic block from now on: none goes on into another one. */
@@ -153,7 +148,7 @@ static void part_loop(struct lane *lane, uint32_t loop)
         uint32_t *link = &lane->nodes[i].child;
         while (*link) {
             const uint32_t ref = ref_of(lane, i), child = *link;
-            if (follows(lane, ref, ref_of(lane, child)))
+            if (lane_follows(lane, ref, ref_of(lane, child)))
                 link = &lane->nodes[child].sibling;
             else
                 *link = lane->nodes[child].sibling;
@@ -162,7 +157,7 @@ static void part_loop(struct lane *lane, uint32_t loop)
 }
 
 /* The body of iterations that end at a node, which has none yet; PSNAP_NONE: out of memory. */
-static uint32_t add_body(struct lane *lane, uint32_t node, uint32_t width)
+uint32_t lane_add_body(struct lane *lane, uint32_t node, uint32_t width)
 {
     struct lane_body *more, *body;
     struct lane_loop *loop;
@@ -185,7 +180,7 @@ static uint32_t add_body(struct lane *lane, uint32_t node, uint32_t width)
     memcpy(body->rows, body->sites, width * sizeof *body->rows);
     body->loop = lane->program->refs[lane->sites[body->sites[0]].ref].loop;
     loop = &lane->loops[body->loop];
-    if (++loop->body_count > BODIES_MAX && !loop->is_parted)
+    if (++loop->body_count > LANE_BODIES_MAX && !loop->is_parted)
         part_loop(lane, body->loop);
     lane->nodes[node].body = lane->body_count;
     return lane->body_count++;
@@ -219,7 +214,7 @@ bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times)
 }
 
 /* Looks at the addresses of all that came before the iteration under way. */
-static bool empty_queue(struct lane *lane)
+bool lane_empty_queue(struct lane *lane)
 {
     const uint32_t count = lane->begun, left = lane->queued - count;
 
@@ -238,7 +233,7 @@ static bool empty_queue(struct lane *lane)
  * begin elsewhere. */
 static bool end_rows(struct lane *lane, struct lane_body *body)
 {
-    if (!empty_queue(lane))
+    if (!lane_empty_queue(lane))
         return false;
     for (uint32_t k = 0; k < body->row_count;) {
         if (lane->sites[body->rows[k]].is_series)
@@ -263,7 +258,8 @@ static bool end_execution(struct lane *lane)
     body = &lane->bodies[index];
     body->iterations += iterations;
     if (!body->executions++) {
-        if (!empty_queue(lane) || !sweep_join(lane, body, iterations) || !unit_join(lane, index))
+        if (!lane_empty_queue(lane) || !sweep_join(lane, body, iterations) ||
+            !unit_join(lane, index))
             return false;
         body = &lane->bodies[index];
     }
@@ -272,7 +268,7 @@ static bool end_execution(struct lane *lane)
     return unit_put(lane, index, iterations);
 }
 
-static inline bool execute(struct lane *lane, uint32_t body, uint64_t iterations)
+bool lane_execute(struct lane *lane, uint32_t body, uint64_t iterations)
 {
     if (body != lane->pending) {
         if (!end_execution(lane))
@@ -284,16 +280,16 @@ static inline bool execute(struct lane *lane, uint32_t body, uint64_t iterations
 }
 
 /* The iteration under way is whole. */
-static inline bool end_iteration(struct lane *lane)
+bool lane_end_iteration(struct lane *lane)
 {
     uint32_t body = lane->nodes[lane->node].body;
 
     if (!lane->node)
         return true;
     if (body == PSNAP_NONE &&
-        (body = add_body(lane, lane->node, lane->queued - lane->begun)) == PSNAP_NONE)
+        (body = lane_add_body(lane, lane->node, lane->queued - lane->begun)) == PSNAP_NONE)
         return false;
-    if (!execute(lane, body, 1))
+    if (!lane_execute(lane, body, 1))
         return false;
     lane->begun = lane->queued;
     lane->node = 0;
@@ -303,17 +299,17 @@ static inline bool end_iteration(struct lane *lane)
 /* An access that is not as the last one was after the same ones. */
 static bool put_other(struct lane *lane, const struct psnap_access *access)
 {
-    const uint32_t site = site_of(lane, access), before = lane->node;
+    const uint32_t site = lane_site_of(lane, access), before = lane->node;
     uint32_t node;
 
-    if (site == PSNAP_NONE || (lane->queued == LANE_QUEUE && !empty_queue(lane)))
+    if (site == PSNAP_NONE || (lane->queued == LANE_QUEUE && !lane_empty_queue(lane)))
         return false;
-    if (follows_iteration(lane, access)) {
-        node = go_on(lane, before, site);
+    if (lane_follows_iteration(lane, access)) {
+        node = lane_go_on(lane, before, site);
     } else {
-        if (!end_iteration(lane))
+        if (!lane_end_iteration(lane))
             return false;
-        node = begin_with(lane, site);
+        node = lane_begin_with(lane, site);
         lane->nodes[before].next = before ? node : 0;
     }
     lane->node = node;
@@ -340,7 +336,7 @@ static size_t put_known(struct lane *lane, const struct psnap_access *block, siz
                 break;
             lane->node = (uint32_t)(node - nodes);
             lane->queued = queued;
-            *is_done = end_iteration(lane);
+            *is_done = lane_end_iteration(lane);
             if (!*is_done)
                 break;
             queued = lane->queued;
@@ -368,189 +364,13 @@ bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n)
     return is_done;
 }
 
-/* ---- runs ---- */
-
-/* Accesses [from, to) of a repetition. */
-static bool put_slice(struct lane *lane, const struct psnap_run *run, uint64_t i, size_t from,
-                      size_t to)
-{
-    struct psnap_access block[LANE_WIDTH_MAX];
-    size_t n = 0;
-
-    for (size_t k = from; k < to; k++) {
-        block[n] = run->first[k];
-        block[n++].address = psnap_run_address(run, i, k);
-        if (n < LANE_WIDTH_MAX && k + 1 < to)
-            continue;
-        if (!lane_put(lane, block, n))
-            return false;
-        n = 0;
-    }
-    return true;
-}
-
-/* Whether one more body, or the one that is under way as well, may part a loop. */
-static bool may_be_parted(const struct lane *lane, uint32_t loop)
-{
-    return !lane->loops[loop].is_parted && lane->loops[loop].body_count + 1 >= BODIES_MAX;
-}
-
-/* How a run's repetitions consist of iterations. */
-struct cut {
-    uint32_t turn;  /* where in a repetition an iteration begins: a run may begin within one */
-    uint32_t turns; /* iterations in a repetition, all of one body */
-};
-
-/* False when there are iterations of several bodies in a repetition. */
-static bool find_cut(const struct lane *lane, const struct psnap_run *run, struct cut *cut)
-{
-    uint32_t begins = 0, width = 0;
-
-    if (run->width > LANE_WIDTH_MAX)
-        return false;
-    *cut = (struct cut){0, 1};
-    for (uint32_t k = 1; k < run->width; k++)
-        if (!follows(lane, run->first[k - 1].ref, run->first[k].ref)) {
-            width = begins++ ? width : k;
-            if (k != begins * width)
-                return false;
-        }
-    if (!begins)
-        return true;
-    cut->turn = width;
-    if (begins == 1 && follows(lane, run->first[run->width - 1].ref, run->first[0].ref))
-        return true;
-    *cut = (struct cut){0, begins + 1};
-    if (may_be_parted(lane, lane->program->refs[run->first->ref].loop))
-        return false;
-    for (size_t k = width; k < run->width; k++)
-        if (lane_key(&run->first[k]) != lane_key(&run->first[k - width]))
-            return false;
-    return run->width == cut->turns * width;
-}
-
-/* How many repetitions of a run there are until a site is looked at again. */
-static uint64_t until_look(const struct lane *lane, const struct lane_run *run, uint64_t count)
-{
-    for (uint32_t i = 0; i < run->width / run->turns; i++) {
-        const uint64_t left = lane_until_look(&lane->sites[run->sites[i]]);
-        if (left < count * run->turns)
-            count = run->turns == 1 ? left : left / run->turns;
-    }
-    return count;
-}
-
-/* One repetition, access by access. */
-static bool touch_repetition(struct lane *lane, const struct lane_run *run)
-{
-    uint64_t addresses[LANE_WIDTH_MAX];
-
-    for (uint32_t i = 0; i < run->width; i++)
-        addresses[i] = run_column_address(&run->columns[i], 0);
-    return lane_touch(lane, run->sites, run->width, addresses, lane->now);
-}
-
-/* Repetitions of a run from `head` on, without the accesses before its first whole iteration and
- * with as many behind them: iterations of one body. */
-static bool put_repetitions(struct lane *lane, const struct psnap_run *run, struct cut cut,
-                            uint64_t head, uint64_t count)
-{
-    const uint32_t width = (uint32_t)run->width, once = width / cut.turns;
-    struct run_column columns[LANE_WIDTH_MAX];
-    uint32_t node = 0, body, sites[LANE_WIDTH_MAX];
-    struct lane_run part = {sites, columns, width, cut.turns, 0};
-
-    if (!end_iteration(lane) || !empty_queue(lane))
-        return false;
-    for (uint32_t i = 0; i < width; i++) {
-        const bool is_whole = cut.turn + i < width; /* within the repetition */
-        const uint32_t k = cut.turn + i - (is_whole ? 0 : width);
-        columns[i] = run_column(run, k, head + !is_whole);
-        sites[i] = i < once ? site_of(lane, &run->first[k]) : sites[i - once];
-        if (sites[i] == PSNAP_NONE)
-            return false;
-        if (i < once && !(node = i ? go_on(lane, node, sites[i]) : begin_with(lane, sites[i])))
-            return false;
-    }
-    body = lane->nodes[node].body;
-    if (body == PSNAP_NONE)
-        body = add_body(lane, node, once);
-    if (body == PSNAP_NONE || !execute(lane, body, count * cut.turns))
-        return false;
-    for (; count; count -= part.count) {
-        part.count = until_look(lane, &part, count);
-        if (part.count ? !sweep_put_run(lane, &part) || !lane_touch_run(lane, &part, lane->now)
-                       : !touch_repetition(lane, &part))
-            return false;
-        part.count += !part.count;
-        lane->now += part.count * width;
-        for (uint32_t i = 0; i < width; i++)
-            run_column_skip(&columns[i], part.count);
-    }
-    return true;
-}
-
-bool lane_put_run(struct lane *lane, const struct psnap_run *run)
-{
-    const struct psnap_access *last = &run->first[run->width - 1];
-    uint64_t head, count, tail;
-    struct cut cut;
-
-    for (size_t k = 0; k < run->width; k++)
-        if (run->first[k].ref >= lane->known_refs && !learn_refs(lane))
-            return false;
-    if (!find_cut(lane, run, &cut)) {
-        for (uint64_t i = 0; i < run->count; i++)
-            if (!put_slice(lane, run, i, 0, run->width))
-                return false;
-        return true;
-    }
-    /* What comes first may belong to an iteration that is under way, what comes last to one that
-     * goes on. */
-    head = cut.turn || follows_iteration(lane, &run->first[0]);
-    if (head && !put_slice(lane, run, 0, 0, cut.turn ? cut.turn : run->width))
-        return false;
-    count = run->count - head;
-    tail = count && !cut.turn &&
-           lane->loops[lane->program->refs[last->ref].loop].last_ref != last->ref;
-    if (count > tail && !put_repetitions(lane, run, cut, cut.turn ? 0 : head, count - tail))
-        return false;
-    return !(cut.turn || tail) || put_slice(lane, run, run->count - 1, cut.turn, run->width);
-}
-
-/* Short runs are put access by access, those that follow each other at once. */
-bool lane_put_nest(struct lane *lane, const struct psnap_nest *nest)
-{
-    struct psnap_access block[LANE_WIDTH_MAX];
-    struct psnap_nest_walk walk;
-    struct psnap_run run;
-    size_t n = 0;
-
-    psnap_nest_walk_init(&walk, nest);
-    while (psnap_nest_walk_next(&walk, &run)) {
-        const bool is_short = run.count < RUN_MIN && run.count * run.width < RUN_MIN;
-        if (n && (!is_short || LANE_WIDTH_MAX - n < RUN_MIN)) {
-            if (!lane_put(lane, block, n))
-                return false;
-            n = 0;
-        }
-        if (!is_short && !lane_put_run(lane, &run))
-            return false;
-        for (uint64_t i = 0; i < run.count && is_short; i++)
-            for (size_t k = 0; k < run.width; k++) {
-                block[n] = run.first[k];
-                block[n++].address = psnap_run_address(&run, i, k);
-            }
-    }
-    return !n || lane_put(lane, block, n);
-}
+/* ---- lanes ---- */
 
 bool lane_flush(struct lane *lane)
 {
-    return end_iteration(lane) && empty_queue(lane) && end_execution(lane) && unit_end(lane);
+    return lane_end_iteration(lane) && lane_empty_queue(lane) && end_execution(lane) &&
+           unit_end(lane);
 }
-
-/* ---- lanes ---- */
 
 void lane_history_release(struct lane_history *history)
 {

@@ -23,7 +23,8 @@
 
 enum {
     LANE_WIDTH_MAX = 256, /* references of a body */
-    LANE_QUEUE = 1024
+    LANE_QUEUE = 1024,
+    LANE_BODIES_MAX = 48 /* of a loop, before an iteration of it is a basic block */
 };
 
 /* A site is a reference with one size and kind of access. This is what each access reads or writes;
@@ -153,6 +154,29 @@ static inline uint64_t lane_key(const struct psnap_access *access)
             (uint64_t)access->thread << 48)
            << 16;
 }
+
+/* ---- iterations and executions: lane.c, for lane_run.c ---- */
+
+/* Learns of references and loops that the program has by now; false: out of memory. */
+bool lane_learn_refs(struct lane *lane);
+/* The site of an access, made if need be; PSNAP_NONE: out of memory. */
+uint32_t lane_site_of(struct lane *lane, const struct psnap_access *access);
+/* The node of iterations that begin with a site, and of those that go on from a node with one; 0:
+ * out of memory. */
+uint32_t lane_begin_with(struct lane *lane, uint32_t site);
+uint32_t lane_go_on(struct lane *lane, uint32_t node, uint32_t site);
+/* Whether an access of reference `next` may be of the same iteration as one of `ref` just before
+ * it; and whether an access may be of the iteration under way. */
+bool lane_follows(const struct lane *lane, uint32_t ref, uint32_t next);
+bool lane_follows_iteration(const struct lane *lane, const struct psnap_access *next);
+/* The body of iterations that end at a node, which has none yet; PSNAP_NONE: out of memory. */
+uint32_t lane_add_body(struct lane *lane, uint32_t node, uint32_t width);
+/* A body has so many iterations more; false: out of memory, as below. */
+bool lane_execute(struct lane *lane, uint32_t body, uint64_t iterations);
+/* The iteration under way is whole. */
+bool lane_end_iteration(struct lane *lane);
+/* Looks at the addresses of all that came before the iteration under way. */
+bool lane_empty_queue(struct lane *lane);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
 
