@@ -168,9 +168,16 @@ fi
 
 # Names that processes settle: what was recorded until then is there when psnap record ends
 cat > late.c << 'END'
+#include <stdio.h>
+#include <unistd.h>
 static volatile long cells[1024];
 int main(void)
 {
+    FILE *file = fopen("late.new", "w");
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+    rename("late.new", "late.ready");
+    alarm(100); /* whatever becomes of the test */
     for (long i = 0;; i++)
         cells[i * (i + 1) / 2 % 1024] = i;
 }
@@ -178,11 +185,8 @@ END
 "$PSNAP" cc -O1 -o late late.c
 "$PSNAP" record -o 'late.%p.yaml' -- ./late 2> err &
 recorder=$!
-for _ in $(seq 100); do
-    program=$(pgrep -P $recorder -x late || true)
-    [ -z "$program" ] || break
-    sleep 0.1
-done
+until_there late.ready # only now is it sure to be recorded
+program=$(cat late.ready)
 trap 'kill -KILL $program 2> /dev/null || true; rm -rf "$dir"' EXIT
 kill -STOP "$program" # it does not end by the signal for now
 sleep 0.3
