@@ -5,24 +5,23 @@
  * stand one after the other, by the threads' numbers.
  *
  * Reuse times take most of the time, and only irregular references need them. So a thread has none
- * at first, but a tape of all that came: of loop nests, and so small as long as there is nothing
- * irregular. When a reference turns out to be irregular, or the tape is full, the tape is put
- * through a lane that has reuse times from the beginning on, and the stream goes on there. The
- * model is the same, whenever that is.
+ * at first, and as long as all of its references are nests, as its trip counts and its order are,
+ * the lane is the whole stream. When it is no more, at last in the end, its stream is made anew
+ * from what it has, as a replay is, and put through a lane that has reuse times from the beginning
+ * on; there it goes on. The model is the same, whenever that is.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/collect/choose.h"
-#include "profile/collect/tape.h"
+#include "profile/collect/lane.h"
+#include "profile/walk/walk.h"
 
-enum { LANES = 64 };
+enum { LANES = 64, BLOCK = 1024 /* accesses */ };
 
-/* The stream of a thread: its lane and, as long as that has no reuse times, all that came. */
 struct thread {
     struct lane *lane; /* NULL: nothing came */
-    struct tape *tape; /* NULL: the lane has reuse times */
     uint16_t number;   /* of the first one that is in it */
 };
 
@@ -45,29 +44,46 @@ static inline struct thread *thread_of(struct model_builder *b, uint16_t number)
     if (thread->lane)
         return thread;
     thread->number = number;
-    thread->tape = tape_new();
-    thread->lane = lane_new(b->program, !thread->tape);
+    thread->lane = lane_new(b->program, false);
     return thread->lane ? thread : NULL;
 }
 
-/* Reuse times are wanted after all: all that came goes through another lane. False: out of memory.
- */
-static bool play_again(const struct model_builder *b, struct thread *thread)
+/* Puts the stream of a model, which is exact, through a lane; false: out of memory. */
+static bool put_model(const struct psnap_stream_model *model, struct lane *lane)
 {
-    bool is_done;
+    struct walk *walk = walk_new(model, NULL, 0);
+    struct psnap_access block[BLOCK];
+    struct psnap_run run;
+    size_t n;
+    int more = walk ? 1 : -1;
 
+    while (more > 0) {
+        more = walk_next(walk, &run, block, BLOCK, &n);
+        if (more > 0 && !(more == 1 ? lane_put_run(lane, &run) : lane_put(lane, block, n)))
+            more = -1;
+    }
+    walk_free(walk);
+    return more == 0;
+}
+
+/* Reuse times are wanted after all: the stream of a lane that has ended goes through another one.
+ * False: out of memory. */
+static bool put_again(const struct model_builder *b, struct thread *thread)
+{
+    struct psnap_stream_model *model = model_new();
+    struct lane *lane = lane_new(b->program, true);
+    const bool is_done =
+        model && lane && lane_take(thread->lane, thread->number, model) && put_model(model, lane);
+
+    model_free(model);
     lane_free(thread->lane);
-    thread->lane = lane_new(b->program, true);
-    is_done = thread->lane && tape_play(thread->tape, thread->lane);
-    tape_free(thread->tape);
-    thread->tape = NULL;
+    thread->lane = lane;
     return is_done;
 }
 
-/* The lane has what came, and so has the tape. */
 static bool go_on(const struct model_builder *b, struct thread *thread)
 {
-    return !thread->tape || !thread->lane->wants_reuse || play_again(b, thread);
+    return !lane_wants_reuse(thread->lane) || (lane_end(thread->lane) && put_again(b, thread));
 }
 
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
@@ -78,9 +94,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     while (n) {
         struct thread *thread = thread_of(b, block->thread);
         const size_t same = psnap_accesses_of_thread(block, n);
-        if (!thread ||
-            (thread->tape && !tape_keep(thread->tape, block, same) && !play_again(b, thread)) ||
-            !lane_put(thread->lane, block, same) || !go_on(b, thread))
+        if (!thread || !lane_put(thread->lane, block, same) || !go_on(b, thread))
             return no_memory(error);
         block += same;
         n -= same;
@@ -94,9 +108,7 @@ static enum psnap_status put_nest(struct psnap_sink *self, const struct psnap_ne
     struct model_builder *b = (struct model_builder *)self;
     struct thread *thread = thread_of(b, nest->first[0].thread);
 
-    if (!thread ||
-        (thread->tape && !tape_keep_nest(thread->tape, nest) && !play_again(b, thread)) ||
-        !lane_put_nest(thread->lane, nest) || !go_on(b, thread))
+    if (!thread || !lane_put_nest(thread->lane, nest) || !go_on(b, thread))
         return no_memory(error);
     return PSNAP_OK;
 }
@@ -108,11 +120,9 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
     for (struct thread *thread = b->threads; thread < b->threads + LANES; thread++) {
         if (thread->lane && !lane_end(thread->lane))
             return no_memory(error);
-        if (thread->tape && lane_is_irregular(thread->lane) &&
-            (!play_again(b, thread) || !lane_end(thread->lane)))
+        if (thread->lane && lane_wants_reuse(thread->lane) &&
+            (!put_again(b, thread) || !lane_end(thread->lane)))
             return no_memory(error);
-        tape_free(thread->tape);
-        thread->tape = NULL;
     }
     return PSNAP_OK;
 }
@@ -121,10 +131,8 @@ static void builder_free(struct psnap_sink *self)
 {
     struct model_builder *b = (struct model_builder *)self;
 
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < LANES; i++)
         lane_free(b->threads[i].lane);
-        tape_free(b->threads[i].tape);
-    }
     free(b);
 }
 

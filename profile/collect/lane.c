@@ -56,6 +56,7 @@ static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
                                                 .is_series = true};
     histories[lane->site_count] = (struct lane_history){0};
     series_init(&histories[lane->site_count].addresses, lane->patterns);
+    histories[lane->site_count].addresses.keeps = !lane->has_reuse;
     lane->site_of_ref[access->ref] = lane->site_count;
     return lane->site_count++;
 }
@@ -175,6 +176,7 @@ uint32_t lane_add_body(struct lane *lane, uint32_t node, uint32_t width)
     body->rows = body->sites + width;
     body->row_count = width;
     series_init(&body->trips, lane->patterns);
+    body->trips.keeps = !lane->has_reuse;
     for (uint32_t at = node, k = width; k; at = lane->nodes[at].parent)
         body->sites[--k] = lane->nodes[at].site;
     memcpy(body->rows, body->sites, width * sizeof *body->rows);
@@ -195,18 +197,23 @@ uint64_t lane_source(const struct lane *lane, uint32_t loop)
     return strcmp(of->id, of->src_id) != 0 ? XXH3_64bits(of->src_id, strlen(of->src_id)) | 1 : 0;
 }
 
-bool lane_flush_trips(struct lane_body *body)
+bool lane_flush_trips(struct lane *lane, struct lane_body *body)
 {
     const uint64_t times = body->times;
 
     body->times = 0;
-    return !times || (series_put(&body->trips, body->same, 0, times) &&
-                      trips_add(&body->histogram, body->same, times));
+    if (times && (!series_put(&body->trips, body->same, 0, times) ||
+                  !trips_add(&body->histogram, body->same, times)))
+        return false;
+    lane->wants_reuse |= body->trips.is_over;
+    return true;
 }
 
-bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times)
+bool lane_count_trips(struct lane *lane, uint32_t index, uint64_t trips, uint64_t times)
 {
-    if (body->times && body->same != trips && !lane_flush_trips(body))
+    struct lane_body *body = &lane->bodies[index];
+
+    if (body->times && body->same != trips && !lane_flush_trips(lane, body))
         return false;
     body->same = trips;
     body->times += times;
@@ -427,6 +434,7 @@ struct lane *lane_new(const struct psnap_program *program, bool has_reuse)
     if (lane->patterns && lane->nodes && sample_init(&lane->sample)) {
         lane->nodes[lane->node_count++] = (struct lane_node){.key = UINT64_MAX};
         order_init(&lane->order, lane->patterns);
+        lane->order.keeps = !has_reuse;
         return lane;
     }
     nest_patterns_free(lane->patterns);

@@ -105,8 +105,9 @@ struct lane {
     uint64_t iterations;     /* that it has had */
     uint32_t unit, unit_ref; /* body whose parts are executing, or PSNAP_NONE; the latest one's */
 
-    bool has_reuse;   /* reuse times and dependences are collected */
-    bool wants_reuse; /* a reference is irregular for good */
+    bool
+        has_reuse; /* reuse times and dependences are collected, or else the whole stream is kept */
+    bool wants_reuse; /* a reference is irregular for good, or what is kept is too much */
 
     uint64_t now; /* accesses so far, without those in the queue */
     struct sample sample;
@@ -115,18 +116,23 @@ struct lane {
 };
 
 /* `program`, the stream's, must outlive it. Without `has_reuse` it collects nothing that irregular
- * references alone need, and is good for a model if there are none in the end. NULL: out of memory.
- */
+ * references alone need, and is good for a model if there are none in the end. Until then its nests
+ * are the whole stream: lane_wants_reuse says when that should be put through a lane that has reuse
+ * times. NULL: out of memory. */
 struct lane *lane_new(const struct psnap_program *program, bool has_reuse);
 void lane_free(struct lane *lane);
 /* Accesses of one thread; false: out of memory. */
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_put_nest(struct lane *lane, const struct psnap_nest *nest);
-/* Nothing more will come. */
+static inline bool lane_wants_reuse(const struct lane *lane)
+{
+    return !lane->has_reuse && (lane->wants_reuse || lane->order.is_over);
+}
+
+/* Nothing more will come. A lane that has no reuse times and has come to want them keeps the
+ * stream; any other one is ready for the model. */
 bool lane_end(struct lane *lane);
-/* Whether there are irregular references now that it has ended. */
-bool lane_is_irregular(const struct lane *lane);
 void lane_history_release(struct lane_history *history);
 void lane_body_release(struct lane_body *body);
 
@@ -139,10 +145,10 @@ bool lane_lower_rare(struct lane *lane);
 /* The identity of the loop of the source, if the optimiser has made several loops of it; else 0. */
 uint64_t lane_source(const struct lane *lane, uint32_t loop);
 /* The body has executed with so many iterations, `times` times; false: out of memory. */
-bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times);
+bool lane_count_trips(struct lane *lane, uint32_t body, uint64_t trips, uint64_t times);
 /* Executions of the same number of iterations go to the body's series and histogram; false: out of
  * memory. */
-bool lane_flush_trips(struct lane_body *body);
+bool lane_flush_trips(struct lane *lane, struct lane_body *body);
 /* The iteration and the execution under way end; false: out of memory. */
 bool lane_flush(struct lane *lane);
 

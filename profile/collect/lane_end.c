@@ -47,17 +47,51 @@ static bool end_bodies(struct lane *lane, size_t few, uint64_t *rows)
     for (uint32_t i = 0; i < lane->body_count; i++) {
         struct lane_body *body = &lane->bodies[i];
         const uint64_t accesses = accesses_of(lane, body);
-        if (!lane_flush_trips(body) ||
+        if (!lane_flush_trips(lane, body) ||
             !series_end(&body->trips, lane_budget(lane, accesses, few, MOST)))
             return false;
         for (uint32_t k = 0; k < body->width; k++) {
             uint64_t *row = &rows[body->sites[k]];
-            *row = body->trips.is_none && body->whole == PSNAP_NONE && *row < UINT64_MAX
+            *row = body->trips.is_over && body->whole == PSNAP_NONE && *row < UINT64_MAX
                        ? *row + body->executions
                        : UINT64_MAX;
         }
     }
     return true;
+}
+
+/* The series of addresses; false: out of memory. */
+static bool end_sites(struct lane *lane, size_t few, const uint64_t *rows)
+{
+    for (uint32_t i = 0; i < lane->site_count; i++) {
+        const struct lane_site *site = &lane->sites[i];
+        struct series *addresses = &lane->histories[i].addresses;
+        const uint64_t most_of_rows = rows[i] / 2 > FEW_OF_MANY ? rows[i] / 2 : FEW_OF_MANY;
+        size_t most = lane_budget(lane, site->length, few, MOST);
+        most = most < most_of_rows ? most : (size_t)most_of_rows;
+        /* without reuse times it is a nest */
+        if (!series_end(addresses, site->is_irregular ? most : SIZE_MAX))
+            return false;
+        lane->wants_reuse |= addresses->is_over;
+    }
+    for (uint32_t k = 0; k < lane->sweep_count; k++) {
+        uint64_t accesses = 0;
+        for (uint32_t i = 0; i < lane->site_count; i++)
+            accesses += lane->sites[i].sweep == k ? lane->sites[i].length : 0;
+        if (!series_end(&lane->sweeps[k].bytes, lane_budget(lane, accesses, few, MOST)))
+            return false;
+    }
+    return true;
+}
+
+/* A lane that does not come to want reuse times forgets what it has kept for that. */
+static bool forget(struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->body_count; i++)
+        if (lane->bodies[i].trips.is_over)
+            series_give_up(&lane->bodies[i].trips);
+    lane->order.keeps = false;
+    return order_end(&lane->order);
 }
 
 bool lane_end(struct lane *lane)
@@ -66,29 +100,7 @@ bool lane_end(struct lane *lane)
     uint64_t *rows = calloc(lane->site_count + (size_t)1, sizeof *rows);
     const size_t few = few_of(lane);
 
-    is_done = is_done && rows && end_bodies(lane, few, rows);
-    for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
-        const struct lane_site *site = &lane->sites[i];
-        const uint64_t most_of_rows = rows[i] / 2 > FEW_OF_MANY ? rows[i] / 2 : FEW_OF_MANY;
-        size_t most = lane_budget(lane, site->length, few, MOST);
-        most = most < most_of_rows ? most : (size_t)most_of_rows;
-        /* without reuse times it is a nest */
-        is_done = series_end(&lane->histories[i].addresses, site->is_irregular ? most : SIZE_MAX);
-    }
-    for (uint32_t k = 0; is_done && k < lane->sweep_count; k++) {
-        uint64_t accesses = 0;
-        for (uint32_t i = 0; i < lane->site_count; i++)
-            accesses += lane->sites[i].sweep == k ? lane->sites[i].length : 0;
-        is_done = series_end(&lane->sweeps[k].bytes, lane_budget(lane, accesses, few, MOST));
-    }
+    is_done = is_done && rows && end_bodies(lane, few, rows) && end_sites(lane, few, rows);
     free(rows);
-    return is_done;
-}
-
-bool lane_is_irregular(const struct lane *lane)
-{
-    for (uint32_t i = 0; i < lane->site_count; i++)
-        if (lane->histories[i].addresses.is_none)
-            return true;
-    return false;
+    return is_done && (lane->has_reuse || lane_wants_reuse(lane) || forget(lane));
 }

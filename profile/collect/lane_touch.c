@@ -86,11 +86,12 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
 static void look_again(struct lane *lane, struct lane_site *site, struct lane_history *history)
 {
     const bool was_irregular = site->is_irregular;
+    const bool is_hopeless = series_is_hopeless(&history->addresses);
 
-    if (series_is_hopeless(&history->addresses))
+    if (is_hopeless && lane->has_reuse)
         series_give_up(&history->addresses);
     site->is_series = !history->addresses.is_none;
-    lane->wants_reuse |= !site->is_series;
+    lane->wants_reuse |= is_hopeless || history->addresses.is_over;
     site->is_irregular = !series_is_plain(&history->addresses);
     if (was_irregular && !site->is_irregular) {
         free(history->depend);

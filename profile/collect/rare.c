@@ -282,6 +282,14 @@ static bool lower(struct rare *r)
     return has_memory;
 }
 
+static bool has_rare(const struct rare *r)
+{
+    for (uint32_t i = 0; i < r->lane->body_count; i++)
+        if (r->bodies[i].is_rare)
+            return true;
+    return false;
+}
+
 bool lane_lower_rare(struct lane *lane)
 {
     struct rare r = {.lane = lane, .order = &lane->order};
@@ -295,7 +303,9 @@ bool lane_lower_rare(struct lane *lane)
     r.chains = calloc(lane->order.chain_count + (size_t)1, sizeof *r.chains);
     r.site_numbers = malloc((lane->site_count + (size_t)1) * sizeof *r.site_numbers);
     has_memory = has_memory && r.bodies && r.chains && r.site_numbers;
-    has_memory = has_memory && rare_mark(lane, r.bodies, r.chains) && lower(&r);
+    has_memory = has_memory && rare_mark(lane, r.bodies, r.chains);
+    lane->wants_reuse |= has_memory && (has_rare(&r) || !order_is_low(r.order));
+    has_memory = has_memory && (lane_wants_reuse(lane) || lower(&r));
     for (int k = 0; k < 2; k++) {
         lane_history_release(&r.histories[k]);
         lane_body_release(&r.made[k]);

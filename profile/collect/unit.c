@@ -65,6 +65,7 @@ static uint32_t add_whole(struct lane *lane, uint64_t source, uint32_t loop)
     unit->source = source;
     more[lane->body_count] = (struct lane_body){.loop = loop, .whole = PSNAP_NONE, .unit = unit};
     series_init(&more[lane->body_count].trips, lane->patterns);
+    more[lane->body_count].trips.keeps = !lane->has_reuse;
     return lane->body_count++;
 }
 
@@ -100,7 +101,7 @@ bool unit_join(struct lane *lane, uint32_t index)
     add_part(lane->bodies[whole].unit, index, bytes);
     lane->bodies[index].whole = whole;
     return !lane->bodies[whole].executions ||
-           lane_count_trips(&lane->bodies[index], 0, lane->bodies[whole].executions);
+           lane_count_trips(lane, index, 0, lane->bodies[whole].executions);
 }
 
 /* ---- executions ---- */
@@ -142,7 +143,7 @@ static bool put_apart(struct lane *lane, const struct lane_unit *unit)
         }
         if (!next)
             return true;
-        if (!lane_count_trips(&lane->bodies[next->body], next->count, 1) ||
+        if (!lane_count_trips(lane, next->body, next->count, 1) ||
             !order_put(&lane->order, next->body))
             return false;
         after = first + 1;
@@ -157,11 +158,11 @@ static bool put_whole(struct lane *lane, uint32_t whole, uint64_t bytes)
         struct unit_part *part = &unit->parts[i];
         part->executions += part->count > 0;
         part->iterations += part->count;
-        if (!lane_count_trips(&lane->bodies[part->body], part->count, 1))
+        if (!lane_count_trips(lane, part->body, part->count, 1))
             return false;
     }
     lane->bodies[whole].executions++;
-    return lane_count_trips(&lane->bodies[whole], bytes, 1) && order_put(&lane->order, whole);
+    return lane_count_trips(lane, whole, bytes, 1) && order_put(&lane->order, whole);
 }
 
 bool unit_end(struct lane *lane)
@@ -194,8 +195,7 @@ bool unit_put(struct lane *lane, uint32_t body, uint64_t iterations)
         return false;
     unit = whole == PSNAP_NONE ? NULL : lane->bodies[whole].unit;
     if (!unit || unit->is_over)
-        return lane_count_trips(&lane->bodies[body], iterations, 1) &&
-               order_put(&lane->order, body);
+        return lane_count_trips(lane, body, iterations, 1) && order_put(&lane->order, body);
     for (uint32_t i = 0; i < unit->part_count; i++)
         if (unit->parts[i].body == body)
             unit->parts[i].count = iterations;

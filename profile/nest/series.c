@@ -35,6 +35,16 @@ void series_give_up(struct series *series)
     nest_fold_release(&series->fold);
 }
 
+/* Whether the series has at most so many values: else it gives up, or is over. */
+static void bound(struct series *series, size_t most)
+{
+    if (series->fold.terms.value_count <= most)
+        return;
+    series->is_over = true;
+    if (!series->keeps)
+        series_give_up(series);
+}
+
 /* The run under way ends. */
 static bool flush(struct series *series)
 {
@@ -46,8 +56,7 @@ static bool flush(struct series *series)
         series->pattern = nest_pattern_run(series->fold.terms.patterns, stride);
     if (!series->pattern || !nest_fold_leaf(&series->fold, series->pattern, values))
         return false;
-    if (series->fold.terms.value_count > MOST)
-        series_give_up(series);
+    bound(series, MOST);
     return true;
 }
 
@@ -158,8 +167,7 @@ bool series_end(struct series *series, size_t most)
         return true;
     if (!nest_fold_end(&series->fold))
         return false;
-    if (series->fold.terms.value_count > most)
-        series_give_up(series);
+    bound(series, most);
     return true;
 }
 

@@ -4,7 +4,8 @@
  * loop. It is folded while it comes (nest.h). Numbers that go on by the same stride are one run. So
  * are rows of numbers, as inner loops make them, when most of them begin where the one before
  * ended, as those of a sparse matrix do whatever their lengths; where most begin elsewhere, each is
- * a run. When there are too many terms the series gives up: it is no nest, and forgets them.
+ * a run. When there are too many terms the series gives up: it is no nest, and forgets them, unless
+ * it is one that keeps them.
  */
 #ifndef PSNAP_PROFILE_SERIES_H
 #define PSNAP_PROFILE_SERIES_H
@@ -16,7 +17,8 @@ struct series {
     uint64_t length;                     /* numbers so far */
     uint32_t joined, jumps;             /* rows that began where the one before ended, or did not */
     bool has_ended;                     /* a row of several numbers just has */
-    bool is_none;                       /* it gave up */
+    bool is_none;                       /* it gave up, */
+    bool keeps, is_over;                /* or would have: one that keeps its terms is over */
     const struct nest_pattern *pattern; /* that the last run had */
     struct nest_fold fold;
 };
@@ -57,7 +59,7 @@ static inline void series_end_row(struct series *series)
     series->has_ended = true;
 }
 
-/* No more will come. Afterwards it has terms, or is none: when it has more than `most` values. */
+/* No more will come. Afterwards it has terms; with more than `most` values it is none, or over. */
 bool series_end(struct series *series, size_t most);
 /* It is none. */
 void series_give_up(struct series *series);

@@ -520,12 +520,19 @@ bool order_put(struct order *order, uint32_t body)
         order->last = body;
         return step(order, order->bodies[body], 1);
     }
-    return close_visits(order, 0, 1) && push_symbol(order, order->symbols[body]) &&
-           (order->fold.terms.value_count <= MOST || lower(order, MOST / 4));
+    if (!close_visits(order, 0, 1) || !push_symbol(order, order->symbols[body]))
+        return false;
+    order->is_over |= order->fold.terms.value_count > MOST;
+    return order->fold.terms.value_count <= MOST || order->keeps || lower(order, MOST / 4);
+}
+
+bool order_is_low(const struct order *order)
+{
+    return order->fold.terms.value_count <= LAST;
 }
 
 bool order_end(struct order *order)
 {
     return close_all(order) && nest_fold_end(&order->fold) &&
-           (order->fold.terms.value_count <= LAST || lower(order, LAST)) && flush_pairs(order);
+           (order_is_low(order) || order->keeps || lower(order, LAST)) && flush_pairs(order);
 }

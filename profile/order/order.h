@@ -34,6 +34,7 @@ struct order_pair {
 struct order {
     struct nest_patterns *patterns; /* not owned */
     struct nest_fold fold;
+    bool keeps, is_over;                 /* it makes no chains, but is over when it would have */
     struct order_place *bodies, *places; /* of bodies; of chains */
     const struct nest_pattern **symbols; /* by body */
     struct chain *chains;
@@ -55,6 +56,8 @@ void order_release(struct order *order);
 /* The next execution; false: out of memory. */
 bool order_put(struct order *order, uint32_t body);
 bool order_end(struct order *order);
+/* Whether it has as few terms as chains would leave in the end. */
+bool order_is_low(const struct order *order);
 
 /* ---- other symbols: replace.c ---- */
 

@@ -2,13 +2,13 @@
 /*
  * Reuse times are collected as soon as a reference turns out to be irregular, of all that came
  * before as well: the model is that of a lane that has collected them from the beginning on.
- * Streams of nests, some of which come again, and of accesses; in some of them a reference becomes
- * irregular, early, late or at the very end.
+ * Streams of nests, some of which come again, and of accesses; in some of them a reference, trip
+ * counts or the order become irregular, early, late or at the very end.
  */
 #include "tests/unit/test_profile_support.h"
 
 #include "profile/collect/choose.h"
-#include "profile/collect/tape.h"
+#include "profile/collect/lane.h"
 #include "profile/model.h"
 
 enum { LOOPS = 4, REFS = 3, PARTS = 120, SINGLE = 40 };
@@ -144,44 +144,71 @@ static void models_are_those_of_eager_lanes(void **state)
     assert_true(drawn > 10 && plain > 5);
 }
 
-/* Nests that come again take a word, others their own room; what does not fit is not kept. */
-static void tapes_end(void **state)
+/* A run of a loop's references over the same addresses, of so many iterations. */
+static void put_row(const struct both *both, uint32_t loop, int64_t count)
 {
-    const struct psnap_nest_loop loop = {.count = 1000, .width = 1};
-    struct psnap_access first = {.address = HEAP, .size = 8};
-    const int64_t stride = 8;
-    const struct psnap_nest nest = {
-        .loops = &loop, .first = &first, .strides = &stride, .loop_count = 1, .levels = 1};
-    struct psnap_program *program = make_program(1, 1);
-    struct lane *lane = lane_new(program, true);
-    struct tape *tape = tape_new();
-    uint64_t kept[2] = {0};
+    const struct psnap_nest_loop of_run = {.count = count, .width = REFS};
+    struct psnap_access first[REFS];
+    int64_t strides[REFS];
 
-    (void)state;
-    for (int is_other = 0; is_other < 2; is_other++) {
-        tape_free(tape);
-        tape = tape_new();
-        assert_non_null(tape);
-        for (; tape_keep_nest(tape, &nest); kept[is_other]++)
-            first.address += is_other ? 8 : 0;
+    for (uint32_t k = 0; k < REFS; k++) {
+        first[k] =
+            (struct psnap_access){.address = HEAP + 64 * k, .ref = loop * REFS + k, .size = 8};
+        strides[k] = 0;
     }
-    assert_true(kept[0] > 1000000 && kept[1] < kept[0] / 5 && kept[1] > 100000);
-    assert_true(tape_play(tape, lane) && lane_end(lane));
-    tape_free(tape);
-    tape = tape_new();
-    for (kept[0] = 0; tape_keep(tape, &first, 1);
-         kept[0]++) /* single accesses are too long for it */
-        first.address += 8;
-    assert_in_range(kept[0], 1000, 100000);
-    assert_int_equal(lane->now, kept[1] * 1000);
-    tape_free(tape);
-    lane_free(lane);
-    psnap_program_free(program);
+    put_nest(
+        both,
+        &(struct psnap_nest){
+            .loops = &of_run, .first = first, .strides = strides, .loop_count = 1, .levels = 1});
+}
+
+/* References stay nests, and are not drawn; their loops' trip counts or order are irregular from
+ * the beginning on or later, and in the end so is a reference, or not. */
+static void what_is_no_nest_may_be_kept_no_longer(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        const bool has_trips = i & 1, is_late = i & 2, is_irregular = i & 4;
+        struct psnap_program *program = make_program(LOOPS, REFS);
+        struct both both = {model_builder_new(program), lane_new(program, true)};
+        struct psnap_stream_model *a, *b = model_new();
+        struct psnap_error error = {0};
+        struct psnap_rng rng;
+        uint32_t loop = 0;
+
+        psnap_rng_init(&rng, i);
+        for (uint32_t k = 0; k < 12000; k++) {
+            const bool is_random = !is_late || k > 4000;
+            const int64_t random = (int64_t)psnap_rng_below(&rng, UINT64_C(1) << 32);
+            loop = (loop + 1 + (is_random && !has_trips ? (uint32_t)random % 2 : 0)) % 3;
+            put_row(&both, loop, is_random && has_trips ? 8 + random % 50 : 20);
+        }
+        for (int k = 0; k < 20; k++)
+            put_single(&both, is_irregular, &rng);
+        assert_int_equal(psnap_sink_finish(both.builder, &error), PSNAP_OK);
+        assert_true(lane_end(both.lane) && lane_take(both.lane, 0, b) && model_choose(b, NULL));
+        a = model_builder_take(both.builder, NULL);
+        assert_non_null(a);
+        assert_int_equal(assert_same_model(a, b), is_irregular);
+        assert_int_equal(a->body_count, b->body_count);
+        assert_int_equal(a->chain_count, b->chain_count);
+        for (uint32_t k = 0; k < a->body_count; k++) {
+            assert_int_equal(a->bodies[k].iterations, b->bodies[k].iterations);
+            assert_int_equal(a->bodies[k].is_drawn, b->bodies[k].is_drawn);
+        }
+        assert_int_equal(has_trips, a->bodies[0].is_drawn);
+        assert_int_equal(!has_trips, a->chain_count > 0);
+        model_free(a);
+        model_free(b);
+        lane_free(both.lane);
+        psnap_sink_free(both.builder);
+        psnap_program_free(program);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(models_are_those_of_eager_lanes),
-                                       cmocka_unit_test(tapes_end)};
+                                       cmocka_unit_test(what_is_no_nest_may_be_kept_no_longer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
