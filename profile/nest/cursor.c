@@ -39,7 +39,6 @@ static bool enter(struct nest_cursor *cursor, const struct nest_pattern *loop, u
     cursor->frames[cursor->depth++] =
         (struct nest_frame){.pattern = loop, .left = count, .at = cursor->used};
     cursor->used += n;
-    cursor->moves++;
     return true;
 }
 
@@ -83,7 +82,6 @@ int nest_cursor_step(struct nest_cursor *cursor, struct nest_leaf *leaf)
         if (frame->child == frame->pattern->body_count && !advance(cursor, frame)) {
             cursor->used = frame->at;
             cursor->depth--;
-            cursor->moves++;
             continue;
         }
         child = frame->pattern->body[frame->child++];

@@ -258,48 +258,90 @@ bool nest_fold_leaf(struct nest_fold *fold, const struct nest_pattern *leaf, con
 
 /* ---- leaves that are skipped ---- */
 
-struct nest_mark nest_fold_mark(const struct nest_fold *fold)
+void nest_fold_mark(const struct nest_fold *fold, struct nest_mark *mark)
 {
-    const struct nest_cursor *cursor = &fold->cursor;
-    const struct nest_frame *frame;
+    mark->changes = fold->changes;
+    mark->depth = fold->is_open ? fold->cursor.depth : 0;
+    for (uint32_t d = 0; d < mark->depth; d++)
+        mark->places[d] =
+            (struct nest_place){fold->cursor.frames[d].done, fold->cursor.frames[d].child};
+}
 
-    if (!fold->is_open || cursor->frames[cursor->depth - 1].pattern->depth != 1)
-        return (struct nest_mark){0};
-    frame = &cursor->frames[cursor->depth - 1];
-    return (struct nest_mark){.changes = fold->changes,
-                              .moves =
-                                  cursor->depth > 1 ? cursor->moves : 0, /* 1: it begins anew */
-                              .done = frame->done,
-                              .depth = cursor->depth,
-                              .child = frame->child};
+/* The loop whose iterations have gone by since a mark, while all else is where it was: by its
+ * depth, or mark->depth when there is none. */
+static uint32_t loop_since(const struct nest_fold *fold, const struct nest_mark *mark)
+{
+    const struct nest_frame *frames = fold->cursor.frames;
+    uint32_t at = mark->depth;
+
+    if (!fold->is_open || mark->depth != fold->cursor.depth || mark->changes != fold->changes)
+        return mark->depth;
+    for (uint32_t d = 0; d < mark->depth; d++) {
+        if (mark->places[d].child != frames[d].child)
+            return mark->depth;
+        if (mark->places[d].done != frames[d].done) {
+            if (at < mark->depth)
+                return mark->depth;
+            at = d;
+        }
+    }
+    return at;
+}
+
+/* Whether all numbers in a loop are `step` further after so many iterations, and no count changes.
+ * `steps` are the loop's, from its body's first value on. */
+static bool is_shift(const struct nest_pattern *loop, const uint64_t *steps, uint64_t iterations,
+                     uint64_t step)
+{
+    for (uint32_t i = 0; i < loop->body_count; steps += loop->body[i++]->values) {
+        const struct nest_pattern *child = loop->body[i];
+        if (steps[0] || (child->body_count
+                             ? !is_shift(child, steps + 1, iterations, step)
+                             : child->values > 1 && steps[1] * iterations != step))
+            return false;
+    }
+    return true;
+}
+
+/* All numbers in a loop, whose body's values these are, go so far. */
+static void shift(const struct nest_pattern *loop, uint64_t *values, uint64_t by)
+{
+    for (uint32_t i = 0; i < loop->body_count; values += loop->body[i++]->values) {
+        if (loop->body[i]->body_count)
+            shift(loop->body[i], values + 1, by);
+        else if (loop->body[i]->values > 1)
+            values[1] += by;
+    }
 }
 
 uint64_t nest_fold_repeats(const struct nest_fold *fold, const struct nest_mark *mark,
                            uint64_t step)
 {
-    const struct nest_mark now = nest_fold_mark(fold);
-    const uint64_t iterations = now.done - mark->done;
+    const uint32_t at = loop_since(fold, mark);
     const struct nest_frame *frame;
+    uint64_t iterations;
 
-    if (!now.depth || now.depth != mark->depth || now.changes != mark->changes ||
-        now.moves != mark->moves || now.child != mark->child || !iterations)
+    if (at == mark->depth)
         return 0;
-    frame = &fold->cursor.frames[now.depth - 1];
-    for (uint32_t i = 0; i + 1 < frame->pattern->values; i += 2) /* count, first number */
-        if (frame->pattern->steps[i] || frame->pattern->steps[i + 1] * iterations != step)
-            return 0;
-    return now.depth > 1 ? (frame->left - 1) / iterations : UINT64_MAX;
+    frame = &fold->cursor.frames[at];
+    iterations = frame->done - mark->places[at].done;
+    if (!is_shift(frame->pattern, frame->pattern->steps, iterations, step))
+        return 0;
+    return at ? (frame->left - 1) / iterations : UINT64_MAX;
 }
 
-void nest_fold_skip(struct nest_fold *fold, const struct nest_mark *mark, uint64_t times)
+void nest_fold_skip(struct nest_fold *fold, const struct nest_mark *mark, uint64_t step,
+                    uint64_t times)
 {
-    struct nest_frame *frame = &fold->cursor.frames[mark->depth - 1];
-    const uint64_t iterations = times * (frame->done - mark->done);
+    const uint32_t at = loop_since(fold, mark);
+    struct nest_frame *frame = &fold->cursor.frames[at];
+    const uint64_t iterations = times * (frame->done - mark->places[at].done);
 
-    for (uint32_t i = 0; i + 1 < frame->pattern->values; i++)
-        fold->cursor.values[frame->at + i] += iterations * frame->pattern->steps[i];
+    for (uint32_t d = at; d < mark->depth; d++)
+        shift(fold->cursor.frames[d].pattern, fold->cursor.values + fold->cursor.frames[d].at,
+              times * step);
     frame->done += iterations;
-    if (mark->depth > 1)
+    if (at)
         frame->left -= iterations;
     else
         fold->terms.values[fold->terms.terms[fold->terms.count - 1].at] += iterations;

@@ -121,7 +121,6 @@ struct nest_cursor { /* zeroed: at the end */
     uint64_t *values;
     uint32_t depth, frame_room;
     size_t used, room;
-    uint64_t moves; /* into loops and out of them */
 };
 
 struct nest_leaf {
@@ -166,10 +165,14 @@ struct nest_fold {
     uint64_t changes; /* of the terms, but for iterations of the open loop */
 };
 
-/* Where the cursor was in an innermost loop; iteration `done` of it was under way. */
+/* Where the cursor was: for each loop that it was in, the iteration, and the next term of that. */
 struct nest_mark {
-    uint64_t changes, moves, done;
-    uint32_t depth, child; /* depth 0: it was in none */
+    uint64_t changes;
+    uint32_t depth; /* 0: it was in none */
+    struct nest_place {
+        uint64_t done;
+        uint32_t child;
+    } places[NEST_DEPTH_MAX];
 };
 
 void nest_fold_init(struct nest_fold *fold, struct nest_patterns *patterns);
@@ -179,14 +182,15 @@ bool nest_fold_leaf(struct nest_fold *fold, const struct nest_pattern *leaf,
                     const uint64_t *values);
 bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
                     const uint64_t *values);
-/* Leaves may be skipped that would be no more than further iterations of the loop that the cursor
- * is in. When leaves of numbers have come since a mark, and the same are to come again and again,
- * all numbers `step` further each time: nest_fold_repeats is how often these are such, so that they
- * may be skipped. */
-struct nest_mark nest_fold_mark(const struct nest_fold *fold);
+/* Leaves may be skipped that would be no more than further iterations of a loop that the cursor is
+ * in. When leaves have come since a mark, and the same are to come again and again, all numbers
+ * `step` further each time: nest_fold_repeats is how often these are such, so that they may be
+ * skipped. */
+void nest_fold_mark(const struct nest_fold *fold, struct nest_mark *mark);
 uint64_t nest_fold_repeats(const struct nest_fold *fold, const struct nest_mark *mark,
                            uint64_t step);
-void nest_fold_skip(struct nest_fold *fold, const struct nest_mark *mark, uint64_t times);
+void nest_fold_skip(struct nest_fold *fold, const struct nest_mark *mark, uint64_t step,
+                    uint64_t times);
 /* No more will come, for now: the terms are complete. */
 bool nest_fold_end(struct nest_fold *fold);
 

@@ -124,34 +124,81 @@ bool series_put_other(struct series *series, uint64_t first, uint64_t stride, ui
     return true;
 }
 
-/* Whether the run under way is that of before, `step` further. */
-static bool is_further(const struct series *series, const struct series *before, uint64_t step)
+void series_mark(const struct series *series, struct series_mark *mark)
 {
-    return !before->has_ended && series->count == before->count &&
-           series->stride == before->stride && series->first == before->first + step &&
-           series->next == before->next + step;
+    mark->next = series->next;
+    mark->stride = series->stride;
+    mark->count = series->count;
+    mark->first = series->first;
+    mark->length = series->length;
+    mark->joined = series->joined;
+    mark->jumps = series->jumps;
+    mark->has_ended = series->has_ended;
+    nest_fold_mark(&series->fold, &mark->fold);
+}
+
+/* Whether the run under way is that of before, `step` further. */
+static bool is_further(const struct series *series, const struct series_mark *mark, uint64_t step)
+{
+    return mark->has_ended == series->has_ended && series->count == mark->count &&
+           series->stride == mark->stride && series->first == mark->first + step &&
+           series->next == mark->next + step;
+}
+
+/* Whether rows that begin elsewhere will go on to be runs, or not to be, as they did since. */
+static bool are_rows_settled(const struct series *series, const struct series_mark *mark)
+{
+    const int64_t joined = series->joined - (int64_t)mark->joined;
+    const int64_t jumps = series->jumps - (int64_t)mark->jumps;
+    const int64_t now = series->joined - 2 * (int64_t)series->jumps, reach = joined + 2 * jumps;
+
+    if (joined > 2 * jumps)
+        return now > 2 * reach;
+    return joined == 2 * jumps || now + 2 * reach <= 0;
+}
+
+uint64_t series_repeats(const struct series *series, const struct series_mark *mark, uint64_t step)
+{
+    if (series->is_none) /* it counts numbers, no more */
+        return UINT64_MAX;
+    if (!mark->fold.depth || !is_further(series, mark, step) || !are_rows_settled(series, mark))
+        return 0;
+    return nest_fold_repeats(&series->fold, &mark->fold, step);
+}
+
+static uint32_t add_up_to_most(uint32_t count, uint64_t more, uint64_t times)
+{
+    return more && times > (UINT32_MAX - count) / more ? UINT32_MAX
+                                                       : count + (uint32_t)(more * times);
+}
+
+void series_skip(struct series *series, const struct series_mark *mark, uint64_t step,
+                 uint64_t times)
+{
+    if (!series->is_none) {
+        nest_fold_skip(&series->fold, &mark->fold, step, times);
+        series->first += times * step;
+        series->next += times * step;
+        series->joined = add_up_to_most(series->joined, series->joined - mark->joined, times);
+        series->jumps = add_up_to_most(series->jumps, series->jumps - mark->jumps, times);
+    }
+    series->length += times * (series->length - mark->length);
 }
 
 bool series_put_repeated(struct series *series, const struct series_run *runs, uint32_t n,
                          uint64_t step, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        const struct series before = *series;
-        const struct nest_mark mark = nest_fold_mark(&series->fold);
-        uint64_t times = 0;
+        struct series_mark mark;
+        uint64_t times;
+        series_mark(series, &mark);
         for (uint32_t k = 0; k < n; k++)
             if (!series_put(series, runs[k].first + i * step, runs[k].stride, runs[k].count))
                 return false;
-        if (series->is_none) /* it counts numbers, no more */
-            times = UINT64_MAX;
-        else if (mark.depth && is_further(series, &before, step))
-            times = nest_fold_repeats(&series->fold, &mark, step);
+        times = series_repeats(series, &mark, step);
         times = times < count - i - 1 ? times : count - i - 1;
-        if (times && !series->is_none)
-            nest_fold_skip(&series->fold, &mark, times);
-        series->first += times * step;
-        series->next += times * step;
-        series->length += times * (series->length - before.length);
+        if (times)
+            series_skip(series, &mark, step, times);
         i += times;
     }
     return true;

@@ -53,6 +53,21 @@ struct series_run {
 bool series_put_repeated(struct series *series, const struct series_run *runs, uint32_t n,
                          uint64_t step, uint64_t count);
 
+/* What a series was like at some time. When numbers have come since, and the same are to come again
+ * and again, `step` further each time: series_repeats is how often that may be told to it at once,
+ * by series_skip. */
+struct series_mark {
+    uint64_t next, stride, count, first, length;
+    uint32_t joined, jumps;
+    bool has_ended;
+    struct nest_mark fold;
+};
+
+void series_mark(const struct series *series, struct series_mark *mark);
+uint64_t series_repeats(const struct series *series, const struct series_mark *mark, uint64_t step);
+void series_skip(struct series *series, const struct series_mark *mark, uint64_t step,
+                 uint64_t times);
+
 /* A row of several numbers ends here; rows of one are not told. */
 static inline void series_end_row(struct series *series)
 {
