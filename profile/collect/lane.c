@@ -243,10 +243,10 @@ static bool end_rows(struct lane *lane, struct lane_body *body)
     if (!lane_empty_queue(lane))
         return false;
     for (uint32_t k = 0; k < body->row_count;) {
-        if (lane->sites[body->rows[k]].is_series)
-            series_end_row(&lane->histories[body->rows[k++]].addresses);
-        else
+        if (!lane->sites[body->rows[k]].is_series)
             body->rows[k] = body->rows[--body->row_count];
+        else if (!lane_log_end_row(lane, body->rows[k++]))
+            return false;
     }
     return true;
 }
@@ -265,14 +265,22 @@ static bool end_execution(struct lane *lane)
     body = &lane->bodies[index];
     body->iterations += iterations;
     if (!body->executions++) {
-        if (!lane_empty_queue(lane) || !sweep_join(lane, body, iterations) ||
-            !unit_join(lane, index))
+        if ((lane->log.is_on && !lane_log_play(lane, 1)) || !lane_empty_queue(lane) ||
+            !sweep_join(lane, body, iterations) || !unit_join(lane, index))
             return false;
         body = &lane->bodies[index];
     }
-    if (iterations > 1 && body->row_count && !end_rows(lane, body))
+    if ((iterations > 1 && body->row_count && !end_rows(lane, body)) ||
+        (lane->log.is_on && !lane_log_execution(lane, index, iterations)))
         return false;
     return unit_put(lane, index, iterations);
+}
+
+bool lane_execute_again(struct lane *lane, const struct lane_execution *execution)
+{
+    lane->bodies[execution->body].executions++;
+    lane->bodies[execution->body].iterations += execution->iterations;
+    return unit_put(lane, execution->body, execution->iterations);
 }
 
 bool lane_execute(struct lane *lane, uint32_t body, uint64_t iterations)
@@ -407,6 +415,7 @@ void lane_free(struct lane *lane)
         lane_body_release(&lane->bodies[i]);
     sample_release(&lane->sample);
     objects_release(&lane->objects);
+    lane_log_release(&lane->log);
     nest_patterns_free(lane->patterns);
     free(lane->sites);
     free(lane->histories);

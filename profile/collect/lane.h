@@ -14,6 +14,7 @@
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
 #include "profile/address/visit.h"
+#include "profile/collect/lane_log.h"
 #include "profile/collect/sweep.h"
 #include "profile/collect/unit.h"
 #include "profile/model.h"
@@ -109,6 +110,8 @@ struct lane {
         has_reuse; /* reuse times and dependences are collected, or else the whole stream is kept */
     bool wants_reuse; /* a reference is irregular for good, or what is kept is too much */
 
+    struct lane_log log; /* of an iteration of a nest */
+
     uint64_t now; /* accesses so far, without those in the queue */
     struct sample sample;
     struct objects objects; /* known in the end */
@@ -179,6 +182,8 @@ bool lane_follows_iteration(const struct lane *lane, const struct psnap_access *
 uint32_t lane_add_body(struct lane *lane, uint32_t node, uint32_t width);
 /* A body has so many iterations more; false: out of memory, as below. */
 bool lane_execute(struct lane *lane, uint32_t body, uint64_t iterations);
+/* One that there has been before has so many iterations once more. */
+bool lane_execute_again(struct lane *lane, const struct lane_execution *execution);
 /* The iteration under way is whole. */
 bool lane_end_iteration(struct lane *lane);
 /* Looks at the addresses of all that came before the iteration under way. */
@@ -210,8 +215,13 @@ struct lane_run {
     uint64_t count;
 };
 
-/* A run that no site is to be looked at again within, but at its end. */
+/* A run that no site is to be looked at again within, but at its end, or that goes to the log. */
 bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time);
+/* So many accesses of a site to a series of addresses, or that the series has been told of
+ * (series_skip): in a lane without reuse times. */
+bool lane_put_numbers(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
+                      uint64_t count);
+void lane_skip_numbers(struct lane *lane, uint32_t site, uint64_t count);
 
 /* Adds what a lane has to a model; false: out of memory. */
 bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *model);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs and nests of a thread to iterations and executions (lane.h). The iterations of a run are of
+ * Runs of a thread to iterations and executions (lane.h). The iterations of a run are of
  * one body, but for its ends: what comes first may belong to an iteration that is under way, what
  * comes last to one that goes on. These are put access by access.
  */
 #include "profile/collect/lane.h"
-
-enum { RUN_MIN = 16 /* accesses; a shorter run of a nest is put access by access */ };
 
 /* Accesses [from, to) of a repetition. */
 static bool put_slice(struct lane *lane, const struct psnap_run *run, uint64_t i, size_t from,
@@ -117,7 +115,7 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, stru
     if (body == PSNAP_NONE || !lane_execute(lane, body, count * cut.turns))
         return false;
     for (; count; count -= part.count) {
-        part.count = until_look(lane, &part, count);
+        part.count = lane->log.is_on ? count : until_look(lane, &part, count);
         if (part.count ? !sweep_put_run(lane, &part) || !lane_touch_run(lane, &part, lane->now)
                        : !touch_repetition(lane, &part))
             return false;
@@ -155,31 +153,4 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
     if (count > tail && !put_repetitions(lane, run, cut, cut.turn ? 0 : head, count - tail))
         return false;
     return !(cut.turn || tail) || put_slice(lane, run, run->count - 1, cut.turn, run->width);
-}
-
-/* Short runs are put access by access, those that follow each other at once. */
-bool lane_put_nest(struct lane *lane, const struct psnap_nest *nest)
-{
-    struct psnap_access block[LANE_WIDTH_MAX];
-    struct psnap_nest_walk walk;
-    struct psnap_run run;
-    size_t n = 0;
-
-    psnap_nest_walk_init(&walk, nest);
-    while (psnap_nest_walk_next(&walk, &run)) {
-        const bool is_short = run.count < RUN_MIN && run.count * run.width < RUN_MIN;
-        if (n && (!is_short || LANE_WIDTH_MAX - n < RUN_MIN)) {
-            if (!lane_put(lane, block, n))
-                return false;
-            n = 0;
-        }
-        if (!is_short && !lane_put_run(lane, &run))
-            return false;
-        for (uint64_t i = 0; i < run.count && is_short; i++)
-            for (size_t k = 0; k < run.width; k++) {
-                block[n] = run.first[k];
-                block[n++].address = psnap_run_address(&run, i, k);
-            }
-    }
-    return !n || lane_put(lane, block, n);
 }

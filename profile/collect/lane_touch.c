@@ -142,9 +142,27 @@ static bool note(struct lane *lane, uint32_t site, uint64_t address, uint64_t ti
     return index < of->due || do_due(lane, site, address, time, index);
 }
 
+/* Accesses while there is a log. */
+static bool log_touch(struct lane *lane, const uint32_t *sites, uint32_t width,
+                      const uint64_t *addresses)
+{
+    for (uint32_t k = 0; k < width; k++) {
+        struct lane_site *of = &lane->sites[sites[k]];
+        if (!lane->log.is_on) /* any more */
+            return lane_touch(lane, sites + k, width - k, addresses + k, lane->now + k);
+        of->latest = addresses[k];
+        if (!lane_log_put(lane, sites[k], addresses[k], 0, 1) ||
+            (of->sweep != PSNAP_NONE && !sweep_put(lane, sites[k], addresses[k])))
+            return false;
+    }
+    return true;
+}
+
 bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
                 uint64_t time)
 {
+    if (lane->log.is_on)
+        return log_touch(lane, sites, width, addresses);
     for (uint32_t k = 0; k < width; k++) {
         struct lane_site *of = &lane->sites[sites[k]];
         const uint64_t address = addresses[k], index = of->length++;
@@ -162,6 +180,49 @@ bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const 
         }
     }
     return true;
+}
+
+/* ---- numbers, from a log ---- */
+
+bool lane_put_numbers(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
+                      uint64_t count)
+{
+    struct lane_site *of = &lane->sites[site];
+    struct lane_history *history = &lane->histories[site];
+
+    while (count) {
+        const uint64_t left = lane_until_look(of), n = left < count ? left : count;
+        if (!series_put(&history->addresses, first, stride, n))
+            return false;
+        of->length += n;
+        if (n == left)
+            look_again(lane, of, history);
+        first += n * stride;
+        count -= n;
+    }
+    set_due(lane, of, history);
+    return true;
+}
+
+/* The series has no other terms when it is looked at: behind a look at PLAIN accesses that changes
+ * nothing no other one does. */
+void lane_skip_numbers(struct lane *lane, uint32_t site, uint64_t count)
+{
+    struct lane_site *of = &lane->sites[site];
+    struct lane_history *history = &lane->histories[site];
+    const uint64_t end = of->length + count, length = history->addresses.length;
+    bool is_settled = false;
+
+    while (!is_settled && lane_until_look(of) <= end - of->length) {
+        const bool was_irregular = of->is_irregular;
+        of->length += lane_until_look(of);
+        history->addresses.length = of->length;
+        look_again(lane, of, history);
+        is_settled = of->length >= LANE_LOOK_PLAIN && of->is_irregular == was_irregular;
+    }
+    history->addresses.length = length;
+    of->length = end;
+    set_due(lane, of, history);
 }
 
 /* ---- runs ---- */
@@ -324,12 +385,15 @@ static void begin_run(struct touching *t)
     }
 }
 
-/* The addresses of a site, which columns k, k + sites ... of a run have, go to its series. */
-static bool put_series(struct series *series, const struct lane_run *run, uint32_t k,
-                       uint32_t sites)
+/* The addresses of a site, which columns k, k + sites ... of a run have, go to the log or else to
+ * its series. */
+static bool put_series(struct lane *lane, const struct lane_run *run, uint32_t k, uint32_t sites,
+                       bool is_logged)
 {
     const struct run_column *column = &run->columns[k];
+    const uint32_t site = run->sites[k];
     const uint64_t stride = run->turns == 1 ? column->stride : column[sites].first - column->first;
+    struct series *series = &lane->histories[site].addresses;
     struct series_run runs[LANE_WIDTH_MAX];
     bool has_words = false, is_even = true, is_one = stride * run->turns == column->stride;
 
@@ -340,13 +404,39 @@ static bool put_series(struct series *series, const struct lane_run *run, uint32
         is_one &= column->first == runs[0].first + n * stride;
     }
     column = &run->columns[k];
+    if (!has_words && is_even && is_one)
+        return is_logged ? lane_log_put(lane, site, column->first, stride, run->count * run->turns)
+                         : series_put(series, column->first, stride, run->count * run->turns);
     if (!has_words && is_even)
-        return is_one ? series_put(series, column->first, stride, run->count * run->turns)
-                      : series_put_repeated(series, runs, run->turns, column->stride, run->count);
+        return is_logged
+                   ? lane_log_put_repeated(lane, site, runs, run->turns, column->stride, run->count)
+                   : series_put_repeated(series, runs, run->turns, column->stride, run->count);
     for (uint64_t i = 0; i < run->count; i++)
-        for (uint32_t at = k; at < run->width; at += sites)
-            if (!series_put(series, run_column_address(&run->columns[at], i), 0, 1))
+        for (uint32_t at = k; at < run->width; at += sites) {
+            const uint64_t address = run_column_address(&run->columns[at], i);
+            if (is_logged ? !lane_log_put(lane, site, address, 0, 1)
+                          : !series_put(series, address, 0, 1))
                 return false;
+        }
+    return true;
+}
+
+static uint32_t sites_of(const struct lane_run *run)
+{
+    return run->turns == 1 ? run->width : run->width / run->turns;
+}
+
+/* A run while there is a log. */
+static bool log_run(struct lane *lane, const struct lane_run *run)
+{
+    const uint32_t sites = sites_of(run);
+
+    for (uint32_t k = 0; k < sites; k++) {
+        if (!put_series(lane, run, k, sites, true))
+            return false;
+        lane->sites[run->sites[k]].latest =
+            run_column_address(&run->columns[run->width - sites + k], run->count - 1);
+    }
     return true;
 }
 
@@ -372,13 +462,15 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
 {
     struct touching t;
 
+    if (lane->log.is_on)
+        return log_run(lane, run);
     t.lane = lane;
     t.run = run;
     t.time = time;
     t.count = 0;
     t.entered = 0;
     t.is_regular = run->turns == 1;
-    t.sites = run->turns == 1 ? run->width : run->width / run->turns;
+    t.sites = sites_of(run);
     for (uint32_t k = 0; k < t.sites; k++)
         t.begin[k] = lane->sites[run->sites[k]].length;
     if (lane->has_reuse && !touch_events(&t))
@@ -387,7 +479,7 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
         struct lane_site *of = &lane->sites[run->sites[k]];
         struct lane_history *history = &lane->histories[run->sites[k]];
         const uint64_t period = of->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
-        if (of->is_series && !put_series(&history->addresses, run, k, t.sites))
+        if (of->is_series && !put_series(lane, run, k, t.sites, false))
             return false;
         of->length = t.begin[k] + run->count * run->turns;
         if (of->length % period == 0)

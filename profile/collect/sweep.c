@@ -84,10 +84,11 @@ static uint8_t common_divisor(uint8_t a, uint8_t b)
     return a;
 }
 
-static bool put(struct lane_sweep *sweep, uint64_t address, uint64_t bytes)
+static bool put(struct lane *lane, uint32_t sweep, uint64_t address, uint64_t bytes)
 {
-    sweep->end = address + bytes;
-    return series_put(&sweep->bytes, address, 1, bytes);
+    lane->sweeps[sweep].end = address + bytes;
+    return lane->log.is_on ? lane_log_put(lane, LANE_SWEEP | sweep, address, 1, bytes)
+                           : series_put(&lane->sweeps[sweep].bytes, address, 1, bytes);
 }
 
 bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterations)
@@ -114,7 +115,7 @@ bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterat
             site->sweep = sweep;
             bytes += site->size;
         }
-        if (!put(&lane->sweeps[sweep], first, iterations * bytes))
+        if (!put(lane, sweep, first, iterations * bytes))
             return false;
     }
     return true;
@@ -124,7 +125,7 @@ bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterat
 
 bool sweep_put(struct lane *lane, uint32_t site, uint64_t address)
 {
-    return put(&lane->sweeps[lane->sites[site].sweep], address, lane->sites[site].size);
+    return put(lane, lane->sites[site].sweep, address, lane->sites[site].size);
 }
 
 /* The columns of a run that one sweep has. */
@@ -172,10 +173,11 @@ static bool is_dense(const struct lane *lane, const struct lane_run *run, const 
 }
 
 /* A sweep's accesses, when they are not dense. */
-static bool put_swept(const struct lane *lane, struct series *bytes, const struct lane_run *run,
+static bool put_swept(struct lane *lane, uint32_t sweep, const struct lane_run *run,
                       const struct swept *swept)
 {
     const uint64_t step = run->columns[swept->columns[0]].stride;
+    struct series *bytes = &lane->sweeps[sweep].bytes;
     struct series_run runs[LANE_WIDTH_MAX];
     bool is_even = true;
 
@@ -185,11 +187,13 @@ static bool put_swept(const struct lane *lane, struct series *bytes, const struc
         runs[i] = (struct series_run){column->first, 1, size_of(lane, run, swept->columns[i])};
     }
     if (is_even)
-        return series_put_repeated(bytes, runs, swept->count, step, run->count);
+        return lane->log.is_on ? lane_log_put_repeated(lane, LANE_SWEEP | sweep, runs, swept->count,
+                                                       step, run->count)
+                               : series_put_repeated(bytes, runs, swept->count, step, run->count);
     for (uint64_t n = 0; n < run->count; n++)
         for (uint32_t i = 0; i < swept->count; i++)
-            if (!series_put(bytes, run_column_address(&run->columns[swept->columns[i]], n), 1,
-                            runs[i].count))
+            if (!put(lane, sweep, run_column_address(&run->columns[swept->columns[i]], n),
+                     runs[i].count))
                 return false;
     return true;
 }
@@ -202,19 +206,18 @@ bool sweep_put_run(struct lane *lane, const struct lane_run *run)
     for (uint32_t k = 0; k < run->width; k++)
         any &= sweeps[k] = lane->sites[run->sites[k]].sweep;
     for (uint32_t k = 0; k < run->width && any != PSNAP_NONE; k++) {
-        struct lane_sweep *sweep;
+        const uint32_t sweep = sweeps[k];
         uint32_t last;
-        if (sweeps[k] == PSNAP_NONE)
+        if (sweep == PSNAP_NONE)
             continue;
-        sweep = &lane->sweeps[sweeps[k]];
         take_swept(lane, run, k, sweeps, &swept);
         last = swept.columns[swept.count - 1];
-        sweep->end =
-            run_column_address(&run->columns[last], run->count - 1) + size_of(lane, run, last);
         if (is_dense(lane, run, &swept)
-                ? !series_put(&sweep->bytes, run->columns[k].first, 1, run->count * swept.bytes)
-                : !put_swept(lane, &sweep->bytes, run, &swept))
+                ? !put(lane, sweep, run->columns[k].first, run->count * swept.bytes)
+                : !put_swept(lane, sweep, run, &swept))
             return false;
+        lane->sweeps[sweep].end =
+            run_column_address(&run->columns[last], run->count - 1) + size_of(lane, run, last);
     }
     return true;
 }

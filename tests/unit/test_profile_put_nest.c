@@ -105,6 +105,45 @@ static void nests_equal_their_accesses_in_nests(void **state)
     put_random_nests(&(const struct psnap_builder_options){.nests = true}, 40);
 }
 
+/* The same nests in turn, each further by as much every time, so that all is nests of nests. */
+static void regular_nests_equal_their_accesses_in_nests(void **state)
+{
+    const struct psnap_builder_options options = {.nests = true};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        struct random_nest made[MADE];
+        struct psnap_nest nests[MADE];
+        struct psnap_rng rng;
+        struct psnap_error error = {0};
+        struct psnap_program *program = make_loops();
+        struct psnap_sink *by_nest = psnap_profile_builder_new(program, &options, &error);
+        struct psnap_sink *by_access = psnap_profile_builder_new(program, &options, &error);
+        const unsigned count = 1 + (unsigned)(seed % MADE);
+
+        psnap_rng_init(&rng, 1000 + seed);
+        for (unsigned i = 0; i < count; i++) {
+            made[i] = (struct random_nest){.refs = REFS,
+                                           .loops = LOOPS,
+                                           .areas = 3,
+                                           .base = 0x100000,
+                                           .is_uneven = seed % 3 == 0};
+            nests[i] = make_affine(&made[i], &rng, 2 + (unsigned)(seed % 3), 9);
+            made[i].made[0].count = 1 + (int64_t)psnap_rng_below(&rng, 40);
+            if (psnap_nest_accesses(&nests[i]) > 5000)
+                i--; /* another one */
+        }
+        for (unsigned i = 0; i < 30; i++) {
+            struct random_nest *which = &made[i % count];
+            put_both(by_nest, by_access, &nests[i % count]);
+            for (uint32_t k = 0; k < which->width; k++)
+                which->first[k].address += 64 * (seed % 4);
+        }
+        assert_same_profile(by_nest, by_access, (unsigned)seed);
+        psnap_program_free(program);
+    }
+}
+
 /* What is new to a region: near where it ends, or beyond the gap. */
 static void regions_grow_as_by_accesses(void **state)
 {
@@ -182,9 +221,11 @@ static void what_is_closed_is_not_gone_through(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nests_equal_their_accesses),
-                                       cmocka_unit_test(nests_equal_their_accesses_in_nests),
-                                       cmocka_unit_test(regions_grow_as_by_accesses),
-                                       cmocka_unit_test(what_is_closed_is_not_gone_through)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nests_equal_their_accesses),
+        cmocka_unit_test(nests_equal_their_accesses_in_nests),
+        cmocka_unit_test(regular_nests_equal_their_accesses_in_nests),
+        cmocka_unit_test(regions_grow_as_by_accesses),
+        cmocka_unit_test(what_is_closed_is_not_gone_through)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
