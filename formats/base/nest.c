@@ -136,6 +136,15 @@ bool psnap_nest_walk_next(struct psnap_nest_walk *walk, struct psnap_run *run)
     }
 }
 
+void psnap_nest_walk_leave(struct psnap_nest_walk *walk, uint32_t depth)
+{
+    const uint32_t loop = walk->open[depth];
+
+    walk->depth = depth + 1;
+    walk->iteration[depth] = walk->count[depth] - 1;
+    walk->at = loop + walk->nest->loops[loop].inside + 1;
+}
+
 /* ---- making ---- */
 
 void psnap_nest_begin(struct psnap_nest_maker *maker, uint64_t count)

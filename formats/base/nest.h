@@ -132,6 +132,8 @@ struct psnap_nest_walk {
 PSNAP_API void psnap_nest_walk_init(struct psnap_nest_walk *walk, const struct psnap_nest *nest);
 /* The next run, of at least one iteration, valid until the next call; false at the end. */
 PSNAP_API bool psnap_nest_walk_next(struct psnap_nest_walk *walk, struct psnap_run *run);
+/* All that is left of the loop at a depth is passed over: walk->open[depth], which is open. */
+PSNAP_API void psnap_nest_walk_leave(struct psnap_nest_walk *walk, uint32_t depth);
 
 /*
  * A nest that is being made: its loops, each at a level, in their order. Another loop is an

@@ -265,13 +265,13 @@ static bool end_execution(struct lane *lane)
     body = &lane->bodies[index];
     body->iterations += iterations;
     if (!body->executions++) {
-        if ((lane->log.is_on && !lane_log_play(lane, 1)) || !lane_empty_queue(lane) ||
-            !sweep_join(lane, body, iterations) || !unit_join(lane, index))
+        if (!lane_log_end(lane) || !lane_empty_queue(lane) || !sweep_join(lane, body, iterations) ||
+            !unit_join(lane, index))
             return false;
         body = &lane->bodies[index];
     }
     if ((iterations > 1 && body->row_count && !end_rows(lane, body)) ||
-        (lane->log.is_on && !lane_log_execution(lane, index, iterations)))
+        (lane->log && !lane_log_execution(lane, index, iterations)))
         return false;
     return unit_put(lane, index, iterations);
 }
@@ -415,7 +415,8 @@ void lane_free(struct lane *lane)
         lane_body_release(&lane->bodies[i]);
     sample_release(&lane->sample);
     objects_release(&lane->objects);
-    lane_log_release(&lane->log);
+    for (uint32_t i = 0; i < PSNAP_NEST_LEVELS; i++)
+        lane_log_release(&lane->logs[i]);
     nest_patterns_free(lane->patterns);
     free(lane->sites);
     free(lane->histories);

@@ -110,7 +110,8 @@ struct lane {
         has_reuse; /* reuse times and dependences are collected, or else the whole stream is kept */
     bool wants_reuse; /* a reference is irregular for good, or what is kept is too much */
 
-    struct lane_log log; /* of an iteration of a nest */
+    struct lane_log *log; /* the innermost one of iterations of loops of a nest; NULL: none */
+    struct lane_log logs[PSNAP_NEST_LEVELS];
 
     uint64_t now; /* accesses so far, without those in the queue */
     struct sample sample;
@@ -199,7 +200,7 @@ static inline uint64_t lane_until_look(const struct lane_site *site)
 {
     const uint64_t period = site->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
 
-    return period - site->length % period;
+    return period - (site->length & (period - 1)); /* powers of two */
 }
 
 /* The addresses of `width` sites, one access each, the first of which is number `time` of the

@@ -27,17 +27,6 @@ static struct series *series_of(const struct lane *lane, uint32_t target)
                                : &lane->histories[target].addresses;
 }
 
-/* The track of a target; NULL: it is none of the nest's. */
-static struct lane_track *track_of(const struct lane_log *log, uint32_t target)
-{
-    const uint32_t index = target & ~LANE_SWEEP;
-    struct lane_track *track = target & LANE_SWEEP ? &log->sweeps[index] : &log->sites[index];
-
-    if (index >= (target & LANE_SWEEP ? log->sweep_room : log->site_room))
-        return NULL;
-    return track->nest == log->nest ? track : NULL;
-}
-
 static bool put_numbers(struct lane *lane, uint32_t target, uint64_t first, uint64_t stride,
                         uint64_t count)
 {
@@ -45,9 +34,20 @@ static bool put_numbers(struct lane *lane, uint32_t target, uint64_t first, uint
                                : lane_put_numbers(lane, target, first, stride, count);
 }
 
+/* The track of a target; NULL: it is none of the loop's. */
+static struct lane_track *track_of(const struct lane_log *log, uint32_t target)
+{
+    const uint32_t index = target & ~LANE_SWEEP;
+    struct lane_track *track = target & LANE_SWEEP ? &log->sweeps[index] : &log->sites[index];
+
+    if (index >= (target & LANE_SWEEP ? log->sweep_room : log->site_room))
+        return NULL;
+    return track->loop == log->loop ? track : NULL;
+}
+
 /* ---- beginning ---- */
 
-/* Room for the tracks of so many targets, new ones zeroed. */
+/* Room for the tracks of so many targets and one more, new ones zeroed. */
 static bool make_room(struct lane_track **tracks, size_t *room, size_t wanted)
 {
     const size_t before = *room;
@@ -60,28 +60,29 @@ static bool make_room(struct lane_track **tracks, size_t *room, size_t wanted)
     return true;
 }
 
-/* Adds a target to the nest; false: it goes on by another step as well. */
-static bool add_target(struct lane_log *log, struct lane_track *track, uint64_t step)
+/* Adds a target to the loop; false: it goes on by another step as well. */
+static bool add_target(const struct lane_log *log, struct lane_track *track, uint64_t step)
 {
-    if (track->nest == log->nest)
+    if (track->loop == log->loop)
         return track->step == step;
     *track = (struct lane_track){
-        .step = step, .nest = log->nest, .first = PSNAP_NONE, .last = PSNAP_NONE};
+        .step = step, .loop = log->loop, .first = PSNAP_NONE, .last = PSNAP_NONE};
     return true;
 }
 
-bool lane_log_begin(struct lane *lane, const struct psnap_nest *nest, bool *is_on)
+bool lane_log_begin(struct lane *lane, struct lane_log *log, const struct psnap_nest *nest,
+                    uint32_t loop, uint32_t level, bool *is_on)
 {
-    struct lane_log *log = &lane->log;
+    const struct psnap_nest_loop *of = &nest->loops[loop];
 
     *is_on = false;
     if (!make_room(&log->sites, &log->site_room, lane->site_count) ||
         !make_room(&log->sweeps, &log->sweep_room, lane->sweep_count))
         return false;
-    log->nest++;
-    for (uint32_t k = 0; k < nest->loops->width; k++) {
+    log->loop++;
+    for (uint32_t k = of->begin; k < of->begin + (uint32_t)of->width; k++) {
         const uint32_t index = lane_site_of(lane, &nest->first[k]);
-        const uint64_t step = (uint64_t)nest->strides[(size_t)k * nest->levels];
+        const uint64_t step = (uint64_t)nest->strides[(size_t)k * nest->levels + level];
         const struct lane_site *site = &lane->sites[index];
         if (index == PSNAP_NONE)
             return false;
@@ -90,11 +91,28 @@ bool lane_log_begin(struct lane *lane, const struct psnap_nest *nest, bool *is_o
             return true;
     }
     log->op_count = log->target_count = log->execution_count = 0;
-    *is_on = log->is_on = true;
+    log->outer = lane->log;
+    lane->log = log;
+    *is_on = true;
     return true;
 }
 
 /* ---- writing ---- */
+
+/* The innermost log, and a target's track in it; logs that cannot go on are played before. NULL:
+ * there is no log, or no memory (*is_done is false). */
+static struct lane_log *log_for(struct lane *lane, uint32_t target, struct lane_track **track,
+                                bool *is_done)
+{
+    *is_done = true;
+    while (lane->log && *is_done) {
+        *track = track_of(lane->log, target);
+        if (*track && lane->log->op_count < OPS_MAX)
+            return lane->log;
+        *is_done = lane_log_play(lane, 1);
+    }
+    return NULL;
+}
 
 /* Adds ops of a target; returns the first of them. PSNAP_NONE: out of memory. */
 static uint32_t add_ops(struct lane_log *log, struct lane_track *track, uint32_t target,
@@ -138,107 +156,114 @@ static bool joins(struct lane_op *op, uint64_t first, uint64_t stride, uint64_t 
     return true;
 }
 
-/* The track that a target's next ops go to; NULL: none, it has no log. *is_done is false when out
- * of memory. */
-static struct lane_track *track_for(struct lane *lane, uint32_t target, bool *is_done)
-{
-    struct lane_track *track = lane->log.is_on ? track_of(&lane->log, target) : NULL;
-
-    *is_done = true;
-    if (!lane->log.is_on || (track && lane->log.op_count < OPS_MAX))
-        return track;
-    *is_done = lane_log_play(lane, 1);
-    return NULL;
-}
-
 bool lane_log_put(struct lane *lane, uint32_t target, uint64_t first, uint64_t stride,
                   uint64_t count)
 {
+    struct lane_track *track;
     bool is_done;
-    struct lane_track *track = track_for(lane, target, &is_done);
+    struct lane_log *log = log_for(lane, target, &track, &is_done);
     uint32_t at;
 
-    if (!track)
+    if (!log)
         return is_done && put_numbers(lane, target, first, stride, count);
-    if (track->last != PSNAP_NONE && joins(&lane->log.ops[track->last], first, stride, count))
+    if (track->last != PSNAP_NONE && joins(&log->ops[track->last], first, stride, count))
         return true;
-    at = add_ops(&lane->log, track, target, 1);
+    at = add_ops(log, track, target, 1);
     if (at == PSNAP_NONE)
         return false;
-    lane->log.ops[at].first = first;
-    lane->log.ops[at].stride = stride;
-    lane->log.ops[at].count = count;
+    log->ops[at].first = first;
+    log->ops[at].stride = stride;
+    log->ops[at].count = count;
     return true;
 }
 
 bool lane_log_put_repeated(struct lane *lane, uint32_t target, const struct series_run *runs,
                            uint32_t n, uint64_t step, uint64_t count)
 {
+    struct lane_track *track;
     bool is_done;
-    struct lane_track *track = track_for(lane, target, &is_done);
+    struct lane_log *log = log_for(lane, target, &track, &is_done);
     uint32_t at;
 
-    for (uint64_t i = 0; !track && is_done && i < count; i++)
+    for (uint64_t i = 0; !log && i < count; i++)
         for (uint32_t k = 0; k < n && is_done; k++)
             is_done =
                 put_numbers(lane, target, runs[k].first + i * step, runs[k].stride, runs[k].count);
-    if (!track)
+    if (!log)
         return is_done;
-    at = add_ops(&lane->log, track, target, 1 + n);
+    at = add_ops(log, track, target, 1 + n);
     if (at == PSNAP_NONE)
         return false;
-    lane->log.ops[at] =
+    log->ops[at] =
         (struct lane_op){.stride = step, .count = count, .length = n, .next = PSNAP_NONE};
     for (uint32_t k = 0; k < n; k++)
-        lane->log.ops[at + 1 + k] = (struct lane_op){
+        log->ops[at + 1 + k] = (struct lane_op){
             .first = runs[k].first, .stride = runs[k].stride, .count = runs[k].count};
     return true;
 }
 
 bool lane_log_end_row(struct lane *lane, uint32_t site)
 {
+    struct lane_track *track;
     bool is_done;
-    struct lane_track *track = track_for(lane, site, &is_done);
+    struct lane_log *log = log_for(lane, site, &track, &is_done);
 
-    if (track)
-        return add_ops(&lane->log, track, site, 1) != PSNAP_NONE;
+    if (log)
+        return add_ops(log, track, site, 1) != PSNAP_NONE;
     series_end_row(&lane->histories[site].addresses);
     return is_done;
 }
 
-bool lane_log_execution(struct lane *lane, uint32_t body, uint64_t iterations)
+/* Room for so many executions more; NULL: out of memory. */
+static struct lane_execution *add_executions(struct lane_log *log, uint32_t count)
 {
-    struct lane_log *log = &lane->log;
-    struct lane_execution *more = psnap_with_room(log->executions, &log->execution_room,
-                                                  log->execution_count + (size_t)1, sizeof *more);
+    struct lane_execution *more = psnap_with_room(
+        log->executions, &log->execution_room, log->execution_count + (size_t)count, sizeof *more);
 
     if (!more)
-        return false;
+        return NULL;
     log->executions = more;
-    more[log->execution_count++] = (struct lane_execution){iterations, body};
-    return true;
+    log->execution_count += count;
+    return more + log->execution_count - count;
 }
 
-/* ---- playing ---- */
+bool lane_log_execution(struct lane *lane, uint32_t body, uint64_t iterations)
+{
+    struct lane_execution *more = add_executions(lane->log, 1);
 
-/* Ops of a target that are put again and again. */
+    if (more)
+        *more = (struct lane_execution){.iterations = iterations, .body = body};
+    return more != NULL;
+}
+
+/* ---- playing, into series ---- */
+
+/* Ops that a target gets again and again. */
 struct part {
-    uint32_t target, first, count; /* so many from the first one on, or all that follow it (0) */
+    const struct lane_op *ops; /* of the log */
+    uint32_t target;
+    uint32_t first, length; /* so many from the first one on, or (0) it and those that follow it */
     uint64_t step, times;
 };
 
 static bool put_part(struct lane *lane, const struct part *part, uint64_t by);
 
-static bool put_op(struct lane *lane, uint32_t target, uint32_t at, uint64_t by)
+static bool put_op(struct lane *lane, const struct part *part, uint32_t at, uint64_t by)
 {
-    const struct lane_op *op = &lane->log.ops[at];
+    const struct lane_op *op = &part->ops[at];
 
     if (op->length)
-        return put_part(lane, &(struct part){target, at + 1, op->length, op->stride, op->count},
+        return put_part(lane,
+                        &(struct part){.ops = part->ops,
+                                       .target = part->target,
+                                       .first = at + 1,
+                                       .length = op->length,
+                                       .step = op->stride,
+                                       .times = op->count},
                         by);
     if (op->count)
-        return put_numbers(lane, target, op->first + by, op->stride, op->count);
-    series_end_row(series_of(lane, target));
+        return put_numbers(lane, part->target, op->first + by, op->stride, op->count);
+    series_end_row(series_of(lane, part->target));
     return true;
 }
 
@@ -246,27 +271,28 @@ static bool put_once(struct lane *lane, const struct part *part, uint64_t by)
 {
     uint32_t at = part->first;
 
-    for (uint32_t k = 0; k < part->count; k++)
-        if (!put_op(lane, part->target, at + k, by))
+    for (; part->length && at < part->first + part->length; at += 1 + part->ops[at].length)
+        if (!put_op(lane, part, at, by))
             return false;
-    for (; !part->count && at != PSNAP_NONE; at = lane->log.ops[at].next)
-        if (!put_op(lane, part->target, at, by))
+    for (; !part->length && at != PSNAP_NONE; at = part->ops[at].next)
+        if (!put_op(lane, part, at, by))
             return false;
     return true;
 }
 
-/* All numbers are `by` further than the log has them. */
+/* All numbers are `by` further than the ops have them. */
 static bool put_part(struct lane *lane, const struct part *part, uint64_t by)
 {
     struct series *series = series_of(lane, part->target);
+    struct series_mark mark;
 
     for (uint64_t i = 0; i < part->times; i++) {
-        struct series_mark mark;
         uint64_t more = part->times - i - 1, numbers;
-        series_mark(series, &mark);
+        if (more)
+            series_mark(series, &mark);
         if (!put_once(lane, part, by + i * part->step))
             return false;
-        numbers = series_repeats(series, &mark, part->step);
+        numbers = more ? series_repeats(series, &mark, part->step) : 0;
         more = numbers < more ? numbers : more;
         if (!more)
             continue;
@@ -279,21 +305,93 @@ static bool put_part(struct lane *lane, const struct part *part, uint64_t by)
     return true;
 }
 
+/* Executions of bodies, again. */
+static bool execute(struct lane *lane, const struct lane_execution *executions, uint32_t count,
+                    uint64_t times)
+{
+    for (uint64_t i = 0; i < times; i++)
+        for (uint32_t k = 0; k < count; k += 1 + executions[k].length)
+            if (executions[k].length ? !execute(lane, executions + k + 1, executions[k].length,
+                                                executions[k].iterations)
+                                     : !lane_execute_again(lane, &executions[k]))
+                return false;
+    return true;
+}
+
+/* ---- playing, into the log around ---- */
+
+/* What a target has of a log, so often, becomes ops of another log. */
+static bool add_part(struct lane_log *log, struct lane_track *track, const struct part *part)
+{
+    uint32_t length = 0, at, to;
+
+    for (at = part->first; at != PSNAP_NONE; at = part->ops[at].next)
+        length += 1 + part->ops[at].length;
+    to = add_ops(log, track, part->target, 1 + length);
+    if (to == PSNAP_NONE)
+        return false;
+    log->ops[to] = (struct lane_op){
+        .stride = part->step, .count = part->times, .length = length, .next = PSNAP_NONE};
+    for (at = part->first, to++; at != PSNAP_NONE; at = part->ops[at].next) {
+        memcpy(&log->ops[to], &part->ops[at], (1 + part->ops[at].length) * sizeof *log->ops);
+        to += 1 + part->ops[at].length;
+    }
+    return true;
+}
+
+/* The log around gets executions that have come once, and so often more. */
+static bool add_again(struct lane_log *log, const struct lane_log *from, uint64_t times)
+{
+    const uint32_t count = from->execution_count;
+    struct lane_execution *more = count ? add_executions(log, 1 + count) : NULL;
+
+    if (!more)
+        return !count;
+    *more = (struct lane_execution){.iterations = 1 + times, .length = count};
+    memcpy(more + 1, from->executions, count * sizeof *more);
+    return true;
+}
+
+/* A part of the innermost log that was goes to the one around, or to its series. */
+static bool play(struct lane *lane, const struct part *part)
+{
+    const struct lane_op *op = &part->ops[part->first];
+    const bool is_one = op->count == 1, goes_on = part->step == op->count * op->stride;
+    struct lane_track *track;
+    bool is_done;
+    struct lane_log *log;
+
+    if (op->next == PSNAP_NONE && !op->length && op->count && (is_one || goes_on))
+        return lane_log_put(lane, part->target, op->first, is_one ? part->step : op->stride,
+                            op->count * part->times);
+    log = log_for(lane, part->target, &track, &is_done);
+    return is_done && (log ? add_part(log, track, part) : put_part(lane, part, 0));
+}
+
 bool lane_log_play(struct lane *lane, uint64_t times)
 {
-    struct lane_log *log = &lane->log;
+    const struct lane_log *from = lane->log;
 
-    log->is_on = false;
-    for (uint32_t i = 0; i < log->target_count; i++) {
-        const uint32_t target = log->targets[i];
-        const struct lane_track *track = track_of(log, target);
-        const struct part part = {target, track->first, 0, track->step, times};
-        if (!put_part(lane, &part, 0))
+    lane->log = from->outer;
+    for (uint32_t i = 0; i < from->target_count; i++) {
+        const uint32_t target = from->targets[i];
+        const struct lane_track *track = track_of(from, target);
+        const struct part part = {from->ops, target, track->first, 0, track->step, times};
+        if (!play(lane, &part))
             return false;
         if (target & LANE_SWEEP)
             lane->sweeps[target & ~LANE_SWEEP].end += (times - 1) * track->step;
         else
             lane->sites[target].latest += (times - 1) * track->step;
     }
+    return (!lane->log || add_again(lane->log, from, times - 1)) &&
+           execute(lane, from->executions, from->execution_count, times - 1);
+}
+
+bool lane_log_end(struct lane *lane)
+{
+    while (lane->log)
+        if (!lane_log_play(lane, 1))
+            return false;
     return true;
 }

@@ -115,7 +115,7 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, stru
     if (body == PSNAP_NONE || !lane_execute(lane, body, count * cut.turns))
         return false;
     for (; count; count -= part.count) {
-        part.count = lane->log.is_on ? count : until_look(lane, &part, count);
+        part.count = lane->log ? count : until_look(lane, &part, count);
         if (part.count ? !sweep_put_run(lane, &part) || !lane_touch_run(lane, &part, lane->now)
                        : !touch_repetition(lane, &part))
             return false;

@@ -148,7 +148,7 @@ static bool log_touch(struct lane *lane, const uint32_t *sites, uint32_t width,
 {
     for (uint32_t k = 0; k < width; k++) {
         struct lane_site *of = &lane->sites[sites[k]];
-        if (!lane->log.is_on) /* any more */
+        if (!lane->log) /* any more */
             return lane_touch(lane, sites + k, width - k, addresses + k, lane->now + k);
         of->latest = addresses[k];
         if (!lane_log_put(lane, sites[k], addresses[k], 0, 1) ||
@@ -161,7 +161,7 @@ static bool log_touch(struct lane *lane, const uint32_t *sites, uint32_t width,
 bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
                 uint64_t time)
 {
-    if (lane->log.is_on)
+    if (lane->log)
         return log_touch(lane, sites, width, addresses);
     for (uint32_t k = 0; k < width; k++) {
         struct lane_site *of = &lane->sites[sites[k]];
@@ -184,6 +184,7 @@ bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const 
 
 /* ---- numbers, from a log ---- */
 
+/* `due` may be too low afterwards, and is corrected at the next access. */
 bool lane_put_numbers(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
                       uint64_t count)
 {
@@ -200,7 +201,6 @@ bool lane_put_numbers(struct lane *lane, uint32_t site, uint64_t first, uint64_t
         first += n * stride;
         count -= n;
     }
-    set_due(lane, of, history);
     return true;
 }
 
@@ -222,7 +222,6 @@ void lane_skip_numbers(struct lane *lane, uint32_t site, uint64_t count)
     }
     history->addresses.length = length;
     of->length = end;
-    set_due(lane, of, history);
 }
 
 /* ---- runs ---- */
@@ -462,7 +461,7 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
 {
     struct touching t;
 
-    if (lane->log.is_on)
+    if (lane->log)
         return log_run(lane, run);
     t.lane = lane;
     t.run = run;

@@ -87,8 +87,8 @@ static uint8_t common_divisor(uint8_t a, uint8_t b)
 static bool put(struct lane *lane, uint32_t sweep, uint64_t address, uint64_t bytes)
 {
     lane->sweeps[sweep].end = address + bytes;
-    return lane->log.is_on ? lane_log_put(lane, LANE_SWEEP | sweep, address, 1, bytes)
-                           : series_put(&lane->sweeps[sweep].bytes, address, 1, bytes);
+    return lane->log ? lane_log_put(lane, LANE_SWEEP | sweep, address, 1, bytes)
+                     : series_put(&lane->sweeps[sweep].bytes, address, 1, bytes);
 }
 
 bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterations)
@@ -187,9 +187,9 @@ static bool put_swept(struct lane *lane, uint32_t sweep, const struct lane_run *
         runs[i] = (struct series_run){column->first, 1, size_of(lane, run, swept->columns[i])};
     }
     if (is_even)
-        return lane->log.is_on ? lane_log_put_repeated(lane, LANE_SWEEP | sweep, runs, swept->count,
-                                                       step, run->count)
-                               : series_put_repeated(bytes, runs, swept->count, step, run->count);
+        return lane->log ? lane_log_put_repeated(lane, LANE_SWEEP | sweep, runs, swept->count, step,
+                                                 run->count)
+                         : series_put_repeated(bytes, runs, swept->count, step, run->count);
     for (uint64_t n = 0; n < run->count; n++)
         for (uint32_t i = 0; i < swept->count; i++)
             if (!put(lane, sweep, run_column_address(&run->columns[swept->columns[i]], n),
