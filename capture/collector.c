@@ -9,7 +9,7 @@
  * read up to there.
  * Expects Linux: futex and pidfd.
  */
-#include "capture/decode/decoder.h"
+#include "capture/decode/decode.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static uint64_t take_event(struct capture *self, const uint64_t *at, uint64_t wo
     uint64_t length;
 
     if (*at != PSNAP_EVENT_REUSE)
-        return psnap_decode_control(&self->decoder, at, at + words, error);
+        return psnap_context_control(&self->decoder.context, at, at + words, error);
     length = psnap_rings_set_barrier(&self->rings, at, words);
     if (!length)
         psnap_error_set(error, PSNAP_ERROR_CORRUPT,
@@ -96,7 +96,7 @@ static enum psnap_status read_control(struct capture *self, struct psnap_error *
     if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != PSNAP_RING_ACTIVE)
         return PSNAP_OK;
     error = error ? error : &local;
-    self->decoder.rebase.program = (pid_t)self->rings.session->program_pid;
+    self->decoder.context.rebase.program = (pid_t)self->rings.session->program_pid;
     if (!self->is_identified)
         identify(self);
     while (!status && ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
@@ -118,7 +118,7 @@ static enum psnap_status read_control(struct capture *self, struct psnap_error *
 /* The stacks of all threads that have begun: one may read what lies on another's. */
 static bool learn_threads(struct capture *self)
 {
-    struct psnap_decoder *decoder = &self->decoder;
+    struct psnap_context *context = &self->decoder.context;
 
     for (uint32_t i = 1, end = psnap_rings_used(&self->rings); i < end; i++) {
         const struct psnap_ring *ring = psnap_session_ring(self->rings.session, i);
@@ -127,13 +127,13 @@ static bool learn_threads(struct capture *self)
             self->known_threads[i] == ring->thread + 1)
             continue;
         self->known_threads[i] = ring->thread + 1;
-        decoder->rebase.thread = ring->thread;
-        if (!psnap_rebase_add_stack(&decoder->rebase, ring->thread, ring->frame, ring->stack_low,
+        context->rebase.thread = ring->thread;
+        if (!psnap_rebase_add_stack(&context->rebase, ring->thread, ring->frame, ring->stack_low,
                                     ring->stack_high) ||
-            !psnap_rebase_add_local(&decoder->rebase, ring->local, ring->local_low,
+            !psnap_rebase_add_local(&context->rebase, ring->local, ring->local_low,
                                     ring->local_high))
             return false;
-        psnap_decoder_forget_ranges(decoder);
+        psnap_context_forget_ranges(context);
     }
     return true;
 }
@@ -142,27 +142,27 @@ static bool learn_threads(struct capture *self)
 static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct psnap_error *error)
 {
     struct psnap_ring *ring = psnap_session_ring(self->rings.session, index);
-    struct psnap_decoder *decoder = &self->decoder;
+    struct psnap_context *context = &self->decoder.context;
     enum psnap_status status = read_control(self, error);
     uint64_t words =
-        psnap_rings_readable(&self->rings, index, &decoder->is_part); /* now that control is read */
+        psnap_rings_readable(&self->rings, index, &context->is_part); /* now that control is read */
 
     if (status)
         return status;
-    decoder->is_last_part =
-        !decoder->is_part && ring->consumed == __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
+    context->is_last_part =
+        !context->is_part && ring->consumed == __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
     if (!learn_threads(self))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a stack");
     self->ring = index;
-    decoder->thread = (uint16_t)(ring->thread < UINT16_MAX ? ring->thread : UINT16_MAX);
-    decoder->rebase.thread = ring->thread;
-    decoder->at = psnap_rings_chunk(&self->rings, index);
-    decoder->end = decoder->at + words;
-    decoder->passes_over = psnap_rings_is_final(&self->rings, index);
+    context->thread = (uint16_t)(ring->thread < UINT16_MAX ? ring->thread : UINT16_MAX);
+    context->rebase.thread = ring->thread;
+    context->at = psnap_rings_chunk(&self->rings, index);
+    context->end = context->at + words;
+    context->passes_over = psnap_rings_is_final(&self->rings, index);
     if (self->rings.read_to[index])
-        decoder->at += self->rings.read_to[index] - 1;
-    if (decoder->at > decoder->end)
-        decoder->end = decoder->at; /* a barrier has come up meanwhile */
+        context->at += self->rings.read_to[index] - 1;
+    if (context->at > context->end)
+        context->end = context->at; /* a barrier has come up meanwhile */
     self->rings.read_to[index] = 0;
     psnap_ring_hold(ring, false);
     return PSNAP_OK;
@@ -203,8 +203,9 @@ static enum psnap_status next_chunk(struct capture *self, bool *found, struct ps
 static void set_chunk_aside(struct capture *self)
 {
     const uint64_t *begin = psnap_rings_chunk(&self->rings, self->ring);
-    self->rings.read_to[self->ring] = (uint32_t)(self->decoder.at - begin) + 1;
-    psnap_ring_hold(psnap_session_ring(self->rings.session, self->ring), self->decoder.is_stuck);
+    self->rings.read_to[self->ring] = (uint32_t)(self->decoder.context.at - begin) + 1;
+    psnap_ring_hold(psnap_session_ring(self->rings.session, self->ring),
+                    self->decoder.context.is_stuck);
     self->last_ring = self->ring;
     self->ring = 0;
 }
@@ -212,11 +213,11 @@ static void set_chunk_aside(struct capture *self)
 static void done_with_chunk(struct capture *self)
 {
     struct psnap_ring *ring = psnap_session_ring(self->rings.session, self->ring);
-    if (self->decoder.is_part) { /* as far as it goes for now */
+    if (self->decoder.context.is_part) { /* as far as it goes for now */
         set_chunk_aside(self);
         return;
     }
-    if (self->decoder.is_last_part) /* never written again, never read again */
+    if (self->decoder.context.is_last_part) /* never written again, never read again */
         __atomic_store_n(&ring->state, PSNAP_RING_TAKEN, __ATOMIC_RELEASE);
     else
         psnap_rings_give_back(&self->rings, self->ring);
@@ -300,13 +301,13 @@ static bool leave_chunk(struct capture *self)
 {
     const uint32_t ring = self->ring;
 
-    if (self->decoder.is_cut || self->decoder.is_stuck)
+    if (self->decoder.context.is_cut || self->decoder.context.is_stuck)
         set_chunk_aside(self);
     else if (!psnap_decoder_is_done(&self->decoder))
         return false;
     else
         done_with_chunk(self);
-    if (self->decoder.is_cut) /* the record is behind the barrier */
+    if (self->decoder.context.is_cut) /* the record is behind the barrier */
         self->rings.barrier[ring] = psnap_rings_words_read(&self->rings, ring);
     return true;
 }
@@ -325,7 +326,7 @@ static enum psnap_status await_chunk(struct capture *self, bool *is_over, struct
     status = read_control(self, error);
     *is_over = self->rings.has_ended;
     if (*is_over)
-        psnap_capture_tables_count(&self->decoder.tables);
+        psnap_capture_tables_count(&self->decoder.context.tables);
     else if (!status)
         wait_for_program(self);
     return status;
@@ -368,7 +369,7 @@ static ssize_t capture_next_nest(struct psnap_source *source, struct psnap_acces
         if (more < 0)
             return more;
         n += (size_t)more;
-        self->decoder.most -= (uint64_t)more;
+        self->decoder.context.most -= (uint64_t)more;
         if (nest->loop_count || !leave_chunk(self))
             return (ssize_t)n;
     }
@@ -385,9 +386,9 @@ static void capture_free(struct psnap_source *source)
         close(self->watched);
     if (self->other >= 0)
         close(self->other);
-    psnap_capture_tables_release(&self->decoder.tables);
-    psnap_rebase_release(&self->decoder.rebase);
-    psnap_periods_free(&self->decoder);
+    psnap_capture_tables_release(&self->decoder.context.tables);
+    psnap_rebase_release(&self->decoder.context.rebase);
+    psnap_decoder_release(&self->decoder);
     psnap_program_free(self->base.program);
     free(self);
 }
@@ -405,9 +406,9 @@ static struct capture *new_capture(struct psnap_error *error)
         self->base.ops = &capture_ops;
         self->base.program = psnap_program_new();
         self->rings.fd = self->watched = self->other = -1;
-        psnap_rebase_init(&self->decoder.rebase);
-        self->decoder.program = self->base.program;
-        psnap_capture_tables_init(&self->decoder.tables, self->base.program);
+        psnap_rebase_init(&self->decoder.context.rebase);
+        self->decoder.context.program = self->base.program;
+        psnap_capture_tables_init(&self->decoder.context.tables, self->base.program);
         self->may_spin =
             sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1;
     }
@@ -447,11 +448,11 @@ struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error)
 
 void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts)
 {
-    struct psnap_decoder *decoder = &((struct capture *)capture)->decoder;
+    struct psnap_context *context = &((struct capture *)capture)->decoder.context;
 
-    decoder->is_bounded = true;
-    decoder->most = accesses;
-    decoder->is_skipping = !counts;
+    context->is_bounded = true;
+    context->most = accesses;
+    context->is_skipping = !counts;
 }
 
 void psnap_capture_enough(struct psnap_source *capture)
@@ -468,7 +469,7 @@ void psnap_capture_enough(struct psnap_source *capture)
         __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
         syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
     }
-    psnap_capture_tables_count(&self->decoder.tables);
+    psnap_capture_tables_count(&self->decoder.context.tables);
 }
 
 int psnap_capture_fd(const struct psnap_source *capture)
@@ -503,18 +504,18 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
     const struct psnap_session *session = self->rings.session;
 
     return (struct psnap_capture_report){
-        .modules = self->decoder.tables.module_count,
+        .modules = self->decoder.context.tables.module_count,
         .threads = session->threads,
         .threads_lost = session->threads_lost,
         .copies = session->copies,
         .is_cut_short = self->is_cut_short && !session->closing,
         .loops_lost = session->is_enough
                           ? 0
-                          : psnap_descriptor_lost(&self->decoder,
-                                                  session->has_regions ? session->regions : 0),
+                          : psnap_context_lost(&self->decoder.context,
+                                               session->has_regions ? session->regions : 0),
         .is_quiet = session->is_quiet,
         .unheard = session->unheard,
-        .unnamed = self->decoder.unnamed,
+        .unnamed = self->decoder.context.unnamed,
         .program = (pid_t)session->program_pid,
         .roi = {session->has_regions, session->regions, session->roi_found, session->roi_inlined,
                 false},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whether the rows of a module's table fit together: every index is within its rows, hoisted
- * loops and nests are what their decoders (descriptor.c, nest.c) take them for. It comes
+ * loops and nests are what their decoders (hoisted.c, nest.c) take them for. It comes
  * out of another process's memory, so anything may be in it.
  */
 #include "capture/collect/table_view.h"

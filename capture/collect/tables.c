@@ -333,19 +333,6 @@ static void measure_ends(struct psnap_capture_tables *tables, uint32_t first_pie
     }
 }
 
-/* Marks loops of a nest in which no others are entered. */
-static void find_inner(struct psnap_capture_step *steps, uint32_t count)
-{
-    uint32_t entered = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (steps[i].op == PSNAP_STEP_ENTER)
-            entered = i;
-        if (steps[i].op == PSNAP_STEP_AGAIN && steps[i].a == entered)
-            steps[i].again = steps[entered].again = i;
-    }
-}
-
 static void add_nests(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                       uint32_t first_loop, uint32_t first_hoist)
 {
@@ -372,7 +359,6 @@ static void add_nests(struct psnap_capture_tables *tables, const struct psnap_ta
     }
     for (uint32_t i = 0; i < view->header->nests; i++) {
         const struct psnap_table_nest *row = &view->nests[i];
-        find_inner(&tables->steps[first_step + row->first_step], row->steps);
         tables->nests[tables->nest_count++] = (struct psnap_capture_nest){
             .loop = first_loop + row->loop,
             .levels = row->levels,

@@ -89,9 +89,7 @@ struct psnap_capture_value {
 
 struct psnap_capture_step {
     uint8_t op, level;
-    uint8_t patience, rest; /* of AGAIN, as above, of looking whether iterations are alike */
-    uint32_t again; /* of ENTER and AGAIN of a loop that has none but innermost ones in it: its
-                       AGAIN; else 0 */
+    uint8_t patience, rest; /* of ENTER, as above, of folding its iterations */
     uint32_t a, b, c;
 };
 

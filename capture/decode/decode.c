@@ -1,216 +1,191 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ring records to accesses. Almost all records are pieces whose references are
- * plain, an address each, or hoisted loops of a few accesses (decode_short.c); those of other
- * references (decode_expand.c) and of longer hoisted loops and nests (descriptor.c, nest.c) are
- * opened and delivered bit by bit. Addresses are made canonical here; each reference remembers
- * the range its last address was in.
+ * Records to nests and accesses. An outer loop of the program in which the loops within it have
+ * been hoisted writes the same records in each of its iterations. From a record of a hoisted loop
+ * or a nest on, as many words as to the next one like it are taken for an iteration; if those that
+ * follow it in the chunk are more of them (period.c) they deliver the same accesses, advanced. The
+ * first two iterations are decoded to see what that is and by how much it advances; the others are
+ * only compared. What is counted while two iterations are decoded is put aside, and counted as
+ * often as there are iterations, or not at all.
  */
 #include "capture/decode/decode.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 
-#include "capture/collect/rings.h"
+enum {
+    ITERATIONS_MIN = 4, /* fewer are not worth a nest */
+    PATIENCE_MAX = 63
+};
 
-enum psnap_status psnap_decoder_corrupt(struct psnap_error *error, uint64_t word)
+void psnap_decoder_release(struct psnap_decoder *decoder)
 {
-    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
-                           "the program's ring holds a record that cannot be (0x%" PRIx64 ")",
-                           word);
+    for (unsigned i = 0; i < PSNAP_PERIOD_DEPTH; i++)
+        free(decoder->periods[i]);
 }
 
-enum psnap_status psnap_decoder_no_memory(struct psnap_error *error)
+/* Decodes an iteration of a period at the decoder's place; false when it does not fit into a nest.
+ */
+static bool decode_iteration(struct psnap_decoder *decoder, struct psnap_period *period,
+                             uint32_t words, struct psnap_nest_maker *maker,
+                             struct psnap_error *error)
 {
-    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the program's mappings");
-}
+    struct psnap_context *context = &decoder->context;
 
-bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
-                           uint64_t address)
-{
-    const struct psnap_range *range = psnap_rebase_find(&decoder->rebase, address);
-    if (!range)
-        return false;
-    ref->low = range->low;
-    ref->span = range->high - range->low;
-    ref->delta = range->delta;
+    context->end = context->at + words;
+    psnap_nest_begin(maker, 0);
+    while (!psnap_decoder_is_done(decoder)) {
+        struct psnap_nest nest;
+        const ssize_t n = psnap_decode(decoder, period->block, PSNAP_BLOCK_ACCESSES, &nest, error);
+        if (n < 0 || context->is_stuck || context->is_cut ||
+            !psnap_period_add(maker, context->program, period->block, (size_t)n) ||
+            (nest.loop_count && !psnap_nest_add(maker, &nest)))
+            return false;
+    }
     return true;
 }
 
-void psnap_decoder_forget_ranges(struct psnap_decoder *decoder)
+/* Decodes two iterations, in which there may be periods, too, and puts the decoder back. */
+static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period *period,
+                              uint32_t words, struct psnap_error *error)
 {
-    if (decoder->generation == decoder->rebase.generation)
-        return;
-    decoder->generation = decoder->rebase.generation;
-    for (uint32_t i = 0; i < decoder->tables.ref_count; i++)
-        decoder->tables.refs[i].span = 0;
+    struct psnap_context *context = &decoder->context;
+    const uint64_t *const at = context->at, *const end = context->end;
+    struct psnap_tally *const tally = context->tally;
+    bool is_done;
+
+    decoder->tries++;
+    context->tally = &period->tally;
+    period->tally.is_short = false;
+    period->tally.used = 0;
+    period->tally.counts = true;
+    is_done = decode_iteration(decoder, period, words, &period->iterations[0], error);
+    period->tally.counts = false;
+    is_done = is_done && decode_iteration(decoder, period, words, &period->iterations[1], error);
+    context->tally = tally;
+    decoder->tries--;
+    decoder->records.expansion.piece = NULL;
+    decoder->records.hoisted.hoist = NULL;
+    decoder->records.nested.nest = NULL;
+    context->is_stuck = context->is_cut = false;
+    context->at = at;
+    context->end = end;
+    return is_done && !period->tally.is_short;
 }
 
-/* The piece whose record starts with this word, NULL when there is none such. */
-static struct psnap_capture_piece *find_piece(struct psnap_decoder *decoder, uint64_t word)
+/* Whether iterations of so many words may begin here, with a record like this one. */
+static bool may_begin(const struct psnap_context *context, uint32_t words)
 {
-    const struct psnap_capture_module *module = decoder->module;
+    const uint64_t *at = context->at;
 
-    if (!module || word - module->pieces >= module->piece_count) {
-        module = psnap_decoder_module(decoder, word);
-        if (!module)
-            return NULL;
-        decoder->module = module;
-    }
-    return &decoder->tables.pieces[module->first_piece + (word - module->pieces)];
+    return words && (uint64_t)(context->end - at) >= (uint64_t)words * ITERATIONS_MIN &&
+           at[words] == *at && at[2 * words] == *at;
 }
 
-/* Room that was taken and has not been marked is all zero, however long: what follows is not. */
-static void pass_over_unmarked(struct psnap_decoder *decoder)
+/* Words of an iteration that begins here, if one may: as many as the last time that there was one,
+ * or as there are since the last such record. */
+static uint32_t find_words(const struct psnap_context *context, struct psnap_capture_piece *piece)
 {
-    while (decoder->at < decoder->end && !*decoder->at)
-        decoder->at++;
+    const uint32_t place = (uint32_t)((uintptr_t)context->at / sizeof *context->at);
+    const uint32_t since = place - piece->seen;
+
+    piece->seen = place;
+    if (may_begin(context, piece->period))
+        return piece->period;
+    return since <= PSNAP_PERIOD_WORDS && may_begin(context, since) ? since : 0;
 }
 
-/* What starts with no piece, with `header`: a gap, or an open record, whose header says minus its
- * length, is waited for or passed over; where the program was killed between taking the room and
- * marking it, nothing follows. False when neither. */
-static bool pass_over(struct psnap_decoder *decoder, uint64_t header)
+/* The period that is to be tried next; NULL: there are enough, or out of memory. */
+static struct psnap_period *next_period(struct psnap_decoder *decoder)
 {
-    const uint64_t gap = header - PSNAP_GAP, left = (uint64_t)(decoder->end - decoder->at);
-    const bool is_open = psnap_record_is_open(header) && -header <= left;
+    struct psnap_period **period;
 
-    if (gap - 1 < PSNAP_RECORD_WORDS_MAX && gap <= left)
-        decoder->at += gap;
-    else if (is_open && !decoder->passes_over)
-        decoder->is_stuck = true;
-    else if (is_open && header) {
-        decoder->at += -header;
-        decoder->passed_over++;
-    } else if (decoder->is_last_part)
-        decoder->at = decoder->end;
-    else if (is_open)
-        pass_over_unmarked(decoder);
-    else
-        return false;
+    if (decoder->tries == PSNAP_PERIOD_DEPTH)
+        return NULL;
+    period = &decoder->periods[decoder->tries];
+    if (!*period)
+        *period = calloc(1, sizeof **period);
+    return *period;
+}
+
+/* Whether the second iteration has as many of all that is in it as the first one: records that do
+ * not differ in counts may be decoded in different parts. */
+static bool has_same_counts(const struct psnap_nest_maker *maker)
+{
+    for (uint32_t i = 1; i < maker->loop_count; i++)
+        if (maker->loops[i].count_steps[0])
+            return false;
     return true;
 }
 
-/* Whether what is at the decoder's place, with `header`, goes on behind the end of the part that
- * may be read: a batch gives room back that it was seen to take. */
-static bool is_cut(const struct psnap_decoder *decoder, uint64_t header,
-                   const struct psnap_capture_piece *piece)
+/* Iterations of so many words, from here on, as a nest; false when they are none. */
+static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period, uint32_t words,
+                      struct psnap_nest *nest, struct psnap_error *error)
 {
-    const uint64_t *at = decoder->at, left = (uint64_t)(decoder->end - at);
+    struct psnap_context *context = &decoder->context;
+    struct psnap_nest_maker *maker = &period->iterations[0];
+    const uint64_t iterations = psnap_period_find(context, period, words);
 
-    if (!decoder->is_part)
+    if (iterations < ITERATIONS_MIN || !decode_iterations(decoder, period, words, error) ||
+        !psnap_nest_advance(maker, &period->iterations[1]) || !has_same_counts(maker))
         return false;
-    if (header == PSNAP_EVENT_ALLOC)
-        return left < 5;
-    if (header - PSNAP_GAP - 1 < PSNAP_RECORD_WORDS_MAX)
-        return header - PSNAP_GAP >= left; /* it may be given back at any moment */
-    if (psnap_record_is_open(header))
-        return -header > left;
-    return piece &&
-           (left < piece->words ||
-            (piece->hoist && decoder->tables.hoists[piece->hoist - 1].has_rows && at[2] > left));
-}
-
-static inline bool is_delivering(const struct psnap_decoder *decoder)
-{
-    return decoder->expansion.piece || decoder->hoisted.hoist || decoder->nested.nest;
-}
-
-/* Goes on with the record that is being delivered, behind `n` accesses of the block, until nothing
- * is left of it, the block is full or a run follows. Returns the accesses that the block has then,
- * or a negative status. */
-static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
-                       size_t capacity, struct psnap_nest *nest, struct psnap_error *error)
-{
-    for (;;) {
-        ssize_t more = 0;
-        if (decoder->expansion.piece)
-            more = psnap_decoder_expand(decoder, block + n, capacity - n, error);
-        else if (decoder->hoisted.hoist) {
-            decoder->hoisted.delivered = n;
-            more = psnap_descriptor_next(decoder, block + n, capacity - n, nest, error);
-        }
-        if (more < 0)
-            return more;
-        n += (size_t)more;
-        if (decoder->expansion.piece || decoder->hoisted.hoist || !decoder->nested.nest ||
-            psnap_has_nest(nest) || psnap_decoder_is_full(decoder, n))
-            return (ssize_t)n;
-        more = psnap_nest_next(decoder, block, n, capacity, nest, error);
-        if (more < 0)
-            return more;
-        n = (size_t)more;
+    maker->loops[0].count = (int64_t)iterations;
+    *nest = psnap_nest_made(maker);
+    if (!nest->loop_count || !psnap_context_holds(context, nest)) {
+        nest->loop_count = 0;
+        return false;
     }
+    psnap_period_count(context, period, iterations);
+    context->at += iterations * words;
+    period->found++;
+    return true;
+}
+
+/* Looks, at a record of `piece` that begins at the decoder's place, for records from it on that
+ * come again and again, which then are the nest; false when there are none. */
+static bool find_period(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
+                        struct psnap_nest *nest, struct psnap_error *error)
+{
+    const struct psnap_context *context = &decoder->context;
+    struct psnap_period *period;
+    uint32_t words;
+
+    if (!nest || context->is_part || context->is_bounded || context->is_skipping ||
+        (piece->hoist && context->tables.hoists[piece->hoist - 1].has_rows))
+        return false;
+    words = find_words(context, piece);
+    if (!words)
+        return false;
+    if (piece->rest) {
+        piece->rest--;
+        return false;
+    }
+    period = next_period(decoder);
+    if (period && try_words(decoder, period, words, nest, error)) {
+        piece->period = words;
+        piece->patience = 0;
+        return true;
+    }
+    psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
+    return false;
 }
 
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                      struct psnap_nest *nest, struct psnap_error *error)
 {
-    size_t n = 0;
+    struct psnap_delivery to = {block, 0, capacity, nest};
 
-    decoder->is_stuck = decoder->is_cut = false;
     if (nest)
         nest->loop_count = 0;
     for (;;) {
-        const uint64_t *at;
-        uint64_t header;
-        struct psnap_capture_piece *piece;
-        if (is_delivering(decoder)) {
-            ssize_t more = deliver(decoder, block, n, capacity, nest, error);
-            if (more < 0)
-                return more;
-            n = (size_t)more;
-            if (is_delivering(decoder) || psnap_has_nest(nest))
-                return (ssize_t)n;
-        }
-        n += psnap_decoder_put_short(decoder, block + n, capacity - n, nest != NULL);
-        at = decoder->at;
-        if (at == decoder->end || psnap_decoder_is_full(decoder, n))
-            return (ssize_t)n;
-        header = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* once: it may be written just now */
-        piece = header == PSNAP_EVENT_ALLOC ? NULL : find_piece(decoder, header);
-        decoder->is_cut = is_cut(decoder, header, piece);
-        if (decoder->is_cut)
-            return (ssize_t)n;
-        if (header == PSNAP_EVENT_ALLOC && decoder->end - at >= 5) {
-            enum psnap_status status = psnap_decoder_allocation(decoder, at, error);
-            if (status)
-                return status;
-            decoder->at += 5;
-            continue;
-        }
-        if (!piece || decoder->end - at < piece->words) {
-            if (!pass_over(decoder, header))
-                return psnap_decoder_corrupt(error, header);
-            if (decoder->is_stuck)
-                return (ssize_t)n;
-            continue;
-        }
-        if (nest && (piece->hoist || piece->nest) &&
-            psnap_decoder_find_period(decoder, piece, nest, error))
-            return (ssize_t)n;
-        if (piece->hoist || piece->nest) {
-            enum psnap_status status = piece->nest ? psnap_nest_open(decoder, piece, error)
-                                                   : psnap_descriptor_open(decoder, piece, error);
-            if (status)
-                return status;
-            continue;
-        }
-        if (nest && piece->is_plain && piece->refs && !decoder->is_part) {
-            if (piece->rest)
-                piece->rest--;
-            else if (psnap_decoder_find_run(decoder, piece, n, nest))
-                return (ssize_t)n;
-        }
-        if (piece->is_plain && capacity - n >= piece->refs) {
-            if (!psnap_decoder_put_plain(decoder, piece, at + 1, block + n))
-                return psnap_decoder_no_memory(error);
-            n += piece->refs;
-        } else if (piece->is_plain && n)
-            return (ssize_t)n;
-        else
-            decoder->expansion = (struct psnap_expansion){.piece = piece, .words = at + 1};
-        decoder->at += piece->words;
-        if (piece->block != PSNAP_NONE && !decoder->is_skipping)
-            psnap_decoder_count(decoder, piece->block, 1);
+        struct psnap_capture_piece *loop;
+        enum psnap_status status =
+            psnap_records_next(&decoder->context, &decoder->records, &to, &loop, error);
+        if (status)
+            return status;
+        if (!loop || find_period(decoder, loop, nest, error))
+            return (ssize_t)to.n;
+        status = psnap_records_open(&decoder->context, &decoder->records, loop, error);
+        if (status)
+            return status;
     }
 }

@@ -11,7 +11,8 @@
 #   folders' cmd_*.h; formats/base/cmd.h is theirs alone.
 # * capture/pass and capture/runtime see nothing of ours but the capture ABI; of
 #   capture's other folders each includes those in its row of the second table,
-#   none of them capture's own files but the public ones.
+#   none of them capture's own files but the public ones. Of capture/decode each file
+#   includes its own header and those of the parts below it.
 # * tests may include anything.
 set -eu
 cd "$PSNAP_SOURCE"
@@ -32,6 +33,7 @@ declare -A may_include_within=(
     [valgrind]="collect"
     [session]="collect valgrind"
 )
+decoder_parts="context piece hoist hoisted value fold nest records period decode" # from below
 public_folders="formats simcore profile replay predict capture"
 
 failures=0
@@ -54,13 +56,20 @@ folder_of()
 # $1 file, $2 line number, $3 header, both of capture
 check_within()
 {
-    local from=${1#capture/} to=${3#capture/}
+    local from=${1#capture/} to=${3#capture/} below
     [ "$3" != capture/capture.h ] && [ "$3" != capture/roi.h ] || return 0
     [ "$from" != "${from#*/}" ] || return 0
     from=${from%%/*}
     case " $from ${may_include_within[$from]-} " in
     *" ${to%%/*} "*) ;;
     *) complain "$1" "$2" "capture/$from may not include '$3'" ;;
+    esac
+    [ "$from/${to%%/*}" = decode/decode ] || return 0
+    from=${1##*/} to=${3##*/} below=" $decoder_parts "
+    from=${from%.*}
+    case "${below%% "$from" *} $from " in
+    *" ${to%.h} "*) ;;
+    *) complain "$1" "$2" "'$3' is not below $from" ;;
     esac
 }
 

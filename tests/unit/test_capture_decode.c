@@ -366,19 +366,21 @@ static void test_expansion(void **state)
             decoder_init(&decoder, 7);
             assert_int_equal(feed_control(&decoder, control, make_control(module, control), &error),
                              PSNAP_OK);
-            decoder.at = module->ring;
-            decoder.end = module->ring + module->ring_words;
-            decoder.passes_over = seed % 2;
+            decoder.context.at = module->ring;
+            decoder.context.end = module->ring + module->ring_words;
+            decoder.context.passes_over = seed % 2;
             while (take(&decoder, &taking, capacities[way / 2], way % 2)) {
-                assert_true(!decoder.is_stuck ||
-                            (psnap_record_is_open(*decoder.at) && !decoder.passes_over));
-                decoder.passes_over = seed % 2 || decoder.is_stuck; /* waited long enough */
+                assert_true(
+                    !decoder.context.is_stuck ||
+                    (psnap_record_is_open(*decoder.context.at) && !decoder.context.passes_over));
+                decoder.context.passes_over =
+                    seed % 2 || decoder.context.is_stuck; /* waited long enough */
             }
             assert_int_equal(taking.seen, module->expected_count);
             runs += taking.runs;
             columns += taking.columns;
             for (uint32_t i = 0; i < BLOCKS; i++) {
-                const struct psnap_block *block = &decoder.program->blocks[i];
+                const struct psnap_block *block = &decoder.context.program->blocks[i];
                 assert_int_equal(block->executions, module->executions[i]);
                 assert_true(block->operations[0] == i && block->operations[1] == 1000000);
             }
@@ -423,7 +425,7 @@ static void test_corrupt(void **state)
             control[at] = wrong_word(&rng, control, count, at);
         }
         decoder_init(&decoder, 7);
-        decoder.is_last_part = seed % 2;
+        decoder.context.is_last_part = seed % 2;
         if (psnap_rng_below(&rng, 8) == 0)
             count -= psnap_rng_below(&rng, count);
         if (feed_control(&decoder, control, count, &error)) {
@@ -434,12 +436,12 @@ static void test_corrupt(void **state)
             size_t at = psnap_rng_below(&rng, module->ring_words);
             module->ring[at] = wrong_word(&rng, module->ring, module->ring_words, at);
         }
-        decoder.at = module->ring;
-        decoder.end = module->ring + module->ring_words;
+        decoder.context.at = module->ring;
+        decoder.context.end = module->ring + module->ring_words;
         while (take(&decoder, &taking, 1 + psnap_rng_below(&rng, 200), seed % 3 == 0) &&
                taking.seen < ACCESSES_MAX)
             ;
-        accepted += decoder.at == decoder.end;
+        accepted += decoder.context.at == decoder.context.end;
         decoder_release(&decoder);
     }
     assert_true(refused > 300 && accepted > 300); /* both have been tried */
@@ -476,8 +478,8 @@ static void test_longest(void **state)
         decoder_init(&decoder, 7);
         assert_int_equal(feed_control(&decoder, control, make_control(module, control), &error),
                          PSNAP_OK);
-        decoder.at = is_copy ? copy : fill;
-        decoder.end = decoder.at + (is_copy ? 4 : 3);
+        decoder.context.at = is_copy ? copy : fill;
+        decoder.context.end = decoder.context.at + (is_copy ? 4 : 3);
         n = psnap_decode(&decoder, block, 16, NULL, &error);
         assert_true(is_over ? n < 0 : n == 16);
         assert_int_equal(error.code, is_over ? PSNAP_ERROR_CORRUPT : PSNAP_OK);

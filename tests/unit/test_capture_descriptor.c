@@ -61,20 +61,20 @@ static void test_parts(void **state)
         taking.expected = module->expected;
         taking.expected_count = module->expected_count;
         assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-        decoder.is_bounded = true;
+        decoder.context.is_bounded = true;
         while (goes_on) {
             const uint64_t part = 1 + below(&rng, below(&rng, 2) ? 40 : 3000);
             const uint64_t end = taking.seen + part;
             while (goes_on && taking.seen < end) {
                 const uint64_t left = end - taking.seen;
-                decoder.most = left;
+                decoder.context.most = left;
                 goes_on = take(&decoder, &taking, left < 4096 ? left : 4096, seed % 3);
                 assert_true(taking.seen <= end);
             }
         }
         assert_int_equal(taking.seen, module->expected_count);
         for (uint32_t i = 0; i < PIECES_MAX; i++)
-            assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
+            assert_int_equal(decoder.context.program->blocks[i].executions, module->executions[i]);
         decoder_release(&decoder);
     }
     free(module);
@@ -124,8 +124,8 @@ static void test_counting_guards(void **state)
         ;
     assert_int_equal(taking.seen, 100);
     assert_int_equal(taking.runs, 1);
-    assert_int_equal(decoder.program->blocks[1].executions, 100);
-    assert_int_equal(decoder.program->blocks[2].executions, 34);
+    assert_int_equal(decoder.context.program->blocks[1].executions, 100);
+    assert_int_equal(decoder.context.program->blocks[2].executions, 34);
     decoder_release(&decoder);
     free(module);
 }

@@ -270,8 +270,8 @@ static enum psnap_status open_decoder(struct psnap_decoder *decoder, struct psna
     const uint64_t image[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES};
 
     decoder_init(decoder, 3);
-    decoder->at = ring;
-    decoder->end = ring + ring_words;
+    decoder->context.at = ring;
+    decoder->context.end = ring + ring_words;
     assert_int_equal(feed_control(decoder, image, 3, error), PSNAP_OK);
     return feed_module(decoder, table, table_words, PIECES, PIECES_END, error);
 }
@@ -294,8 +294,8 @@ static void test_nest(void **state)
                 ;
             assert_int_equal(taking.seen, expected_count);
             for (uint32_t i = 0; i < BLOCKS; i++)
-                assert_int_equal(decoder.program->blocks[i].executions, executions[i]);
-            assert_int_equal(decoder.tables.nests[0].completed, 1);
+                assert_int_equal(decoder.context.program->blocks[i].executions, executions[i]);
+            assert_int_equal(decoder.context.tables.nests[0].completed, 1);
             decoder_release(&decoder);
         }
     }

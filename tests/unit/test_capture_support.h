@@ -9,32 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/decode/decoder.h"
+#include "capture/decode/decode.h"
 #include "formats/base/rng.h"
 #include "tests/unit/test_affine_support.h"
 
 static inline void decoder_init(struct psnap_decoder *decoder, uint16_t thread)
 {
-    *decoder = (struct psnap_decoder){.thread = thread, .passes_over = true};
-    psnap_rebase_init(&decoder->rebase);
-    decoder->program = psnap_program_new();
-    assert_non_null(decoder->program);
-    psnap_capture_tables_init(&decoder->tables, decoder->program);
+    *decoder = (struct psnap_decoder){.context = {.thread = thread, .passes_over = true}};
+    psnap_rebase_init(&decoder->context.rebase);
+    decoder->context.program = psnap_program_new();
+    assert_non_null(decoder->context.program);
+    psnap_capture_tables_init(&decoder->context.tables, decoder->context.program);
 }
 
 static inline void decoder_release(struct psnap_decoder *decoder)
 {
-    psnap_capture_tables_release(&decoder->tables);
-    psnap_rebase_release(&decoder->rebase);
-    psnap_periods_free(decoder);
-    psnap_program_free(decoder->program);
+    psnap_capture_tables_release(&decoder->context.tables);
+    psnap_rebase_release(&decoder->context.rebase);
+    psnap_decoder_release(decoder);
+    psnap_program_free(decoder->context.program);
 }
 
 static inline enum psnap_status feed_control(struct psnap_decoder *decoder, const uint64_t *words,
                                              size_t count, struct psnap_error *error)
 {
     for (size_t at = 0; at < count;) {
-        const uint64_t length = psnap_decode_control(decoder, words + at, words + count, error);
+        const uint64_t length =
+            psnap_context_control(&decoder->context, words + at, words + count, error);
         if (!length)
             return error->code;
         at += length;
@@ -66,8 +67,8 @@ struct taking {
     const struct psnap_access *expected;
     size_t expected_count, seen;
     uint64_t runs, column_runs, turning_runs;
-    uint64_t columns; /* accesses of them */
-    uint64_t nests;
+    uint64_t columns;     /* accesses of them */
+    uint64_t nests, deep; /* of several loops, of three levels */
 };
 
 static inline void compare_run(struct taking *taking, const struct psnap_run *run)
@@ -114,6 +115,7 @@ static inline bool take(struct psnap_decoder *decoder, struct taking *taking, si
     }
     taking->seen += (size_t)n;
     taking->nests += nest.loop_count > 1;
+    taking->deep += nest.loop_count > 1 && nest.loops[1].inside;
     psnap_nest_walk_init(&walk, &nest);
     while (taking->expected && psnap_nest_walk_next(&walk, &run))
         compare_run(taking, &run);
@@ -144,8 +146,8 @@ static inline void take_odd(struct psnap_decoder *decoder, enum psnap_status sta
     while (taking.seen < accesses_max &&
            take(decoder, &taking, 1 + psnap_rng_below(rng, 200), with_runs))
         ;
-    outcomes->accepted += decoder->at == decoder->end;
-    outcomes->failed += decoder->at != decoder->end;
+    outcomes->accepted += decoder->context.at == decoder->context.end;
+    outcomes->failed += decoder->context.at != decoder->context.end;
 }
 
 /* An odd word in the place of one: a flipped bit, a small number, a large one, anything. */

@@ -373,8 +373,8 @@ static inline enum psnap_status open_decoder(struct psnap_decoder *decoder,
                               IMAGE + IMAGE_BYTES};
 
     decoder_init(decoder, 3);
-    decoder->at = module->ring;
-    decoder->end = module->ring + module->ring_words;
+    decoder->context.at = module->ring;
+    decoder->context.end = module->ring + module->ring_words;
     assert_int_equal(feed_control(decoder, space, 5, error), PSNAP_OK);
     return feed_module(decoder, module->table, module->table_words, PIECES, module->piece_count,
                        error);
@@ -386,9 +386,9 @@ static inline void assert_counted(const struct psnap_decoder *decoder, const str
     uint64_t completed = 0;
 
     for (uint32_t i = 0; i < PIECES_MAX; i++)
-        assert_int_equal(decoder->program->blocks[i].executions, module->executions[i]);
+        assert_int_equal(decoder->context.program->blocks[i].executions, module->executions[i]);
     for (uint32_t i = 0; i < HOISTS; i++)
-        completed += decoder->tables.hoists[i].completed;
+        completed += decoder->context.tables.hoists[i].completed;
     assert_int_equal(completed, module->ended);
 }
 

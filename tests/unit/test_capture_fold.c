@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Iterations of nests that are alike are repeated (capture/decode/nest_alike.c, nest_repeat.c): the
- * stream and the executions are those of going through the steps of each. Random nests of
+ * Iterations of nests in closed form (capture/decode/fold.c): the stream and the executions are
+ * those of going through the steps of each. Random nests of
  * one loop, or one in another, with values of all operations in 8 to 64 bits that wrap around,
  * conditions that change within the loop, a value that depends on the way taken, counts that
  * vary, and a record that stops in the middle or behind.
  *
- * Records that come again and again are rounds (period.c): the same of rings in which a nest and a
- * piece alternate, with addresses and other words that advance, and rounds that are different.
+ * Records that come again and again (period.c): the same of rings in which a nest and a piece
+ * alternate, with addresses and other words that advance, and iterations that are different.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/decode/period.h"
 #include "tests/unit/test_capture_support.h"
 
 #define IMAGE UINT64_C(0x555555554000)
@@ -206,6 +205,7 @@ static void make_words(struct psnap_rng *rng)
 static void make_nest(struct psnap_rng *rng, uint32_t levels)
 {
     const uint32_t inner = levels - 1;
+    const bool few = psnap_rng_below(rng, 3) == 0; /* values, all of which may be linear */
     uint32_t enter, first, branch, count, latch = 0, stop;
 
     make_words(rng);
@@ -217,7 +217,7 @@ static void make_nest(struct psnap_rng *rng, uint32_t levels)
     if (levels == 2)
         latch =
             add_value(PSNAP_VALUE_ULT, 64, add_value(PSNAP_VALUE_RECURRENCE, 64, ZERO, ONE), LIMIT);
-    add_randoms(rng, 16);
+    add_randoms(rng, few ? 1 : 16);
     made.moves[0].base = add_address(rng);
     made.moves[1].base = add_address(rng);
     enter = add_step(PSNAP_STEP_ENTER, inner, first - WORDS, made.count - first, 0);
@@ -229,7 +229,7 @@ static void make_nest(struct psnap_rng *rng, uint32_t levels)
     made.steps[branch].c = add_step(PSNAP_STEP_SET, inner, SLOT, any_value(rng, 1, 64), 0);
     first = made.count;
     add_value(PSNAP_VALUE_ADD, 64, SLOT, any_value(rng, 1, 64));
-    add_randoms(rng, 8);
+    add_randoms(rng, few ? 1 : 8);
     for (uint32_t i = 2; i < REFS; i++)
         made.moves[i].base = add_address(rng);
     made.moves[2].step_low = 8;
@@ -250,7 +250,7 @@ static void make_nest(struct psnap_rng *rng, uint32_t levels)
     }
     if (levels == 2 || psnap_rng_below(rng, 2))
         made.stop = stop;
-    made.record[PSNAP_NEST_HEADER_WORDS + levels] = psnap_rng_below(rng, levels == 2 ? 8 : 60);
+    made.record[PSNAP_NEST_HEADER_WORDS + levels] = psnap_rng_below(rng, levels == 2 ? 16 : 60);
 }
 
 /* ------------------------------------------------------------- its table */
@@ -326,8 +326,8 @@ static void open_decoder(struct psnap_decoder *decoder, const uint64_t *words, s
     struct psnap_error error = {0};
 
     decoder_init(decoder, 3);
-    decoder->at = words;
-    decoder->end = words + count;
+    decoder->context.at = words;
+    decoder->context.end = words + count;
     assert_int_equal(feed_control(decoder, image, 3, &error), PSNAP_OK);
     if (feed_module(decoder, table, table_words, PIECES, PIECES_END, &error))
         fail_msg("%s", error.message);
@@ -338,8 +338,6 @@ static bool take_steps(struct psnap_decoder *decoder, size_t *count)
 {
     struct psnap_error error = {0};
 
-    for (uint32_t i = 0; i < decoder->tables.step_count; i++)
-        decoder->tables.steps[i].again = 0;
     for (*count = 0; !psnap_decoder_is_done(decoder);) {
         const ssize_t n =
             psnap_decode(decoder, expected + *count, ACCESSES_MAX - *count, NULL, &error);
@@ -371,10 +369,10 @@ static void assert_same_counts(const struct both *both)
 {
     assert_int_equal(both->taking.seen, both->taking.expected_count);
     for (uint32_t i = 0; i < BLOCKS; i++)
-        assert_int_equal(both->decoder.program->blocks[i].executions,
-                         both->by_steps.program->blocks[i].executions);
-    assert_int_equal(both->decoder.tables.nests[0].completed,
-                     both->by_steps.tables.nests[0].completed);
+        assert_int_equal(both->decoder.context.program->blocks[i].executions,
+                         both->by_steps.context.program->blocks[i].executions);
+    assert_int_equal(both->decoder.context.tables.nests[0].completed,
+                     both->by_steps.context.tables.nests[0].completed);
 }
 
 static void close_both(struct both *both)
@@ -383,10 +381,9 @@ static void close_both(struct both *both)
     decoder_release(&both->decoder);
 }
 
-static void test_repeat(void **state)
+static void test_fold(void **state)
 {
-    unsigned repeated = 0, flat = 0, compared = 0;
-    uint64_t rounds = 0;
+    unsigned folded = 0, deep = 0, compared = 0;
     struct both both;
     struct psnap_rng rng;
 
@@ -394,26 +391,20 @@ static void test_repeat(void **state)
     psnap_rng_init(&rng, 1);
     for (unsigned turn = 0; turn < 8000; turn++) {
         const size_t capacity = 1 + psnap_rng_below(&rng, turn & 2 ? 300 : 20);
-        const struct psnap_repeat *repeat = &both.decoder.nested.repeat;
         make_nest(&rng, 1 + turn % 2);
         make_table(1 + turn % 2);
         if (open_both(&both, made.record, WORDS)) {
-            bool has_repeated = false, is_flat = false;
-            while (take(&both.decoder, &both.taking, capacity, turn & 4)) {
-                has_repeated |= repeat->is_on;
-                is_flat |= repeat->is_on && repeat->is_flat;
-            }
+            while (take(&both.decoder, &both.taking, capacity, true))
+                ;
             assert_same_counts(&both);
             compared++;
-            repeated += has_repeated;
-            flat += is_flat;
-            rounds += both.taking.nests;
+            folded += both.decoder.records.nested.fold.found > 0;
+            deep += both.taking.deep > 0;
         }
         close_both(&both);
     }
-    print_message("%u nests, %u of them with iterations repeated, %u flat\n", compared, repeated,
-                  flat);
-    assert_true(compared > 6000 && repeated > 2000 && flat > 1000 && rounds > 200);
+    print_message("%u nests, %u of them folded, %u of three levels\n", compared, folded, deep);
+    assert_true(compared > 6000 && folded > 1000 && deep > 50);
 }
 
 /* The nest's record again and again, behind it that of a piece: addresses advance, another word
@@ -473,8 +464,7 @@ static void test_periods(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeat),
-                                       cmocka_unit_test(test_periods)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold), cmocka_unit_test(test_periods)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

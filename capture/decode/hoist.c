@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses with quotients (capture_abi.h): what these add to the address of an iteration, and
- * which iterations are a run nevertheless. With x = start + i * step modulo 2^bits, from some
- * iteration on:
+ * Executions of hoisted loops, and addresses with quotients: what these add to the address of an
+ * iteration, and which iterations are a run nevertheless. With x = start + i * step modulo 2^bits,
+ * from some iteration on:
  *
  *   - as long as x does not wrap around and x / divisor stays the same, or step is a multiple
  *     of the divisor, the quotient is linear in i: a run as without it;
@@ -13,7 +13,7 @@
  * So a run of repetitions of a few iterations each, its turns, is all but the last iterations
  * of a loop that goes on by halves. Which is taken is a matter of speed alone: each is exact.
  */
-#include "capture/decode/decode.h"
+#include "capture/decode/hoist.h"
 
 #include "formats/base/divisor.h"
 
@@ -52,12 +52,12 @@ static inline uint64_t divide(const struct psnap_capture_quotient *quotient, uin
     return quotient->is_shift ? x >> quotient->shift : x / quotient->divisor;
 }
 
-uint64_t psnap_quotients_add(const struct psnap_decoder *decoder,
+uint64_t psnap_quotients_add(const struct psnap_context *context,
                              const struct psnap_capture_move *move, const uint64_t *record,
                              uint64_t i)
 {
     const struct psnap_capture_quotient *quotient =
-        &decoder->tables.quotients[move->first_quotient];
+        &context->tables.quotients[move->first_quotient];
     uint64_t sum = 0;
 
     for (uint32_t k = 0; k < move->quotients; k++, quotient++)
@@ -119,12 +119,12 @@ static uint64_t period_of(const struct psnap_capture_quotient *quotient, int64_t
     return quotient->divisor / psnap_common_divisor(size, quotient->divisor);
 }
 
-uint64_t psnap_quotients_alike(const struct psnap_decoder *decoder,
+uint64_t psnap_quotients_alike(const struct psnap_context *context,
                                const struct psnap_capture_hoist *hoist, const uint64_t *record,
                                uint64_t i, uint64_t count, uint32_t refs, uint32_t *turns)
 {
     const struct psnap_capture_quotient *quotient =
-        &decoder->tables.quotients[hoist->first_quotient];
+        &context->tables.quotients[hoist->first_quotient];
     const uint64_t most_turns = refs < TURNS_WIDTH ? TURNS_WIDTH / refs : 1;
     uint64_t linear = count, growing = count, all = 1;
 
@@ -147,4 +147,34 @@ uint64_t psnap_quotients_alike(const struct psnap_decoder *decoder,
         return linear;
     *turns = (uint32_t)all;
     return growing / all * all;
+}
+
+void psnap_hoist_count(struct psnap_context *context, const struct psnap_capture_hoist *hoist,
+                       uint64_t count, uint32_t last, uint64_t times)
+{
+    const struct psnap_capture_piece *piece = &context->tables.pieces[hoist->first_piece];
+
+    for (uint32_t i = 0; i < hoist->pieces; i++, piece++)
+        psnap_context_count(context, piece->block, count + (i < last ? times : 0));
+}
+
+bool psnap_hoist_run(struct psnap_context *context, const struct psnap_capture_hoist *hoist,
+                     const uint64_t *values, uint64_t count, struct psnap_delivery *to)
+{
+    const struct psnap_capture_move *move = &context->tables.moves[hoist->first_move];
+    struct psnap_capture_ref *ref = &context->tables.refs[hoist->first_ref];
+
+    for (uint32_t k = 0; k < hoist->refs; k++, move++, ref++) {
+        const uint64_t first = psnap_move_address(context, move, values, 0);
+        const int64_t stride = (int64_t)psnap_move_step(move, values);
+        if (!psnap_context_share_range(context, ref, first, stride, count))
+            return false;
+        context->maker.strides[k] = stride;
+        context->maker.first[k] = psnap_context_access(context, ref, hoist->first_ref + k, first);
+    }
+    psnap_delivery_put_run(
+        to, context,
+        (struct psnap_run){.width = hoist->refs, .count = count, .shape = hoist->first_piece + 1});
+    psnap_hoist_count(context, hoist, count, 0, 0);
+    return true;
 }

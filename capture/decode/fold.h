@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Iterations of a nest's loops in closed form (fold.c). */
+#ifndef PSNAP_CAPTURE_DECODE_FOLD_H
+#define PSNAP_CAPTURE_DECODE_FOLD_H
+
+#include "capture/decode/hoist.h"
+#include "capture/decode/value.h"
+
+enum { PSNAP_FOLD_DEPTH = PSNAP_NEST_LEVELS - 1 }; /* a hoisted loop is within */
+
+/* A loop that is being folded. */
+struct psnap_fold_level {
+    uint64_t begun, position; /* its first iteration, and which from it on it is in */
+    uint64_t times;           /* iterations behind the first that are as the first */
+    uint64_t within;          /* iterations of loops in one of it, at most */
+    uint32_t enter, loop;     /* its step, and which loop of the nest it is */
+    bool is_over;             /* the first iteration is */
+};
+
+/* Room for folding, and what has come of it. */
+struct psnap_fold {
+    uint32_t depth, over; /* loops that are open; those whose first iteration is over */
+    struct psnap_fold_level levels[PSNAP_FOLD_DEPTH];
+    uint32_t loop;                    /* of the context's maker, the next */
+    uint16_t steps[PSNAP_NEST_LOOPS]; /* ENTER or RUN, of which the loop is */
+    uint64_t found;                   /* nests so far */
+    int64_t deltas[PSNAP_FOLD_DEPTH][PSNAP_NEST_VALUES_MAX]; /* of values, by level */
+};
+
+/* The record of a nest that is being delivered. */
+struct psnap_nested {
+    const struct psnap_capture_nest *nest; /* NULL: none */
+    struct psnap_capture_step *steps;
+    uint32_t at, stop; /* next step, and the one before which the record ends */
+    uint32_t left;     /* so many iterations of loops may come */
+    uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
+    uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */
+    struct psnap_fold fold;
+};
+
+/* Computes the values of a step, in the present iteration. */
+static inline void psnap_nested_evaluate(const struct psnap_context *context,
+                                         struct psnap_nested *open,
+                                         const struct psnap_capture_step *step)
+{
+    psnap_values_compute(&context->tables.values[open->nest->first_value + step->a], step->b,
+                         open->iterations[step->level], open->values, open->nest->words + step->a);
+}
+
+/* Whether the step at which the record stops has come, in the iterations in which it did. */
+static inline bool psnap_nested_has_stopped(const struct psnap_nested *open)
+{
+    const uint64_t *to = open->values + PSNAP_NEST_HEADER_WORDS + open->nest->levels;
+
+    for (uint32_t i = 0; i <= open->steps[open->stop].level; i++)
+        if (open->iterations[i] != to[i])
+            return false;
+    return true;
+}
+
+/*
+ * An iteration of the loop that step `enter` enters begins: its values are computed and, from it
+ * on, as many as are a nest are delivered as one, or counted where nothing is accessed; the record
+ * goes on behind them. False: they are too few, or none, and it goes on in the iteration.
+ */
+bool psnap_fold(struct psnap_context *context, struct psnap_nested *open, uint32_t enter,
+                struct psnap_delivery *to);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of hoisted loops to accesses (capture_abi.h has their layout): the k-th
+ * reference of an iteration is base + offset + i * step, or the next word of the
+ * iteration's row. Iterations that touch the same references, in most loops all of
+ * them, are one run: affine references with their strides, the others as columns
+ * of the rows where they lie in the ring. Few iterations, what spans two
+ * ranges of the program's memory, and readers that take no runs get them one by one.
+ *
+ * A program that was killed, or a bug, may have written any words: rows stay in
+ * their record, references in their tables.
+ */
+#include "capture/decode/hoisted.h"
+
+static enum psnap_status corrupt(struct psnap_error *error, const char *what)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                           "the program's ring holds a loop that cannot be: %s", what);
+}
+
+/* Bit n is that of the pieces whose guard is n + 1. */
+static inline uint64_t mask_of(const struct psnap_capture_hoist *hoist, const uint64_t *row)
+{
+    return hoist->guards ? row[0] : 0;
+}
+
+/* Words of a row of the first `pieces` pieces, and the references they execute. */
+static uint32_t measure(const struct psnap_context *context,
+                        const struct psnap_capture_hoist *hoist, uint32_t pieces, uint64_t mask,
+                        uint32_t *refs)
+{
+    const struct psnap_capture_piece *piece = &context->tables.pieces[hoist->first_piece];
+    uint32_t words = hoist->guards > 0;
+
+    *refs = 0;
+    for (uint32_t i = 0; i < pieces; i++, piece++)
+        if (psnap_piece_is_executed(piece, mask)) {
+            words += piece->row_words;
+            *refs += piece->refs;
+        }
+    return words;
+}
+
+enum psnap_status psnap_hoisted_open(struct psnap_context *context, struct psnap_hoisted *open,
+                                     const struct psnap_capture_piece *end,
+                                     struct psnap_error *error)
+{
+    const uint64_t *at = context->at;
+    struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
+    uint64_t words = hoist->has_rows ? at[2] : hoist->words;
+
+    if (words < hoist->words || words > (uint64_t)(context->end - at))
+        return corrupt(error, "it is longer than there is room");
+    *open = (struct psnap_hoisted){
+        .hoist = hoist,
+        .record = at,
+        .row = at + hoist->words,
+        .end = at + words,
+        .count = at[1],
+        .begun = hoist->has_rows ? at[3] : 0,
+        .last = end->last == PSNAP_NONE ? 0 : end->last,
+    };
+    hoist->completed += end->last != PSNAP_NONE && !context->tally;
+    context->at += words;
+    return PSNAP_OK;
+}
+
+/* Iterations from here on that touch the same references, the partial one alone. Sets what they
+ * have in common; 0 when their rows leave the record. */
+static uint64_t count_alike(const struct psnap_context *context, struct psnap_hoisted *open)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    uint64_t left = open->count - open->iteration, room = (uint64_t)(open->end - open->row);
+    const uint64_t *row = open->row;
+    uint64_t alike = 1;
+
+    if (!hoist->guards && left) {
+        open->pieces = hoist->pieces;
+        open->mask = 0;
+        open->pitch = hoist->row_words;
+        open->refs = hoist->refs;
+        return !open->pitch || room / open->pitch >= left ? left : 0;
+    }
+    if (hoist->guards && !room)
+        return 0;
+    open->pieces = left ? hoist->pieces : open->last;
+    open->mask = mask_of(hoist, row);
+    open->pitch = measure(context, hoist, open->pieces, open->mask, &open->refs);
+    if (open->pitch > room)
+        return 0;
+    if (!hoist->guards)
+        return 1;
+    while (alike < left && (alike + 1) * open->pitch <= room &&
+           !((row[alike * open->pitch] ^ open->mask) & hoist->mask_refs))
+        alike++;
+    return alike;
+}
+
+/* Of the next iterations, those whose masks have the piece. */
+static uint64_t count_masks(const struct psnap_hoisted *open,
+                            const struct psnap_capture_piece *piece, uint64_t times)
+{
+    const unsigned shift = piece->guard - 1u;
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < times; i++)
+        count += open->row[i * open->pitch] >> shift & 1;
+    return count;
+}
+
+/* Pieces without references may be executed in some of them only. */
+static void count_executions(struct psnap_context *context, const struct psnap_hoisted *open,
+                             uint64_t times)
+{
+    const struct psnap_capture_piece *piece = &context->tables.pieces[open->hoist->first_piece];
+
+    for (uint32_t i = 0; i < open->pieces && !context->is_skipping; i++, piece++) {
+        const uint64_t count = piece->guard ? count_masks(open, piece, times) : times;
+        if (count)
+            psnap_context_count(context, piece->block, count);
+    }
+}
+
+/* The rest of one iteration, as far as the block has room; false when out of memory. */
+static bool put_rest(struct psnap_context *context, struct psnap_hoisted *open,
+                     struct psnap_delivery *to)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+
+    for (; open->piece < open->pieces; open->piece++, open->ref = 0) {
+        const struct psnap_capture_piece *piece =
+            &context->tables.pieces[hoist->first_piece + open->piece];
+        if (!psnap_piece_is_executed(piece, open->mask))
+            continue;
+        for (; open->ref < piece->refs; open->ref++) {
+            const uint32_t index = piece->first_ref + open->ref;
+            if (to->n == to->capacity)
+                return true;
+            if (!psnap_move_put(
+                    context, &context->tables.moves[hoist->first_move + index - hoist->first_ref],
+                    open->record, open->begun + open->iteration, &open->word, index,
+                    &to->block[to->n++]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void advance(struct psnap_hoisted *open, uint64_t iterations)
+{
+    open->iteration += iterations;
+    open->rest -= iterations < open->rest ? iterations : open->rest;
+    open->row += iterations * open->pitch;
+    open->alike -= iterations;
+    open->piece = open->ref = 0;
+    open->word = open->row + (open->hoist->guards > 0);
+}
+
+/* Whether the words happen to have a stride. */
+static bool has_stride(const uint64_t *words, size_t pitch, uint64_t count)
+{
+    const uint64_t stride = count > 1 ? words[pitch] - words[0] : 0;
+
+    for (uint64_t i = 2; i < count; i++)
+        if (words[i * pitch] - words[(i - 1) * pitch] != stride)
+            return false;
+    return true;
+}
+
+/* The range that all words of some rows are known to be in; of no bytes: none is. */
+struct inside {
+    uint64_t low, span;
+};
+
+/* A column, or a stride, if the words happen to have one (then the column stays empty); false when
+ * they do not share a range. */
+static inline bool set_column(struct psnap_context *context, struct psnap_capture_ref *ref,
+                              const uint64_t *words, size_t pitch, uint64_t count,
+                              const struct inside *inside, struct psnap_column *column,
+                              int64_t *stride)
+{
+    *stride = count > 1 ? (int64_t)(words[pitch] - words[0]) : 0;
+    if (!psnap_context_reach(context, ref, *words))
+        return false;
+    if (!has_stride(words, pitch, count))
+        *column = (struct psnap_column){words, pitch, ref->delta};
+    if (inside->low == ref->low && inside->span == ref->span)
+        return true;
+    return psnap_words_inside(words, pitch, count, ref->low, ref->span - 1);
+}
+
+/* Rows that are words of one range are looked at once, not column by column. */
+static struct inside look_at_rows(const struct psnap_context *context,
+                                  const struct psnap_hoisted *open, uint64_t count)
+{
+    const struct psnap_capture_ref *ref = &context->tables.refs[open->hoist->first_row_ref];
+    const uint64_t words = count * open->pitch;
+
+    if (open->pitch < 2 || !psnap_words_inside(open->row, 1, words, ref->low, ref->span - 1))
+        return (struct inside){0, 0};
+    return (struct inside){ref->low, ref->span};
+}
+
+/* A run that is being made: its `count` repetitions of `turns` iterations, from an open record. */
+struct making {
+    struct psnap_context *context;
+    const struct psnap_hoisted *open;
+    uint64_t count;
+    uint32_t turns;
+    uint64_t iteration;   /* of the loop, whose accesses come next */
+    const uint64_t *word; /* of its row, the next */
+    struct inside inside; /* where all of the rows are */
+    size_t width;
+};
+
+/* How reference `index` goes through the repetitions; false when it leaves its range. */
+static inline bool set_member(struct making *making, uint32_t index)
+{
+    struct psnap_context *context = making->context;
+    const struct psnap_hoisted *open = making->open;
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    const struct psnap_capture_move *move =
+        &context->tables.moves[hoist->first_move + (index - hoist->first_ref)];
+    struct psnap_capture_ref *ref = &context->tables.refs[index];
+    struct psnap_column *column = &context->columns[making->width];
+    int64_t *stride = &context->maker.strides[making->width];
+    uint64_t first;
+
+    column->words = NULL;
+    if (move->base) {
+        first = psnap_move_address(context, move, open->record, making->iteration);
+        *stride = (int64_t)(psnap_move_step(move, open->record) * making->turns);
+        if (move->quotients && making->count > 1)
+            *stride = (int64_t)(psnap_move_address(context, move, open->record,
+                                                   making->iteration + making->turns) -
+                                first);
+        if (!psnap_context_share_range(context, ref, first, *stride, making->count))
+            return false;
+    } else {
+        first = *making->word;
+        if (!set_column(context, ref, making->word++, making->turns * (size_t)open->pitch,
+                        making->count, &making->inside, column, stride))
+            return false;
+    }
+    context->maker.first[making->width++] = psnap_context_access(context, ref, index, first);
+    return true;
+}
+
+/* The accesses of an iteration. */
+static bool set_turn(struct making *making)
+{
+    const struct psnap_hoisted *open = making->open;
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    const struct psnap_capture_piece *piece = &making->context->tables.pieces[hoist->first_piece];
+
+    if (open->refs == hoist->refs) {
+        for (uint32_t k = 0; k < hoist->refs; k++)
+            if (!set_member(making, hoist->first_ref + k))
+                return false;
+        return true;
+    }
+    for (uint32_t i = 0; i < open->pieces; i++, piece++)
+        for (uint32_t r = 0; r < piece->refs && psnap_piece_is_executed(piece, open->mask); r++)
+            if (!set_member(making, piece->first_ref + r))
+                return false;
+    return true;
+}
+
+/* The next `count` iterations, a multiple of `turns`, as a run; false when they cannot be one. */
+static bool put_run(struct psnap_context *context, const struct psnap_hoisted *open, uint64_t count,
+                    uint32_t turns, struct psnap_delivery *to)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    struct making making = {
+        .context = context, .open = open, .count = count / turns, .turns = turns};
+    bool has_columns = false;
+
+    if (hoist->row_words && !hoist->guards && open->refs == hoist->refs)
+        making.inside = look_at_rows(context, open, count);
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        const uint64_t *row = open->row + turn * (size_t)open->pitch + (hoist->guards > 0);
+        making.iteration = open->begun + open->iteration + turn;
+        making.word = row;
+        if (!set_turn(&making))
+            return false;
+        has_columns |= making.word != row;
+    }
+    psnap_delivery_put_run(
+        to, context,
+        (struct psnap_run){.columns = has_columns ? context->columns : NULL,
+                           .width = making.width,
+                           .count = making.count,
+                           .shape = open->refs == hoist->refs ? hoist->first_piece + 1 : 0,
+                           .turns = turns});
+    return true;
+}
+
+/* From the beginning of an iteration on as many as are a run; false when they are not worth one:
+ * some are put one by one. */
+static bool next_run(struct psnap_context *context, struct psnap_hoisted *open,
+                     struct psnap_delivery *to)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    uint64_t times = open->alike;
+    uint32_t turns = 1;
+
+    open->rest = open->alike;
+    if (!to->nest || !open->may_run)
+        return false;
+    if (hoist->quotients)
+        times = psnap_quotients_alike(context, hoist, open->record, open->begun + open->iteration,
+                                      open->alike, open->refs, &turns);
+    if (times * open->refs >= PSNAP_RUN_ACCESSES_MIN && put_run(context, open, times, turns, to)) {
+        open->rest = 0;
+        advance(open, times);
+        return true;
+    }
+    times = times < PSNAP_RUN_ACCESSES_MIN ? PSNAP_RUN_ACCESSES_MIN : times;
+    open->rest = times < open->alike ? times : open->alike;
+    return false;
+}
+
+/* Begins iterations that have the same references, of which no more are alike than are wanted;
+ * false when their rows do not fit. */
+static bool begin_alike(struct psnap_context *context, struct psnap_hoisted *open, size_t delivered)
+{
+    uint64_t whole;
+
+    open->alike = whole = count_alike(context, open);
+    if (!open->alike)
+        return false;
+    if (open->refs)
+        whole = psnap_context_bound(context, delivered, open->refs, open->alike);
+    open->may_run = whole > 0;
+    open->alike = whole ? whole : 1; /* cut short: so that executions count as far */
+    count_executions(context, open, open->alike);
+    advance(open, open->refs ? 0 : open->alike);
+    return true;
+}
+
+enum psnap_status psnap_hoisted_next(struct psnap_context *context, struct psnap_hoisted *open,
+                                     struct psnap_delivery *to, struct psnap_error *error)
+{
+    while (open->alike || open->iteration < open->count ||
+           (open->iteration == open->count && open->last)) {
+        if (psnap_context_is_full(context, to->n))
+            return PSNAP_OK;
+        if (!open->alike) {
+            if (!begin_alike(context, open, to->n))
+                return corrupt(error, "its rows do not fit");
+            continue;
+        }
+        if (!open->rest && next_run(context, open, to)) {
+            if (open->iteration == open->count && !open->last)
+                open->hoist = NULL;
+            return PSNAP_OK;
+        }
+        if (!put_rest(context, open, to))
+            return psnap_context_no_memory(error);
+        if (open->piece < open->pieces)
+            return PSNAP_OK; /* the block is full */
+        advance(open, 1);
+    }
+    open->hoist = NULL;
+    return PSNAP_OK;
+}

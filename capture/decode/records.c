@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records in their order. Almost all are pieces whose references are plain, an address each, or
+ * hoisted loops that are over after a few iterations, as those of a search or of a short row are.
+ * There may be one for each three accesses, in an order that nobody can foresee; so they are put
+ * one after the other in one loop, which keeps nothing between them. What it leaves alone, longer
+ * hoisted loops, nests and pieces of other references, is opened and delivered bit by bit.
+ *
+ * The accesses of a hoisted loop that ends in its partial iteration are the first so many of
+ * whole iterations.
+ */
+#include "capture/decode/records.h"
+
+#include "capture/collect/rings.h"
+
+/* ------------------------------------------------------------- records of a few accesses */
+
+enum { SHORT_ITERATIONS = 64 };
+
+/* Whether accesses of a run's length are to be one. */
+static inline bool is_run(uint64_t accesses, bool finds_runs)
+{
+    return finds_runs && accesses >= PSNAP_RUN_ACCESSES_MIN;
+}
+
+/* The first `total` accesses of iterations from `begun` on; false when out of memory. */
+static inline bool put_iterations(struct psnap_context *context,
+                                  const struct psnap_capture_hoist *hoist, const uint64_t *record,
+                                  uint64_t begun, size_t total, struct psnap_access *block)
+{
+    const struct psnap_capture_move *moves = &context->tables.moves[hoist->first_move];
+    const struct psnap_access *const end = block + total;
+    const uint64_t *word = record + hoist->words;
+
+    for (uint64_t i = begun; block < end; i++)
+        for (uint32_t k = 0; k < hoist->refs && block < end; k++, block++)
+            if (!psnap_move_put(context, &moves[k], record, i, &word, hoist->first_ref + k, block))
+                return false;
+    return true;
+}
+
+/* The record at `at` of a hoisted loop, of which `left` words are there: adds to *n how many
+ * accesses it has, all of them in the block. Returns its words; 0: it is not for here. */
+static inline uint64_t put_hoisted(struct psnap_context *context,
+                                   const struct psnap_capture_piece *end, const uint64_t *at,
+                                   uint64_t left, struct psnap_access *block, size_t capacity,
+                                   bool finds_runs, size_t *n)
+{
+    struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
+    uint64_t words = hoist->words, begun = 0, count;
+    size_t total;
+
+    if (hoist->guards || left < words)
+        return 0;
+    count = at[1];
+    if (count > SHORT_ITERATIONS || is_run(count * hoist->refs, finds_runs) ||
+        is_run(end->part_refs, finds_runs))
+        return 0;
+    total = (size_t)count * hoist->refs + end->part_refs;
+    if (total > capacity - *n)
+        return 0;
+    if (hoist->has_rows) {
+        words = at[2];
+        begun = at[3];
+        if (words > left || words < hoist->words + count * hoist->row_words + end->row_words)
+            return 0;
+    }
+    if (!put_iterations(context, hoist, at, begun, total, block + *n))
+        return 0;
+    *n += total;
+    hoist->completed += end->last != PSNAP_NONE;
+    psnap_hoist_count(context, hoist, count, end->last == PSNAP_NONE ? 0 : end->last, 1);
+    return words;
+}
+
+/* Records of a few accesses, as long as they follow each other and the block has room for all of
+ * them; not those that may be (or begin) a run, if there may be one. */
+static void put_short(struct psnap_context *context, struct psnap_delivery *to)
+{
+    struct psnap_block *const blocks = context->program->blocks;
+    struct psnap_capture_piece *pieces = NULL;
+    uint64_t first = 0, count = 0; /* words that begin records of these pieces */
+    struct psnap_access *const block = to->block;
+    const uint64_t *at = context->at, *const end = context->end;
+    const size_t capacity = to->capacity;
+    const bool finds_runs = to->nest;
+    size_t n = to->n;
+
+    if (context->is_part || context->is_bounded || context->is_skipping || context->tally)
+        return;
+    while (at < end) {
+        const uint64_t index = *at - first, left = (uint64_t)(end - at);
+        struct psnap_capture_piece *piece;
+        if (index >= count) {
+            const struct psnap_capture_module *module;
+            if (psnap_is_gap(*at) && *at - PSNAP_GAP <= left)
+                at += *at - PSNAP_GAP;
+            else {
+                module = psnap_context_module(context, *at);
+                if (!module)
+                    break;
+                pieces = &context->tables.pieces[module->first_piece];
+                first = module->pieces;
+                count = module->piece_count;
+            }
+            continue;
+        }
+        piece = &pieces[index];
+        if (piece->hoist) {
+            const uint64_t words =
+                put_hoisted(context, piece, at, left, block, capacity, finds_runs, &n);
+            if (!words)
+                break;
+            at += words;
+            continue;
+        }
+        if (!piece->is_plain || piece->nest || left < piece->words || capacity - n < piece->refs ||
+            (finds_runs && piece->refs && !piece->rest))
+            break;
+        if (!psnap_piece_put(context, piece, at + 1, block + n))
+            break; /* below it is said why */
+        piece->rest = (uint8_t)(piece->rest - (finds_runs && piece->refs));
+        n += piece->refs;
+        at += piece->words;
+        if (piece->block != PSNAP_NONE)
+            blocks[piece->block].executions++;
+    }
+    context->at = at;
+    to->n = n;
+}
+
+/* ------------------------------------------------------------- any record */
+
+/* Room that was taken and has not been marked is all zero, however long: what follows is not. */
+static void pass_over_unmarked(struct psnap_context *context)
+{
+    while (context->at < context->end && !*context->at)
+        context->at++;
+}
+
+/* What starts with no piece, with `header`: a gap, or an open record, whose header says minus its
+ * length, is waited for or passed over; where the program was killed between taking the room and
+ * marking it, nothing follows. False when neither. */
+static bool pass_over(struct psnap_context *context, uint64_t header)
+{
+    const uint64_t left = (uint64_t)(context->end - context->at);
+    const bool is_open = psnap_record_is_open(header) && -header <= left;
+
+    if (psnap_is_gap(header) && header - PSNAP_GAP <= left)
+        context->at += header - PSNAP_GAP;
+    else if (is_open && !context->passes_over)
+        context->is_stuck = true;
+    else if (is_open && header) {
+        context->at += -header;
+        context->passed_over++;
+    } else if (context->is_last_part)
+        context->at = context->end;
+    else if (is_open)
+        pass_over_unmarked(context);
+    else
+        return false;
+    return true;
+}
+
+/* Whether what is at the context's place, with `header`, goes on behind the end of the part that
+ * may be read: a batch gives room back that it was seen to take. */
+static bool is_cut(const struct psnap_context *context, uint64_t header,
+                   const struct psnap_capture_piece *piece)
+{
+    const uint64_t *at = context->at, left = (uint64_t)(context->end - at);
+
+    if (!context->is_part)
+        return false;
+    if (header == PSNAP_EVENT_ALLOC)
+        return left < 5;
+    if (psnap_is_gap(header))
+        return header - PSNAP_GAP >= left; /* it may be given back at any moment */
+    if (psnap_record_is_open(header))
+        return -header > left;
+    return piece &&
+           (left < piece->words ||
+            (piece->hoist && context->tables.hoists[piece->hoist - 1].has_rows && at[2] > left));
+}
+
+/* Goes on with the record that is being delivered, until nothing is left of it, the block is full
+ * or a nest follows. */
+static enum psnap_status deliver(struct psnap_context *context, struct psnap_records *records,
+                                 struct psnap_delivery *to, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (records->expansion.piece)
+        return psnap_expansion_next(context, &records->expansion, to, error);
+    for (;;) {
+        if (records->hoisted.hoist)
+            status = psnap_hoisted_next(context, &records->hoisted, to, error);
+        if (status || records->hoisted.hoist || !records->nested.nest ||
+            psnap_delivery_is_over(to) || psnap_context_is_full(context, to->n))
+            return status;
+        status = psnap_nested_next(context, &records->nested, &records->hoisted, to, error);
+        if (status)
+            return status;
+    }
+}
+
+enum psnap_status psnap_records_open(struct psnap_context *context, struct psnap_records *records,
+                                     const struct psnap_capture_piece *loop,
+                                     struct psnap_error *error)
+{
+    return loop->nest ? psnap_nested_open(context, &records->nested, loop, error)
+                      : psnap_hoisted_open(context, &records->hoisted, loop, error);
+}
+
+/* The record of a piece at the context's place: as a run, as a whole or, where that cannot be,
+ * opened. False when the block has no room for it, or, with *status, when out of memory. */
+static bool put_piece(struct psnap_context *context, struct psnap_records *records,
+                      struct psnap_capture_piece *piece, struct psnap_delivery *to,
+                      enum psnap_status *status, struct psnap_error *error)
+{
+    const uint64_t *words = context->at + 1;
+
+    if (to->nest && piece->is_plain && piece->refs && !context->is_part) {
+        if (piece->rest)
+            piece->rest--;
+        else if (psnap_piece_find_run(context, piece, to))
+            return true;
+    }
+    if (piece->is_plain && to->capacity - to->n >= piece->refs) {
+        if (!psnap_piece_put(context, piece, words, to->block + to->n)) {
+            *status = psnap_context_no_memory(error);
+            return false;
+        }
+        to->n += piece->refs;
+    } else if (piece->is_plain && to->n)
+        return false;
+    else
+        records->expansion = (struct psnap_expansion){.piece = piece, .words = words};
+    context->at += piece->words;
+    psnap_context_count(context, piece->block, 1);
+    return true;
+}
+
+enum psnap_status psnap_records_next(struct psnap_context *context, struct psnap_records *records,
+                                     struct psnap_delivery *to, struct psnap_capture_piece **loop,
+                                     struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    context->is_stuck = context->is_cut = false;
+    *loop = NULL;
+    for (;;) {
+        struct psnap_capture_piece *piece;
+        uint64_t header;
+        if (psnap_records_are_open(records)) {
+            status = deliver(context, records, to, error);
+            if (status || psnap_records_are_open(records) || psnap_delivery_is_over(to))
+                return status;
+        }
+        put_short(context, to);
+        if (context->at == context->end || psnap_context_is_full(context, to->n))
+            return PSNAP_OK;
+        header = __atomic_load_n(context->at, __ATOMIC_ACQUIRE); /* once: it may be written now */
+        piece = header == PSNAP_EVENT_ALLOC ? NULL : psnap_context_piece(context, header);
+        context->is_cut = is_cut(context, header, piece);
+        if (context->is_cut)
+            return PSNAP_OK;
+        if (header == PSNAP_EVENT_ALLOC && context->end - context->at >= 5) {
+            status = psnap_context_allocation(context, context->at, error);
+            if (status)
+                return status;
+            context->at += 5;
+        } else if (!piece || context->end - context->at < piece->words) {
+            if (!pass_over(context, header))
+                return psnap_context_corrupt(error, header);
+            if (context->is_stuck)
+                return PSNAP_OK;
+        } else if (piece->hoist || piece->nest) {
+            *loop = piece;
+            return PSNAP_OK;
+        } else if (!put_piece(context, records, piece, to, &status, error) ||
+                   psnap_delivery_is_over(to))
+            return status;
+    }
+}
