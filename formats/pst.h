@@ -319,6 +319,7 @@ void psnap_pst_track_release(struct psnap_pst_track *track);
 struct psnap_pst_lane {
     struct psnap_access first;
     struct psnap_pst_track next, address; /* wrong predictions of each kind */
+    uint32_t logged[2];                   /* the last ones of each in a log */
 };
 
 #define PSNAP_PST_BASE_BITS 12
@@ -353,6 +354,16 @@ enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
  * those that are predicted as they stand, so all or none. Returns how many. */
 uint32_t psnap_pst_encoder_repeat(struct psnap_pst_encoder *encoder, const struct psnap_run *run,
                                   uint64_t i, uint64_t limit);
+/* Whether tokens are noted from here on, for `forward`; those before are forgotten. */
+void psnap_pst_encoder_log(struct psnap_pst_encoder *encoder, bool is_on);
+/*
+ * To be called when an iteration of the loop that the walk has open at `depth` is over, after those
+ * of loops within it. Takes further ones at once, if what they do to the chunk follows from those
+ * before, and sets the walk to the last of them. The chunk then has at most `limit` accesses.
+ * False: out of memory.
+ */
+bool psnap_pst_encoder_forward(struct psnap_pst_encoder *encoder, struct psnap_nest_walk *walk,
+                               uint32_t depth, uint64_t limit);
 uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder);
 /* It takes no further access: what it has must be flushed. */
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder);

@@ -17,45 +17,17 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "formats/pst.h"
+#include "formats/pst_encode.h"
 
 #define FIRST_BUCKETS 1024u
 #define KEPT_BYTES ((size_t)128 << 20)
 #define NO_KEY UINT64_MAX /* of no access */
 
-struct lane {
-    uint64_t key; /* the second half of the access record */
-    uint64_t last, step;
-    uint32_t next;     /* lane predicted after this one */
-    uint32_t next_run; /* right predictions since the last token */
-    uint32_t run;      /* the same of addresses */
-    uint32_t follows;  /* the base is the access before, else the lane's last one */
-    uint64_t other;    /* step from the other base at the last token */
-    uint32_t score;    /* tokens in a row at which it would have been right */
-    uint32_t wins;     /* a lane that does not follow does when so many were */
-    struct psnap_pst_favourite favourite; /* of them */
-};
-
-struct psnap_pst_encoder {
-    struct lane *lanes; /* and one more, with NO_KEY */
-    struct psnap_pst_lane *tracks;
-    struct psnap_pst_folder *folder;
-    uint32_t *buckets;     /* open addressing: lane + 1, 0 is empty */
-    uint32_t bucket_count; /* a power of two */
-    uint32_t lane_count, lane_room;
-    uint32_t previous; /* lane of the last access */
-    uint64_t address;  /* and its address */
-    uint32_t accesses;
-    uint32_t token_limit;
-    struct psnap_pst_bases bases;
-};
-
 static bool grow_lanes(struct psnap_pst_encoder *encoder)
 {
     const uint32_t room = encoder->lane_room ? encoder->lane_room * 2 : 64;
-    struct lane *lanes = realloc(encoder->lanes, (room + 1) * sizeof *lanes);
+    struct psnap_pst_write_lane *lanes = realloc(encoder->lanes, (room + 1) * sizeof *lanes);
     struct psnap_pst_lane *tracks;
 
     if (!lanes)
@@ -109,6 +81,7 @@ static void start_chunk(struct psnap_pst_encoder *encoder)
         release_tracks(encoder);
     memset(encoder->buckets, 0, encoder->bucket_count * sizeof *encoder->buckets);
     psnap_pst_folder_start(encoder->folder);
+    psnap_pst_log_clear(&encoder->log);
     encoder->lanes[0].key = NO_KEY;
     encoder->lane_count = encoder->previous = encoder->accesses = 0;
     encoder->address = 0;
@@ -122,6 +95,7 @@ void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder)
     free(encoder->lanes);
     free(encoder->tracks);
     free(encoder->buckets);
+    free(encoder->log.events);
     psnap_pst_folder_free(encoder->folder);
     free(encoder);
 }
@@ -144,35 +118,17 @@ void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens)
         encoder->token_limit = tokens;
 }
 
-static inline uint64_t key_of(const struct psnap_access *access)
-{
-    uint64_t key;
-
-    memcpy(&key, (const char *)access + sizeof access->address, sizeof key);
-    return key;
-}
-
-static inline uint32_t bucket_of(uint64_t key, uint32_t bucket_count)
-{
-    return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (bucket_count - 1);
-}
-
 static bool grow_buckets(struct psnap_pst_encoder *encoder)
 {
-    const uint32_t count = encoder->bucket_count * 4;
-    uint32_t *buckets = calloc(count, sizeof *buckets);
+    uint32_t *buckets = calloc((size_t)encoder->bucket_count * 4, sizeof *buckets);
 
     if (!buckets)
         return false;
-    for (uint32_t i = 0; i < encoder->lane_count; i++) {
-        uint32_t b = bucket_of(encoder->lanes[i].key, count);
-        while (buckets[b])
-            b = (b + 1) & (count - 1);
-        buckets[b] = i + 1;
-    }
     free(encoder->buckets);
     encoder->buckets = buckets;
-    encoder->bucket_count = count;
+    encoder->bucket_count *= 4;
+    for (uint32_t i = 0; i < encoder->lane_count; i++)
+        *psnap_pst_bucket(encoder, encoder->lanes[i].key) = i + 1;
     return true;
 }
 
@@ -194,11 +150,11 @@ static void add_lane(struct psnap_pst_encoder *encoder, const struct psnap_acces
     const uint32_t lane = encoder->lane_count++;
 
     /* run starts one below 0: the access that makes the lane is "predicted" but not counted */
-    encoder->lanes[lane] = (struct lane){.key = key_of(access),
-                                         .last = access->address,
-                                         .next = lane + 1,
-                                         .run = UINT32_MAX,
-                                         .wins = PSNAP_PST_OTHER_WINS};
+    encoder->lanes[lane] = (struct psnap_pst_write_lane){.key = psnap_pst_key(access),
+                                                         .last = access->address,
+                                                         .next = lane + 1,
+                                                         .run = UINT32_MAX,
+                                                         .wins = PSNAP_PST_OTHER_WINS};
     encoder->lanes[lane + 1].key = NO_KEY;
     encoder->tracks[lane].first = *access;
 }
@@ -208,20 +164,18 @@ static enum psnap_status find_lane(struct psnap_pst_encoder *encoder,
                                    const struct psnap_access *access, uint32_t ref_count,
                                    uint32_t *index, struct psnap_error *error)
 {
-    const uint64_t key = key_of(access);
+    uint32_t *bucket = psnap_pst_bucket(encoder, psnap_pst_key(access));
     enum psnap_status status;
-    uint32_t b = bucket_of(key, encoder->bucket_count);
 
-    for (; encoder->buckets[b]; b = (b + 1) & (encoder->bucket_count - 1)) {
-        *index = encoder->buckets[b] - 1;
-        if (encoder->lanes[*index].key == key)
-            return PSNAP_OK;
+    if (*bucket) {
+        *index = *bucket - 1;
+        return PSNAP_OK;
     }
     status = check_access(access, ref_count, error);
     if (status != PSNAP_OK)
         return status;
     *index = encoder->lane_count;
-    encoder->buckets[b] = *index + 1;
+    *bucket = *index + 1;
     if (*index == encoder->lane_room && !grow_lanes(encoder))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     add_lane(encoder, access);
@@ -230,37 +184,34 @@ static enum psnap_status find_lane(struct psnap_pst_encoder *encoder,
     return PSNAP_OK;
 }
 
-/* Lane `index` does not come after `previous` as predicted. */
-static bool next_token(struct psnap_pst_encoder *encoder, uint32_t previous, uint32_t index)
+/* The lane after lane `index` is not the predicted one. */
+static bool take_next(struct psnap_pst_encoder *encoder, uint32_t index, uint32_t value,
+                      uint32_t run)
 {
-    struct lane *lane = &encoder->lanes[previous];
-    const uint32_t run = lane->next_run, expected = run ? index : lane->next;
+    struct psnap_pst_write_lane *lane = &encoder->lanes[index];
+    const uint32_t expected = run ? value : lane->next;
 
     if (run == 0)
-        lane->next = index;
-    lane->next_run = 0;
-    return psnap_pst_fold(encoder->folder, &encoder->tracks[previous].next, 2 * previous, index,
-                          run, expected, NULL);
+        lane->next = value;
+    return psnap_pst_fold(encoder->folder, &encoder->tracks[index].next, 2 * index, value, run,
+                          expected, NULL);
 }
 
-/* The address is not the predicted one; `before` is that of the access before. */
-static bool address_token(struct psnap_pst_encoder *encoder, uint32_t index, uint64_t address,
-                          uint64_t before)
+/* The address of lane `index` is not the predicted one, but a step from the base and another one
+ * from that not in use. */
+static bool take_address(struct psnap_pst_encoder *encoder, uint32_t index, uint64_t address,
+                         uint64_t step, uint64_t other, uint32_t run)
 {
-    struct lane *lane = &encoder->lanes[index];
-    const uint64_t base = lane->follows ? before : lane->last, step = address - base;
-    const uint64_t other_base = lane->follows ? lane->last : before, other = address - other_base;
-    const uint32_t run = lane->run;
+    struct psnap_pst_write_lane *lane = &encoder->lanes[index];
     const uint64_t expected = run ? step : lane->step;
 
     if (lane->favourite.trust >= PSNAP_PST_TRUSTED)
-        encoder->tracks[index].address.expected = other_base + lane->favourite.other - base;
+        encoder->tracks[index].address.expected = step - other + lane->favourite.other;
     psnap_pst_favourite_note(&lane->favourite, other);
     lane->score = other == lane->other ? lane->score + 1 : 0;
     lane->other = other;
     if (run == 0)
         lane->step = step;
-    lane->run = 0;
     if (lane->score == (lane->follows ? PSNAP_PST_OTHER_WINS : lane->wins)) {
         if (!lane->follows && lane->wins <= PSNAP_PST_OTHER_WINS_MAX)
             lane->wins *= 2;
@@ -272,6 +223,53 @@ static bool address_token(struct psnap_pst_encoder *encoder, uint32_t index, uin
     }
     return psnap_pst_fold(encoder->folder, &encoder->tracks[index].address, 2 * index + 1, step,
                           run, expected, &address);
+}
+
+bool psnap_pst_take_event(struct psnap_pst_encoder *encoder, const struct psnap_pst_event *event)
+{
+    const uint32_t index = event->track >> 1;
+
+    return event->track & 1 ? take_address(encoder, index, event->address, event->value,
+                                           event->other, event->run)
+                            : take_next(encoder, index, (uint32_t)event->value, event->run);
+}
+
+/* Lane `index` does not come after `previous` as predicted. */
+static bool next_token(struct psnap_pst_encoder *encoder, uint32_t previous, uint32_t index)
+{
+    struct psnap_pst_write_lane *lane = &encoder->lanes[previous];
+    const uint32_t run = lane->next_run;
+
+    if (encoder->log.is_on)
+        psnap_pst_log_add(encoder, &(struct psnap_pst_event){.track = 2 * previous,
+                                                             .at = encoder->accesses,
+                                                             .run = run,
+                                                             .value = index,
+                                                             .predicted = lane->next});
+    lane->next_run = 0;
+    return take_next(encoder, previous, index, run);
+}
+
+/* The address is not the predicted one; `before` is that of the access before. */
+static bool address_token(struct psnap_pst_encoder *encoder, uint32_t index, uint64_t address,
+                          uint64_t before)
+{
+    struct psnap_pst_write_lane *lane = &encoder->lanes[index];
+    const uint64_t step = address - (lane->follows ? before : lane->last);
+    const uint64_t other = address - (lane->follows ? lane->last : before);
+    const uint32_t run = lane->run;
+
+    if (encoder->log.is_on)
+        psnap_pst_log_add(encoder, &(struct psnap_pst_event){.track = 2 * index + 1,
+                                                             .at = encoder->accesses,
+                                                             .run = run,
+                                                             .follows = lane->follows,
+                                                             .value = step,
+                                                             .address = address,
+                                                             .other = other,
+                                                             .predicted = lane->step});
+    lane->run = 0;
+    return take_address(encoder, index, address, step, other, run);
 }
 
 /* The next lane is not the predicted one, or a new one, which is predicted when its number is. */
@@ -312,13 +310,13 @@ enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
         i = 1;
     }
     for (; i < n; i++) {
-        struct lane *lane = &encoder->lanes[index];
+        struct psnap_pst_write_lane *lane = &encoder->lanes[index];
         const uint64_t address = block[i].address;
 
         if (slow && psnap_pst_encoder_full(encoder))
             break;
         slow = false;
-        if (encoder->lanes[lane->next].key == key_of(&block[i])) {
+        if (encoder->lanes[lane->next].key == psnap_pst_key(&block[i])) {
             lane->next_run++;
             index = lane->next;
         } else {
@@ -355,11 +353,11 @@ static bool predicts(const struct psnap_pst_encoder *encoder, const struct psnap
 
     for (size_t k = 0; k < run->width; k++) {
         const uint64_t address = psnap_run_address(run, i, k);
-        const struct lane *lane;
+        const struct psnap_pst_write_lane *lane;
 
         index = encoder->lanes[index].next;
         lane = &encoder->lanes[index];
-        if (lane->key != key_of(&run->first[k]) ||
+        if (lane->key != psnap_pst_key(&run->first[k]) ||
             lane->step != address - (lane->follows ? before : lane->last) ||
             run->strides[k] != (lane->follows ? stride_before : (int64_t)lane->step))
             return false;
@@ -380,7 +378,7 @@ uint32_t psnap_pst_encoder_repeat(struct psnap_pst_encoder *encoder, const struc
         !predicts(encoder, run, i))
         return 0;
     for (size_t k = 0; k < run->width; k++) {
-        struct lane *lane = &encoder->lanes[index];
+        struct psnap_pst_write_lane *lane = &encoder->lanes[index];
 
         lane->next_run += n;
         index = lane->next;

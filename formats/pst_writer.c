@@ -190,14 +190,14 @@ static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_
 
 /* Until the encoder has learnt the run, and at the ends of chunks, its accesses are put singly; so
  * are those of runs in which refs occur several times. */
-static enum psnap_status writer_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                        struct psnap_error *error)
+static enum psnap_status put_run(struct pst_writer *writer, const struct psnap_run *run,
+                                 struct psnap_error *error)
 {
-    struct pst_writer *writer = (struct pst_writer *)self;
-    enum psnap_status status = is_over(writer) ? PSNAP_OK : note_objects(writer, error);
+    struct psnap_sink *self = &writer->base;
+    enum psnap_status status = PSNAP_OK;
     uint64_t i = 0;
 
-    if (status == PSNAP_OK && (run->columns || run->turns > 1))
+    if (run->columns || run->turns > 1)
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
     while (run->width > 0 && i < run->count && status == PSNAP_OK && !is_over(writer)) {
         status = psnap_sink_put_repetitions(self, run, i, i + 1, error);
@@ -211,6 +211,43 @@ static enum psnap_status writer_put_run(struct psnap_sink *self, const struct ps
             status = write_full_chunk(writer, error);
         }
     }
+    return status;
+}
+
+/* After a run: goes on with the loops that end an iteration with it, from the inner ones on. */
+static enum psnap_status forward(struct pst_writer *writer, struct psnap_nest_walk *walk,
+                                 struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t d = walk->depth; d-- > 0 && status == PSNAP_OK;) {
+        if (walk->at <= walk->open[d] + walk->nest->loops[walk->open[d]].inside)
+            break;
+        if (!psnap_pst_encoder_forward(writer->encoder, walk, d, writer->chunk_limit))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        status = write_full_chunk(writer, error);
+        if (walk->iteration[d] + 1 < walk->count[d])
+            break;
+    }
+    return status;
+}
+
+static enum psnap_status writer_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                         struct psnap_error *error)
+{
+    struct pst_writer *writer = (struct pst_writer *)self;
+    enum psnap_status status = PSNAP_OK;
+    struct psnap_nest_walk walk;
+    struct psnap_run run;
+
+    psnap_nest_walk_init(&walk, nest);
+    psnap_pst_encoder_log(writer->encoder, nest->loop_count > 1);
+    while (status == PSNAP_OK && !is_over(writer) && psnap_nest_walk_next(&walk, &run)) {
+        status = put_run(writer, &run, error);
+        if (status == PSNAP_OK)
+            status = forward(writer, &walk, error);
+    }
+    psnap_pst_encoder_log(writer->encoder, false);
     return status;
 }
 
@@ -266,8 +303,10 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
                                         uint32_t chunk_accesses, struct psnap_trace_limit *limit,
                                         struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {
-        .put = writer_put, .finish = writer_finish, .free = writer_free, .put_run = writer_put_run};
+    static const struct psnap_sink_ops ops = {.put = writer_put,
+                                              .finish = writer_finish,
+                                              .free = writer_free,
+                                              .put_nest = writer_put_nest};
     struct pst_writer *writer = calloc(1, sizeof *writer);
 
     if (!writer) {

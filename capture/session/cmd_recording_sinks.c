@@ -26,14 +26,14 @@ static enum psnap_status trace_put(struct psnap_sink *self, const struct psnap_a
     return PSNAP_OK;
 }
 
-static enum psnap_status trace_put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                       struct psnap_error *error)
+static enum psnap_status trace_put_nest(struct psnap_sink *self, const struct psnap_nest *nest,
+                                        struct psnap_error *error)
 {
     struct psnap_trace_sink *sink = (struct psnap_trace_sink *)self;
 
     (void)error;
     if (!sink->status)
-        sink->status = psnap_sink_put_run(sink->writer, run, &sink->error);
+        sink->status = psnap_sink_put_nest(sink->writer, nest, &sink->error);
     return PSNAP_OK;
 }
 
@@ -53,7 +53,7 @@ static void nothing_to_free(struct psnap_sink *self)
 }
 
 static const struct psnap_sink_ops trace_ops = {
-    .put = trace_put, .finish = trace_finish, .free = nothing_to_free, .put_run = trace_put_run};
+    .put = trace_put, .finish = trace_finish, .free = nothing_to_free, .put_nest = trace_put_nest};
 
 /* Puts the trace in its place, or says why there is none. */
 static enum psnap_status end_trace(struct psnap_recording *recording, struct psnap_trace_sink *sink,

@@ -8,6 +8,7 @@
 
 #include "formats/pst.h"
 #include "tests/next_run.h"
+#include "tests/unit/test_affine_support.h"
 
 enum { SMALL_CHUNK = 64 };
 
@@ -148,6 +149,99 @@ static void test_runs(void **state)
     }
 }
 
+/* A program of one block with so many references. */
+static struct psnap_program *one_block(uint32_t refs)
+{
+    struct psnap_program *program = psnap_program_new();
+    const struct psnap_ref ref = {0};
+
+    assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+    while (program->ref_count < refs)
+        psnap_program_add_ref(program, &ref);
+    return program;
+}
+
+static void keep_access(const struct psnap_access *access, void *to)
+{
+    struct run_stream *stream = to;
+
+    assert_true(stream->count < stream->room);
+    stream->accesses[stream->count++] = *access;
+}
+
+/* A random nest, several times, each time somewhere else, with some accesses in between. */
+static void add_nests(struct run_stream *stream, struct psnap_sink *sink, struct psnap_rng *rng)
+{
+    const uint64_t times = 1 + psnap_rng_below(rng, 12), shift = 8 * psnap_rng_below(rng, 9);
+    const unsigned levels = 2 + (unsigned)psnap_rng_below(rng, 4);
+    struct random_nest made = {.refs = 16,
+                               .loops = 4,
+                               .areas = 4,
+                               .base = 0x1000000,
+                               .is_uneven = psnap_rng_below(rng, 4) == 0};
+    const struct psnap_nest nest = make_affine(&made, rng, levels,
+                                               psnap_rng_below(rng, 3) ? 12
+                                               : levels == 2           ? 90
+                                                                       : 30);
+    struct psnap_error error;
+
+    for (uint64_t t = 0; t < times && psnap_nest_accesses(&nest) < 40000; t++) {
+        uint64_t iteration[PSNAP_NEST_LEVELS];
+
+        if (stream->room - stream->count < 50000)
+            return;
+        assert_int_equal(psnap_sink_put_nest(sink, &nest, &error), PSNAP_OK);
+        for_each_access(&nest, 0, 0, iteration, keep_access, stream);
+        for (uint32_t a = 0; a < made.width; a++)
+            made.first[a].address += shift;
+        if (psnap_rng_below(rng, 4) == 0) {
+            struct psnap_access other = {psnap_rng_below(rng, 1 << 20), 3, 8, 0, 0};
+
+            assert_int_equal(psnap_sink_put(sink, &other, 1, &error), PSNAP_OK);
+            keep_access(&other, stream);
+        }
+    }
+}
+
+/* Nests make the same file as their accesses, in chunks of all sizes. */
+static void test_put_nests(void **state)
+{
+    static const uint32_t chunks[] = {0, 100000, 7000, 997};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct run_stream stream = {.room = 300000};
+        struct psnap_program *program = one_block(16);
+        struct psnap_trace_limit limits[2] = {{.max_bytes = seed % 3 ? 0 : 200000}};
+        const uint32_t chunk = chunks[seed % 4];
+        FILE *file = open_memstream(&stream.data[0], &stream.size[0]);
+        struct psnap_error error;
+        struct psnap_sink *sink = psnap_pst_writer_new(file, program, chunk, &limits[0], &error);
+        struct psnap_rng rng;
+
+        psnap_rng_init(&rng, seed);
+        limits[1] = limits[0];
+        stream.accesses = malloc(stream.room * sizeof *stream.accesses);
+        for (int i = 0; i < 30; i++)
+            add_nests(&stream, sink, &rng);
+        assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+        psnap_sink_free(sink);
+        fclose(file);
+        file = open_memstream(&stream.data[1], &stream.size[1]);
+        sink = psnap_pst_writer_new(file, program, chunk, &limits[1], &error);
+        assert_int_equal(psnap_sink_put(sink, stream.accesses, stream.count, &error), PSNAP_OK);
+        assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+        psnap_sink_free(sink);
+        fclose(file);
+        assert_int_equal(stream.size[0], stream.size[1]);
+        assert_memory_equal(stream.data[0], stream.data[1], stream.size[0]);
+        psnap_program_free(program);
+        free(stream.accesses);
+        free(stream.data[0]);
+        free(stream.data[1]);
+    }
+}
+
 /* A chunk that is full can be read at once, by others, whatever becomes of the writer. */
 static void test_chunks_are_flushed(void **state)
 {
@@ -208,18 +302,6 @@ static void add_nest(struct run_stream *stream, struct psnap_rng *rng, uint32_t 
             stream->count += kind == 4 ? 1 + psnap_rng_below(rng, 4) : 4;
         }
     }
-}
-
-/* A program of one block with so many references. */
-static struct psnap_program *one_block(uint32_t refs)
-{
-    struct psnap_program *program = psnap_program_new();
-    const struct psnap_ref ref = {0};
-
-    assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
-    while (program->ref_count < refs)
-        psnap_program_add_ref(program, &ref);
-    return program;
 }
 
 /* Writes the stream in blocks; chunks of at most `chunk` accesses, 0: as long as they like. */
@@ -334,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_put_nests),
         cmocka_unit_test(test_chunks_are_flushed),
         cmocka_unit_test(test_nests),
         cmocka_unit_test(test_all_follow),
