@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
+
 enum {
     RUN_MIN = 16, /* accesses of a run of a nest; fewer are put one by one */
     GATHER_MAX = 256
@@ -321,18 +323,8 @@ static enum psnap_status vector_sink_put(struct psnap_sink *self, const struct p
 {
     struct vector_sink *sink = (struct vector_sink *)self;
 
-    if (sink->room - sink->count < n) {
-        size_t room = sink->room ? sink->room : PSNAP_BLOCK_ACCESSES;
-        struct psnap_access *larger = NULL;
-        while (room - sink->count < n && room <= SIZE_MAX / 2 / sizeof *larger)
-            room *= 2;
-        if (room - sink->count >= n)
-            larger = realloc(sink->accesses, room * sizeof *larger);
-        if (!larger)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        sink->accesses = larger;
-        sink->room = room;
-    }
+    if (!psnap_make_room(&sink->accesses, &sink->room, sink->count + n, sizeof *sink->accesses))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (n)
         memcpy(sink->accesses + sink->count, block, n * sizeof *block);
     sink->count += n;
