@@ -88,12 +88,6 @@ enum psnap_status psnap_access_split(uint64_t address, uint64_t size, enum psnap
     return PSNAP_OK;
 }
 
-int psnap_foreign_never(const unsigned char *start, size_t n, bool whole)
-{
-    (void)start, (void)n, (void)whole;
-    return 0;
-}
-
 /* Nothing but less than a record is left. */
 static enum psnap_status end_records(struct psnap_foreign *trace, size_t there, size_t wanted,
                                      struct psnap_error *error)

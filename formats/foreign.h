@@ -94,9 +94,6 @@ struct psnap_records {
 struct psnap_trace *psnap_foreign_open(const struct psnap_format *format,
                                        struct psnap_reader *reader, struct psnap_error *error);
 
-/* psnap_format_ops.bid of formats without a mark. */
-int psnap_foreign_never(const unsigned char *start, size_t n, bool whole);
-
 /* `records` for records of `bytes` bytes that turn into at most `most` accesses, for the compiler
  * to put `one` into the loop, which appends the accesses of a record to out[*n...). */
 static inline __attribute__((always_inline)) enum psnap_status psnap_records_each(

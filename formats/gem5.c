@@ -266,12 +266,10 @@ static char *gem5_access(struct psnap_trace_sink *sink, char *to, const struct p
 
 static const struct psnap_format_ops gem5_ops = {
     .bid = gem5_bid,
-    .open = psnap_foreign_open,
     .trace_bytes = sizeof(struct gem5),
     .begin = gem5_begin,
     .record_bytes = 1,
     .records = gem5_records,
-    .create = psnap_trace_sink_new,
     .heading = gem5_heading,
     .access = gem5_access,
 };

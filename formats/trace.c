@@ -11,6 +11,9 @@
 
 #include "formats/base/text.h"
 #include "formats/compressed.h"
+#include "formats/foreign.h"
+#include "formats/pattern_states.h"
+#include "formats/trace_sink.h"
 
 static const struct psnap_format *const formats[] = {
     &psnap_format_pst,           &psnap_format_din,           &psnap_format_xdin,
@@ -152,7 +155,7 @@ struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const 
         psnap_reader_free(reader);
         return NULL;
     }
-    trace = format->ops->open(format, reader, error);
+    trace = (format->ops->open ? format->ops->open : psnap_foreign_open)(format, reader, error);
     return trace ? &trace->base : NULL;
 }
 
@@ -239,5 +242,9 @@ struct psnap_sink *psnap_trace_writer_new_plain(const char *name, const uint64_t
 {
     const struct psnap_format *format = named_format(name, true, error);
 
-    return format ? format->ops->create(format, file, program, clock, error) : NULL;
+    if (!format)
+        return NULL;
+    return (format->ops->create   ? format->ops->create
+            : format->ops->access ? psnap_trace_sink_new
+                                  : pattern_sink_new)(format, file, program, clock, error);
 }
