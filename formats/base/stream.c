@@ -114,7 +114,10 @@ void psnap_source_free(struct psnap_source *source)
     if (!source)
         return;
     free(source->expansion);
-    source->ops->free(source);
+    if (source->ops->free)
+        source->ops->free(source);
+    else
+        free(source);
 }
 
 enum psnap_status psnap_sink_put(struct psnap_sink *sink, const struct psnap_access *block,
@@ -221,8 +224,10 @@ uint64_t psnap_sink_left_out(const struct psnap_sink *sink)
 
 void psnap_sink_free(struct psnap_sink *sink)
 {
-    if (sink)
+    if (sink && sink->ops->free)
         sink->ops->free(sink);
+    else
+        free(sink);
 }
 
 enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sink, uint64_t *count,
@@ -398,17 +403,10 @@ static enum psnap_status tee_sink_finish(struct psnap_sink *self, struct psnap_e
     return PSNAP_OK;
 }
 
-static void plain_sink_free(struct psnap_sink *self)
-{
-    free(self);
-}
-
 struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n)
 {
-    static const struct psnap_sink_ops ops = {.put = tee_sink_put,
-                                              .finish = tee_sink_finish,
-                                              .free = plain_sink_free,
-                                              .put_nest = tee_sink_put_nest};
+    static const struct psnap_sink_ops ops = {
+        .put = tee_sink_put, .finish = tee_sink_finish, .put_nest = tee_sink_put_nest};
     struct tee_sink *tee = malloc(sizeof *tee + n * sizeof *sinks);
 
     if (!tee)
@@ -429,7 +427,7 @@ static enum psnap_status null_sink_put(struct psnap_sink *self, const struct psn
 
 struct psnap_sink *psnap_null_sink_new(void)
 {
-    static const struct psnap_sink_ops ops = {null_sink_put, NULL, plain_sink_free};
+    static const struct psnap_sink_ops ops = {.put = null_sink_put};
     struct psnap_sink *sink = malloc(sizeof *sink);
 
     if (sink)
