@@ -54,10 +54,7 @@ static void print_json(const struct psnap_findings *findings)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "doctor");
+    psnap_cmd_begin_json(&json, stdout, "doctor");
     psnap_json_text(&json, "version", PSNAP_VERSION);
     psnap_json_bool(&json, "captures", findings->captures);
     psnap_json_begin_array(&json, "checks");

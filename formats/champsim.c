@@ -88,11 +88,8 @@ const struct psnap_format psnap_format_champsim = {
     .writable = true,
     .ops =
         &(const struct psnap_format_ops){
-            .bid = psnap_foreign_never,
-            .open = psnap_foreign_open,
             .record_bytes = RECORD,
             .records = champsim_records,
-            .create = psnap_trace_sink_new,
             .access = champsim_access,
         },
 };

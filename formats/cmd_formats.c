@@ -55,10 +55,7 @@ static void print_json(const struct psnap_format *one)
     const struct psnap_format *format;
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "formats");
+    psnap_cmd_begin_json(&json, stdout, "formats");
     psnap_json_begin_array(&json, "formats");
     for (size_t i = 0; (format = psnap_format_at(i)); i++)
         if (!one || format == one)

@@ -67,10 +67,7 @@ static void print_json(const struct info *info)
     const struct psnap_provenance *provenance = info->provenance;
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "info");
+    psnap_cmd_begin_json(&json, stdout, "info");
     psnap_json_text(&json, "format", info->format);
     psnap_json_u64(&json, "accesses", info->accesses);
     json_count(&json, "loops", info->loops);

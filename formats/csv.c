@@ -155,10 +155,8 @@ const struct psnap_format psnap_format_csv = {
     .ops =
         &(const struct psnap_format_ops){
             .bid = csv_bid,
-            .open = psnap_foreign_open,
             .trace_bytes = sizeof(struct csv_trace),
             .line = csv_line,
-            .create = psnap_trace_sink_new,
             .heading = csv_heading,
             .access = csv_access,
         },

@@ -138,11 +138,7 @@ const struct psnap_format psnap_format_din = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &(const struct psnap_format_ops){.bid = din_bid,
-                                            .open = psnap_foreign_open,
-                                            .line = din_line,
-                                            .create = psnap_trace_sink_new,
-                                            .access = din_access},
+    .ops = &(const struct psnap_format_ops){.bid = din_bid, .line = din_line, .access = din_access},
 };
 
 const struct psnap_format psnap_format_xdin = {
@@ -159,9 +155,6 @@ const struct psnap_format psnap_format_xdin = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &(const struct psnap_format_ops){.bid = xdin_bid,
-                                            .open = psnap_foreign_open,
-                                            .line = xdin_line,
-                                            .create = psnap_trace_sink_new,
-                                            .access = xdin_access},
+    .ops =
+        &(const struct psnap_format_ops){.bid = xdin_bid, .line = xdin_line, .access = xdin_access},
 };

@@ -66,11 +66,8 @@ const struct psnap_format psnap_format_dinbin = {
     .writable = true,
     .ops =
         &(const struct psnap_format_ops){
-            .bid = psnap_foreign_never,
-            .open = psnap_foreign_open,
             .record_bytes = RECORD,
             .records = dinbin_records,
-            .create = psnap_trace_sink_new,
             .access = dinbin_access,
         },
 };

@@ -75,8 +75,7 @@ const struct psnap_format psnap_format_dramsim3 = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
-                                            .sink_bytes = sizeof(struct dramsim3),
+    .ops = &(const struct psnap_format_ops){.sink_bytes = sizeof(struct dramsim3),
                                             .access = dramsim3_access,
                                             .end = dramsim3_end},
 };

@@ -234,12 +234,10 @@ const struct psnap_format psnap_format_drmemtrace = {
     .ops =
         &(const struct psnap_format_ops){
             .bid = drmemtrace_bid,
-            .open = psnap_foreign_open,
             .trace_bytes = sizeof(struct drmemtrace),
             .record_bytes = RECORD,
             .records = drmemtrace_records,
             .ended = drmemtrace_ended,
-            .create = psnap_trace_sink_new,
             .heading = drmemtrace_heading,
             .access = drmemtrace_access,
             .end = drmemtrace_end,

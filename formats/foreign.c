@@ -10,61 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
 #include "formats/text_trace.h"
 
 #define REFS_MAX (1u << 20)
-#define FIRST_BUCKETS 4096u
 
-static struct pc_ref *find_bucket(const struct pc_refs *refs, const struct pc_ref *wanted)
+uint32_t pc_refs_add(struct pc_refs *refs, struct psnap_program *program, uint64_t pc,
+                     enum psnap_access_kind kind, uint64_t size)
 {
-    uint32_t b = pc_refs_bucket(refs, wanted->pc, wanted->kind, wanted->size);
-    struct pc_ref *buckets = refs->buckets;
+    const struct psnap_ref row = {.kind = (uint8_t)kind,
+                                  .size = size <= PSNAP_ACCESS_SIZE_MAX ? (uint8_t)size : 0};
+    uint64_t *latest;
+    uint32_t ref;
 
-    while (buckets[b].ref && (buckets[b].pc != wanted->pc || buckets[b].size != wanted->size ||
-                              buckets[b].kind != wanted->kind))
-        b = (b + 1) & (refs->bucket_count - 1);
-    return &buckets[b];
-}
-
-static bool grow_buckets(struct pc_refs *refs)
-{
-    struct pc_refs grown = {.bucket_count = refs->buckets ? refs->bucket_count * 2 : FIRST_BUCKETS,
-                            .ref_count = refs->ref_count};
-
-    grown.buckets = calloc(grown.bucket_count, sizeof *grown.buckets);
-    if (!grown.buckets)
-        return false;
-    for (uint32_t b = 0; b < refs->bucket_count; b++)
-        if (refs->buckets[b].ref)
-            *find_bucket(&grown, &refs->buckets[b]) = refs->buckets[b];
-    free(refs->buckets);
-    *refs = grown;
-    return true;
-}
-
-uint32_t pc_refs_search(struct pc_refs *refs, struct psnap_program *program, uint64_t pc,
-                        enum psnap_access_kind kind, uint64_t size)
-{
-    struct pc_ref wanted = {pc, 0, (uint16_t)size, (uint8_t)kind};
-    struct psnap_ref ref = {.kind = (uint8_t)kind,
-                            .size = size <= PSNAP_ACCESS_SIZE_MAX ? (uint8_t)size : 0};
-    struct pc_ref *bucket;
-
-    if (size > PSNAP_FOREIGN_SIZE_MAX)
+    if (size > PSNAP_FOREIGN_SIZE_MAX || refs->count >= REFS_MAX)
         return (uint32_t)kind;
-    if (refs->ref_count >= refs->bucket_count / 2 && !grow_buckets(refs))
+    latest = psnap_map_put(&refs->latest, pc);
+    if (!latest || !psnap_make_room(&refs->all, &refs->room, refs->count + 1, sizeof *refs->all))
         return PSNAP_NONE;
-    bucket = find_bucket(refs, &wanted);
-    if (bucket->ref)
-        return bucket->ref;
-    if (refs->ref_count >= REFS_MAX)
-        return (uint32_t)kind;
-    wanted.ref = psnap_program_add_ref(program, &ref);
-    if (wanted.ref != PSNAP_NONE) {
-        *bucket = wanted;
-        refs->ref_count++;
-    }
-    return wanted.ref;
+    ref = psnap_program_add_ref(program, &row);
+    if (ref == PSNAP_NONE)
+        return PSNAP_NONE;
+    refs->all[refs->count++] =
+        (struct pc_ref){(uint32_t)*latest, ref, (uint16_t)size, (uint8_t)kind};
+    *latest = refs->count;
+    return ref;
 }
 
 enum psnap_status psnap_access_split(uint64_t address, uint64_t size, enum psnap_access_kind kind,
@@ -86,12 +56,6 @@ enum psnap_status psnap_access_split(uint64_t address, uint64_t size, enum psnap
         size -= piece;
     }
     return PSNAP_OK;
-}
-
-int psnap_foreign_never(const unsigned char *start, size_t n, bool whole)
-{
-    (void)start, (void)n, (void)whole;
-    return 0;
 }
 
 /* Nothing but less than a record is left. */
@@ -184,7 +148,8 @@ static void foreign_free(struct psnap_source *self)
 {
     struct psnap_foreign *trace = (struct psnap_foreign *)self;
 
-    free(trace->refs.buckets);
+    free(trace->refs.latest.slots);
+    free(trace->refs.all);
     psnap_reader_free(trace->trace.reader);
     psnap_program_free(trace->trace.base.program);
     free(trace);

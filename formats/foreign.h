@@ -8,6 +8,7 @@
 #define PSNAP_FORMATS_FOREIGN_H
 
 #include "formats/base/access.h"
+#include "formats/base/map.h"
 #include "formats/base/program.h"
 #include "formats/record_numbers.h"
 #include "formats/trace.h"
@@ -22,16 +23,15 @@
  * and size is one, in the order in which they come, behind the anonymous ones (0 loads, 1 stores).
  */
 struct pc_ref {
-    uint64_t pc;
-    uint32_t ref; /* 0: empty bucket */
+    uint32_t next, ref; /* the next one of the counter, and 1; 0: there is none */
     uint16_t size;
     uint8_t kind;
 };
 
-/* Open addressing with linear probing, at most half full. */
 struct pc_refs {
-    struct pc_ref *buckets;
-    uint32_t bucket_count, ref_count;
+    struct psnap_map latest; /* of each counter, and 1 */
+    struct pc_ref *all;
+    size_t count, room;
 };
 
 /* Written, a reference has the counter of an instruction of four bytes, from 0x400000 on. */
@@ -40,30 +40,19 @@ static inline uint64_t pc_refs_counter(uint32_t ref)
     return UINT64_C(0x400000) + UINT64_C(4) * ref;
 }
 
-/* Where the search for a reference begins. */
-static inline uint32_t pc_refs_bucket(const struct pc_refs *refs, uint64_t pc,
-                                      enum psnap_access_kind kind, uint64_t size)
-{
-    const uint64_t mixed = (pc ^ size << 48 ^ (uint64_t)kind << 62) * UINT64_C(0x9e3779b97f4a7c15);
-
-    return (uint32_t)(mixed >> 32) & (refs->bucket_count - 1);
-}
-
-/* The second half of pc_refs_find. */
-uint32_t pc_refs_search(struct pc_refs *refs, struct psnap_program *program, uint64_t pc,
-                        enum psnap_access_kind kind, uint64_t size);
+/* A new one of such accesses, for pc_refs_find. */
+uint32_t pc_refs_add(struct pc_refs *refs, struct psnap_program *program, uint64_t pc,
+                     enum psnap_access_kind kind, uint64_t size);
 
 /* The reference of such accesses, made if need be; the anonymous one after 2^20 of them, and of
  * sizes that are split. PSNAP_NONE: out of memory. */
 static inline uint32_t pc_refs_find(struct pc_refs *refs, struct psnap_program *program,
                                     uint64_t pc, enum psnap_access_kind kind, uint64_t size)
 {
-    if (__builtin_expect(refs->buckets != NULL, 1)) {
-        const struct pc_ref *bucket = &refs->buckets[pc_refs_bucket(refs, pc, kind, size)];
-        if (bucket->ref && bucket->pc == pc && bucket->size == size && bucket->kind == kind)
-            return bucket->ref;
-    }
-    return pc_refs_search(refs, program, pc, kind, size);
+    for (uint64_t i = psnap_map_get(&refs->latest, pc); i; i = refs->all[i - 1].next)
+        if (refs->all[i - 1].size == size && refs->all[i - 1].kind == kind)
+            return refs->all[i - 1].ref;
+    return pc_refs_add(refs, program, pc, kind, size);
 }
 
 /* The first member of a format's own struct, if it needs one. */
@@ -93,9 +82,6 @@ struct psnap_records {
  * is called as the format. */
 struct psnap_trace *psnap_foreign_open(const struct psnap_format *format,
                                        struct psnap_reader *reader, struct psnap_error *error);
-
-/* psnap_format_ops.bid of formats without a mark. */
-int psnap_foreign_never(const unsigned char *start, size_t n, bool whole);
 
 /* `records` for records of `bytes` bytes that turn into at most `most` accesses, for the compiler
  * to put `one` into the loop, which appends the accesses of a record to out[*n...). */

@@ -266,45 +266,20 @@ static char *gem5_access(struct psnap_trace_sink *sink, char *to, const struct p
 
 static const struct psnap_format_ops gem5_ops = {
     .bid = gem5_bid,
-    .open = psnap_foreign_open,
     .trace_bytes = sizeof(struct gem5),
     .begin = gem5_begin,
     .record_bytes = 1,
     .records = gem5_records,
-    .create = psnap_trace_sink_new,
     .heading = gem5_heading,
     .access = gem5_access,
 };
 
 #else
 
-static void not_built(struct psnap_error *error)
-{
-    psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                    "gem5's packets need libprotobuf-c, which this psnap was built without");
-}
-
-static struct psnap_trace *gem5_open(const struct psnap_format *format, struct psnap_reader *reader,
-                                     struct psnap_error *error)
-{
-    (void)format;
-    not_built(error);
-    psnap_error_at_offset(error, reader->name, psnap_reader_offset(reader));
-    psnap_reader_free(reader);
-    return NULL;
-}
-
-static struct psnap_sink *gem5_create(const struct psnap_format *format, FILE *file,
-                                      struct psnap_program *program, const uint64_t *clock,
-                                      struct psnap_error *error)
-{
-    (void)format, (void)file, (void)program, (void)clock;
-    not_built(error);
-    return NULL;
-}
-
 static const struct psnap_format_ops gem5_ops = {
-    .bid = gem5_bid, .open = gem5_open, .create = gem5_create};
+    .bid = gem5_bid,
+    .lacks = "gem5's packets need libprotobuf-c, which this psnap was built without",
+};
 
 #endif
 

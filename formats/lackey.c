@@ -93,9 +93,7 @@ const struct psnap_format psnap_format_lackey = {
     .ops =
         &(const struct psnap_format_ops){
             .bid = lackey_bid,
-            .open = psnap_foreign_open,
             .line = lackey_line,
-            .create = psnap_trace_sink_new,
             .access = lackey_access,
         },
 };

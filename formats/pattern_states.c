@@ -20,23 +20,19 @@ enum { BLOCK = 256 }; /* accesses that are looked up at once */
 static void *add(struct pattern_sink *sink, enum pattern_sort sort, uint32_t index)
 {
     const size_t before = sink->index_room[sort];
-    void **grown = psnap_with_room(sink->by_index[sort], &sink->index_room[sort], (size_t)index + 1,
-                                   sizeof *grown);
-    struct pattern_state *all;
     void *state;
 
-    if (!grown)
+    if (!psnap_make_room(&sink->by_index[sort], &sink->index_room[sort], (size_t)index + 1,
+                         sizeof **sink->by_index))
         return NULL;
-    sink->by_index[sort] = grown;
     for (size_t i = before; i < sink->index_room[sort]; i++)
-        grown[i] = NULL;
-    all = psnap_with_room(sink->all, &sink->room, sink->count + 1, sizeof *all);
-    if (!all)
+        sink->by_index[sort][i] = NULL;
+    if (!psnap_make_room(&sink->all, &sink->room, sink->count + 1, sizeof *sink->all))
         return NULL;
-    sink->all = all;
     state = calloc(1, sink->format_ops->state_bytes);
     if (state)
-        all[sink->count++] = (struct pattern_state){sort, index, grown[index] = state};
+        sink->all[sink->count++] =
+            (struct pattern_state){sort, index, sink->by_index[sort][index] = state};
     return state;
 }
 

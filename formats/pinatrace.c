@@ -80,9 +80,7 @@ const struct psnap_format psnap_format_pinatrace = {
     .ops =
         &(const struct psnap_format_ops){
             .bid = pinatrace_bid,
-            .open = psnap_foreign_open,
             .line = pinatrace_line,
-            .create = psnap_trace_sink_new,
             .access = pinatrace_access,
         },
 };

@@ -34,6 +34,5 @@ const struct psnap_format psnap_format_prospero = {
     .loses = "atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
-    .ops =
-        &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = prospero_access},
+    .ops = &(const struct psnap_format_ops){.access = prospero_access},
 };

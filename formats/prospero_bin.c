@@ -37,6 +37,5 @@ const struct psnap_format psnap_format_prospero_bin = {
         "    00 00 00 00 00 00 00 00 52 00 00 00 00 00 20 00 00 08 00 00 00\n",
     .loses = "atomic, thread, ref, program",
     .writable = true,
-    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
-                                            .access = prospero_bin_access},
+    .ops = &(const struct psnap_format_ops){.access = prospero_bin_access},
 };

@@ -86,8 +86,7 @@ const struct psnap_format psnap_format_ramulator1 = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
-                                            .access = ramulator1_access},
+    .ops = &(const struct psnap_format_ops){.access = ramulator1_access},
 };
 
 const struct psnap_format psnap_format_ramulator2_ls = {
@@ -107,7 +106,7 @@ const struct psnap_format psnap_format_ramulator2_ls = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = ls_access},
+    .ops = &(const struct psnap_format_ops){.access = ls_access},
 };
 
 const struct psnap_format psnap_format_ramulator2_rw = {
@@ -129,5 +128,5 @@ const struct psnap_format psnap_format_ramulator2_rw = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new, .access = rw_access},
+    .ops = &(const struct psnap_format_ops){.access = rw_access},
 };

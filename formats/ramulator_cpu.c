@@ -126,8 +126,7 @@ const struct psnap_format psnap_format_ramulator_cpu = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
-    .ops = &(const struct psnap_format_ops){.create = psnap_trace_sink_new,
-                                            .sink_bytes = sizeof(struct ramulator_cpu),
+    .ops = &(const struct psnap_format_ops){.sink_bytes = sizeof(struct ramulator_cpu),
                                             .access = cpu_access,
                                             .end = cpu_end},
 };

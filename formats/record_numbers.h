@@ -6,21 +6,16 @@
 #ifndef PSNAP_FORMATS_RECORD_NUMBERS_H
 #define PSNAP_FORMATS_RECORD_NUMBERS_H
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#    define PSNAP_RECORD_ORDER(bits, value) (value)
-#else
-#    define PSNAP_RECORD_ORDER(bits, value) __builtin_bswap##bits(value)
-#endif
 
 static inline uint16_t psnap_record_u16(const void *at)
 {
     uint16_t value;
 
     memcpy(&value, at, sizeof value);
-    return PSNAP_RECORD_ORDER(16, value);
+    return le16toh(value);
 }
 
 static inline uint32_t psnap_record_u32(const void *at)
@@ -28,7 +23,7 @@ static inline uint32_t psnap_record_u32(const void *at)
     uint32_t value;
 
     memcpy(&value, at, sizeof value);
-    return PSNAP_RECORD_ORDER(32, value);
+    return le32toh(value);
 }
 
 static inline uint64_t psnap_record_u64(const void *at)
@@ -36,24 +31,24 @@ static inline uint64_t psnap_record_u64(const void *at)
     uint64_t value;
 
     memcpy(&value, at, sizeof value);
-    return PSNAP_RECORD_ORDER(64, value);
+    return le64toh(value);
 }
 
 static inline void psnap_record_put_u16(void *at, uint16_t value)
 {
-    value = PSNAP_RECORD_ORDER(16, value);
+    value = htole16(value);
     memcpy(at, &value, sizeof value);
 }
 
 static inline void psnap_record_put_u32(void *at, uint32_t value)
 {
-    value = PSNAP_RECORD_ORDER(32, value);
+    value = htole32(value);
     memcpy(at, &value, sizeof value);
 }
 
 static inline void psnap_record_put_u64(void *at, uint64_t value)
 {
-    value = PSNAP_RECORD_ORDER(64, value);
+    value = htole64(value);
     memcpy(at, &value, sizeof value);
 }
 

@@ -302,8 +302,7 @@ const struct psnap_format psnap_format_spatter = {
              "pattern but its first 64 accesses",
     .writable = true,
     .is_text = true,
-    .ops = &(const struct psnap_format_ops){.create = pattern_sink_new,
-                                            .state_bytes = sizeof(struct region),
+    .ops = &(const struct psnap_format_ops){.state_bytes = sizeof(struct region),
                                             .take = take,
                                             .print = print},
 };

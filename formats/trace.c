@@ -11,6 +11,9 @@
 
 #include "formats/base/text.h"
 #include "formats/compressed.h"
+#include "formats/foreign.h"
+#include "formats/pattern_states.h"
+#include "formats/trace_sink.h"
 
 static const struct psnap_format *const formats[] = {
     &psnap_format_pst,           &psnap_format_din,           &psnap_format_xdin,
@@ -148,11 +151,16 @@ struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const 
     if (!reader)
         return NULL;
     format = name ? named_format(name, false, error) : recognise(reader, error);
+    if (format && format->ops->lacks) {
+        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED, "%s", format->ops->lacks);
+        psnap_error_at_offset(error, reader->name, psnap_reader_offset(reader));
+        format = NULL;
+    }
     if (!format) {
         psnap_reader_free(reader);
         return NULL;
     }
-    trace = format->ops->open(format, reader, error);
+    trace = (format->ops->open ? format->ops->open : psnap_foreign_open)(format, reader, error);
     return trace ? &trace->base : NULL;
 }
 
@@ -239,5 +247,11 @@ struct psnap_sink *psnap_trace_writer_new_plain(const char *name, const uint64_t
 {
     const struct psnap_format *format = named_format(name, true, error);
 
-    return format ? format->ops->create(format, file, program, clock, error) : NULL;
+    if (format && format->ops->lacks)
+        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED, "%s", format->ops->lacks);
+    if (!format || format->ops->lacks)
+        return NULL;
+    return (format->ops->create   ? format->ops->create
+            : format->ops->access ? psnap_trace_sink_new
+                                  : pattern_sink_new)(format, file, program, clock, error);
 }

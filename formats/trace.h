@@ -27,22 +27,22 @@ struct psnap_format_ops {
     /*
      * How sure it is, 0 (not mine) to 100, that an input which starts with
      * these `n` bytes is of this format; `whole` when there are no more.
-     * NULL when the format is not readable.
+     * NULL when the format is not readable, or has no mark.
      */
     int (*bid)(const unsigned char *start, size_t n, bool whole);
-    /* Owns `reader`, also when it fails. */
+    /* Owns `reader`, also when it fails. NULL: psnap_foreign_open, if the format is readable. */
     struct psnap_trace *(*open)(const struct psnap_format *format, struct psnap_reader *reader,
                                 struct psnap_error *error);
     /* As psnap_trace_skip; NULL: by reading. */
     enum psnap_status (*skip)(struct psnap_source *source, uint64_t count, uint64_t *skipped,
                               struct psnap_error *error);
-    /* As psnap_trace_writer_new_compressed of a file that is not compressed; NULL when the format
-     * is not writable. */
+    /* As psnap_trace_writer_new_compressed of a file that is not compressed; NULL, if the format is
+     * writable: psnap_trace_sink_new if it has `access`, else pattern_sink_new. */
     struct psnap_sink *(*create)(const struct psnap_format *format, FILE *file,
                                  struct psnap_program *program, const uint64_t *clock,
                                  struct psnap_error *error);
 
-    /* Where `open` is psnap_foreign_open (foreign.h): lines, or records. */
+    /* Of psnap_foreign_open (foreign.h): lines, or records. */
     size_t trace_bytes; /* of the format's own struct, all zero at first; 0: it has none */
     /* Reads what comes before the first record; may be NULL. */
     enum psnap_status (*begin)(struct psnap_foreign *trace, struct psnap_error *error);
@@ -58,7 +58,7 @@ struct psnap_format_ops {
     /* When the input has ended behind a whole record; may be NULL. */
     enum psnap_status (*ended)(struct psnap_foreign *trace, struct psnap_error *error);
 
-    /* Where `create` is psnap_trace_sink_new (trace_sink.h); all return the place behind. */
+    /* Of psnap_trace_sink_new (trace_sink.h); all return the place behind. */
     size_t sink_bytes;          /* of the format's own struct, all zero at first; 0: it has none */
     char *(*heading)(char *to); /* may be NULL */
     /* Appends what an access turns into; NULL on failure, with `error` filled. */
@@ -66,10 +66,13 @@ struct psnap_format_ops {
                     struct psnap_error *error);
     char *(*end)(struct psnap_trace_sink *sink, char *to); /* may be NULL */
 
-    /* Where `create` is pattern_sink_new (pattern_states.h). */
+    /* Of pattern_sink_new (pattern_states.h). */
     size_t state_bytes; /* of what is kept of a region or reference, all zero at first */
     void (*take)(void *state, const struct psnap_access *access);
     enum psnap_status (*print)(struct pattern_sink *sink, struct psnap_error *error);
+
+    /* Why this build can neither read nor write it; NULL: it can. */
+    const char *lacks;
 };
 
 /* psnap_trace_writer_new_compressed of a file that is not compressed. */

@@ -56,17 +56,11 @@ static enum psnap_status sink_finish(struct psnap_sink *self, struct psnap_error
     return status;
 }
 
-static void sink_free(struct psnap_sink *self)
-{
-    free(self);
-}
-
 struct psnap_sink *psnap_trace_sink_new(const struct psnap_format *format, FILE *file,
                                         struct psnap_program *program, const uint64_t *clock,
                                         struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {
-        .put = sink_put, .finish = sink_finish, .free = sink_free};
+    static const struct psnap_sink_ops ops = {.put = sink_put, .finish = sink_finish};
     const size_t own = format->ops->sink_bytes;
     struct psnap_trace_sink *sink = calloc(1, own ? own : sizeof *sink);
 

@@ -194,8 +194,7 @@ const struct psnap_format psnap_format_trafficgen = {
              "when, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
-    .ops = &(const struct psnap_format_ops){.create = pattern_sink_new,
-                                            .state_bytes = sizeof(struct region),
+    .ops = &(const struct psnap_format_ops){.state_bytes = sizeof(struct region),
                                             .take = take,
                                             .print = print},
 };

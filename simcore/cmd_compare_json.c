@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "formats/base/json.h"
+#include "formats/base/cmd.h"
 #include "simcore/cmd_compare.h"
 #include "simcore/cmd_turns.h"
 
@@ -96,10 +96,7 @@ void compare_print_json(const struct compare *compare, const struct compare_side
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "compare");
+    psnap_cmd_begin_json(&json, stdout, "compare");
     json_side(&json, "observed", observed);
     json_side(&json, "synthetic", synthetic);
     psnap_json_begin_array(&json, "rows");

@@ -83,10 +83,7 @@ static void print_json(const struct psnap_machine *machine, const char *processo
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "machine");
+    psnap_cmd_begin_json(&json, stdout, "machine");
     machines_json(&json, "machine", machine);
     psnap_json_begin_object(&json, "measured");
     psnap_json_text(&json, "processor", processor);

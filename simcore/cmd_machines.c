@@ -313,10 +313,7 @@ static void print_json(const struct psnap_machine *one)
     struct psnap_machine host;
     const struct psnap_machine *machine;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "machines");
+    psnap_cmd_begin_json(&json, stdout, "machines");
     psnap_json_begin_array(&json, "machines");
     if (one) {
         machines_json(&json, NULL, one);

@@ -377,10 +377,7 @@ void sim_report_json(const struct sim_report *report)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "sim");
+    psnap_cmd_begin_json(&json, stdout, "sim");
     psnap_json_text(&json, "input", report->path);
     psnap_json_u64(&json, "accesses", report->accesses);
     psnap_turns_json(&json, report->threads, report->in_turn);

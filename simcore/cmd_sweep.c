@@ -182,10 +182,7 @@ static void print_json(const struct sweep *sweep)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "sim");
+    psnap_cmd_begin_json(&json, stdout, "sim");
     psnap_json_text(&json, "input", sweep->settings->path);
     psnap_json_u64(&json, "accesses", sweep->accesses);
     psnap_turns_json(&json, sweep->threads, sweep->in_turn);

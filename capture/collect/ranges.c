@@ -26,12 +26,7 @@ static size_t search(const struct psnap_ranges *ranges, uint64_t address)
 /* Room for a range and for what a split leaves. */
 static bool grow(struct psnap_ranges *ranges)
 {
-    struct psnap_range *items =
-        psnap_with_room(ranges->items, &ranges->room, ranges->count + 2, sizeof *items);
-
-    if (items)
-        ranges->items = items;
-    return items;
+    return psnap_make_room(&ranges->items, &ranges->room, ranges->count + 2, sizeof *ranges->items);
 }
 
 static void insert_at(struct psnap_ranges *ranges, size_t at, struct psnap_range range)

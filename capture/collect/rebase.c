@@ -31,8 +31,8 @@
 #include <string.h>
 
 #include "capture/collect/mappings.h"
-#include "formats/base/capture_abi.h"
 #include "formats/base/layout.h"
+#include "formats/base/room.h"
 
 enum { PAGE = 4096, UNKNOWN_BLOCK = 2 << 20, ARENA = 64 << 20 };
 #define HALF (PSNAP_LAYOUT_WINDOW / 2)
@@ -192,15 +192,9 @@ bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64
 {
     struct psnap_placement placement = {.is_done = false};
 
-    if (rebase->placement_count == rebase->placement_room) {
-        size_t room = rebase->placement_room ? 2 * rebase->placement_room : 32;
-        void *placements = realloc(rebase->placements, room * sizeof *rebase->placements);
-        if (!placements)
-            return false;
-        rebase->placements = placements;
-        rebase->placement_room = room;
-    }
-    if (!plan(rebase, address, size_bytes, thread, &placement.range))
+    if (!psnap_make_room(&rebase->placements, &rebase->placement_room, rebase->placement_count + 1,
+                         sizeof placement) ||
+        !plan(rebase, address, size_bytes, thread, &placement.range))
         return false;
     if (!psnap_ranges_overlap(&rebase->known, placement.range.low, placement.range.high)) {
         placement.is_done = true;
@@ -251,16 +245,11 @@ static bool is_same_file(const struct psnap_mapping *a, const struct psnap_mappi
 static struct psnap_rebase_file *new_file(struct psnap_rebase *rebase,
                                           const struct psnap_mapping *mapping, uint64_t lowest)
 {
-    struct psnap_rebase_file *files =
-        realloc(rebase->files, (rebase->file_count + 1) * sizeof *files);
-
-    if (!files)
+    if (!psnap_resize(&rebase->files, rebase->file_count + 1, sizeof *rebase->files))
         return NULL;
-    rebase->files = files;
-    files += rebase->file_count;
-    *files = (struct psnap_rebase_file){
+    rebase->files[rebase->file_count] = (struct psnap_rebase_file){
         .low = lowest, .device = mapping->device, .inode = mapping->inode};
-    return files;
+    return &rebase->files[rebase->file_count];
 }
 
 /* A file's mappings keep their distances: image k from the lowest of them. */

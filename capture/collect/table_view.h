@@ -10,18 +10,9 @@
 /* Pointers into the arriving table, checked to lie in it. */
 struct psnap_table_view {
     const struct psnap_table_header *header;
-    const struct psnap_table_loop *loops;
-    const struct psnap_table_block *blocks;
-    const struct psnap_table_ref *refs;
-    const struct psnap_table_piece *pieces;
-    const struct psnap_table_hoist *hoists;
-    const struct psnap_table_move *moves;
-    const struct psnap_table_quotient *quotients;
-    const struct psnap_table_nest *nests;
-    const struct psnap_table_value *values;
-    const struct psnap_table_step *steps;
-    const struct psnap_table_site *sites;
-    const struct psnap_table_global *globals;
+#define ROWS(row, rows) const struct psnap_table_##row *rows;
+    PSNAP_TABLE_ROWS(ROWS)
+#undef ROWS
     const char *strings;
 };
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "formats/base/room.h"
 
@@ -35,32 +36,18 @@ void psnap_capture_tables_release(struct psnap_capture_tables *tables)
     psnap_capture_tables_init(tables, NULL);
 }
 
-/* Room for `more` items of `size` behind `count`; grows by doubling. */
-static bool make_room(void *array_pointer, size_t *room, size_t count, size_t more, size_t size)
-{
-    void *array;
-
-    if (count + more <= *room)
-        return true;
-    memcpy(&array, array_pointer, sizeof array);
-    array = psnap_with_room(array, room, count + more, size);
-    if (array)
-        memcpy(array_pointer, &array, sizeof array);
-    return array != NULL;
-}
-
-/* The same of rows, which are as many as there is room for. */
-static bool make_rows(void *array_pointer, size_t count, size_t more, size_t size)
+/* Room for `more` rows of `size` behind `count`, which are as many as there was room for. */
+static bool make_rows(void *array, size_t count, size_t more, size_t size)
 {
     size_t room = count;
 
-    return make_room(array_pointer, &room, count, more, size);
+    return psnap_make_room(array, &room, count + more, size);
 }
 
 bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const void *bytes,
                                     size_t size)
 {
-    if (!make_room(&tables->bytes, &tables->byte_room, tables->byte_count, size, 1))
+    if (!psnap_make_room(&tables->bytes, &tables->byte_room, tables->byte_count + size, 1))
         return false;
     if (size)
         memcpy(tables->bytes + tables->byte_count, bytes, size);
@@ -71,8 +58,8 @@ bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const v
 bool psnap_capture_tables_add_globals(struct psnap_capture_tables *tables,
                                       const uint64_t *addresses, size_t count)
 {
-    if (!make_room(&tables->globals, &tables->global_room, tables->global_count, count,
-                   sizeof *addresses))
+    if (!psnap_make_room(&tables->globals, &tables->global_room, tables->global_count + count,
+                         sizeof *addresses))
         return false;
     if (count)
         memcpy(tables->globals + tables->global_count, addresses, count * sizeof *addresses);
@@ -110,18 +97,9 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
         return psnap_error_set(error, PSNAP_ERROR_VERSION,
                                "a module was compiled for capture ABI %u, this is %u",
                                view->header->abi, PSNAP_CAPTURE_ABI);
-    TAKE(loops, view->header->loops);
-    TAKE(blocks, view->header->blocks);
-    TAKE(refs, view->header->refs);
-    TAKE(pieces, view->header->pieces);
-    TAKE(hoists, view->header->hoists);
-    TAKE(moves, view->header->moves);
-    TAKE(quotients, view->header->quotients);
-    TAKE(nests, view->header->nests);
-    TAKE(values, view->header->values);
-    TAKE(steps, view->header->steps);
-    TAKE(sites, view->header->sites);
-    TAKE(globals, view->header->globals);
+#define TAKE_ROWS(row, rows) TAKE(rows, view->header->rows);
+    PSNAP_TABLE_ROWS(TAKE_ROWS)
+#undef TAKE_ROWS
     TAKE(strings, view->header->string_bytes);
 #undef TAKE
     if (!view->header->string_bytes || view->strings[view->header->string_bytes - 1])
@@ -400,16 +378,6 @@ static bool set_provenance(struct psnap_program *program, const struct psnap_tab
     return provenance->compiler && provenance->source_language && provenance->stage;
 }
 
-/* FNV-1a. */
-static uint64_t hash_bytes(const unsigned char *bytes, size_t count)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* The same table again (a library that is loaded once more): its rows are there. */
 static bool find_rows(const struct psnap_capture_tables *tables,
                       struct psnap_capture_module *module)
@@ -489,7 +457,7 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
         .first_piece = tables->piece_count,
         .first_site = tables->site_count,
         .table_bytes = tables->byte_count,
-        .table_hash = hash_bytes(tables->bytes, tables->byte_count),
+        .table_hash = XXH3_64bits(tables->bytes, tables->byte_count),
     };
     bool is_old;
 

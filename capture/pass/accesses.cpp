@@ -189,7 +189,7 @@ void classify(Instruction &at, const DataLayout &layout, std::vector<Access> &ou
         intrinsic(*call, layout, out);
 }
 
-Object objectOf(const Value *pointer, const TargetLibraryInfo &library)
+Object objectOf(const Value *pointer)
 {
     Object object;
     if (!pointer || !pointer->getType()->isPointerTy())
@@ -205,7 +205,7 @@ Object objectOf(const Value *pointer, const TargetLibraryInfo &library)
             object.name += "." + slot->getName().str();
     } else if (auto *call = dyn_cast<CallBase>(base)) {
         Allocation allocation;
-        if (isAllocation(*const_cast<CallBase *>(call), library, allocation)) {
+        if (isAllocation(*const_cast<CallBase *>(call), allocation)) {
             object.kind = 1;
             object.name = siteName(*call);
         }

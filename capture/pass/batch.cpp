@@ -101,6 +101,14 @@ void BatchCode::emit()
     }
 }
 
+Instruction *wayOut(const Exit &exit, const BatchCode *batch)
+{
+    BasicBlock *to = batch ? batch->ways_out.lookup({exit.from, exit.to}) : nullptr;
+
+    return SplitBlockPredecessors(to ? to : exit.to, {exit.from->getParent()}, ".psnap")
+        ->getTerminator();
+}
+
 class HoistCode : Code
 {
   public:
@@ -242,11 +250,7 @@ void HoistCode::emit()
     IRBuilder<> latch(hoist.latch);
     latch.CreateStore(latch.CreateAdd(get(latch, iterations), number(1)), iterations);
     for (const Exit &exit : hoist.exits) {
-        BasicBlock *to = exit.to;
-        if (batch && batch->ways_out.count({exit.from, exit.to}))
-            to = batch->ways_out[{exit.from, exit.to}];
-        BasicBlock *way_out = SplitBlockPredecessors(to, {exit.from->getParent()}, ".psnap");
-        Instruction *here = way_out->getTerminator();
+        Instruction *here = wayOut(exit, batch);
         IRBuilder<> builder(here);
         if (hoist.row_words) {
             if (hoist.guards) /* of a partial row; if there is none nothing is there yet */

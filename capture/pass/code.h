@@ -8,6 +8,7 @@
 
 #include "plan.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -86,8 +87,11 @@ class BatchCode : Code
 
     const Batch &plan_batch;
     llvm::AllocaInst *batch, *next;
-    std::map<std::pair<llvm::Instruction *, llvm::BasicBlock *>, llvm::BasicBlock *> ways_out;
+    llvm::DenseMap<std::pair<llvm::Instruction *, llvm::BasicBlock *>, llvm::BasicBlock *> ways_out;
 };
+
+/* Where code for an exit goes: behind its loop, within the batch, if any, that the loop is in. */
+llvm::Instruction *wayOut(const Exit &exit, const BatchCode *batch);
 
 /* `batch` is that of the loops around the nest, or null. */
 void emitNest(ModulePlan &module, const FunctionPlan &plan, const Nest &nest, BatchCode *batch,

@@ -240,18 +240,9 @@ void ModulePlan::emitPiece(Piece &piece)
 
 void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
 {
-    Instruction *next;
-    if (auto *invoke = dyn_cast<InvokeInst>(allocation.call)) {
-        BasicBlock *normal = invoke->getNormalDest();
-        if (!normal->getSinglePredecessor())
-            normal = SplitEdge(invoke->getParent(), normal);
-        next = &*normal->getFirstInsertionPt();
-    } else
-        next = allocation.call->getNextNode();
     if (allocation.call->isMustTailCall())
         return;
-
-    IRBuilder<> builder(next);
+    IRBuilder<> builder(behind(allocation.call));
     Value *size = allocation.size;
     if (allocation.times)
         size = builder.CreateMul(size, allocation.times);

@@ -24,6 +24,7 @@
 #include "plan.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopIterator.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -47,16 +48,9 @@ std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
 {
     LoopBlocksRPO order(&loop);
     order.perform(&loops);
-    std::vector<BasicBlock *> blocks(order.begin(), order.end());
-    std::map<const BasicBlock *, size_t> place;
-
-    for (size_t i = 0; i < blocks.size(); i++)
-        place[blocks[i]] = i;
-    for (size_t i = 0; i < blocks.size(); i++)
-        for (BasicBlock *next : successors(blocks[i]))
-            if (next != loop.getHeader() && loop.contains(next) && place[next] <= i)
-                return {};
-    return blocks;
+    if (containsIrreducibleCFG<BasicBlock *>(order, loops))
+        return {};
+    return std::vector<BasicBlock *>(order.begin(), order.end());
 }
 
 bool isPlain(const Piece &piece)
@@ -76,6 +70,42 @@ bool hasCalls(const Loop &loop, const TargetLibraryInfo &library)
     return false;
 }
 
+Move moveOf(ScalarEvolution &evolution, Value *pointer, const Loop *loop,
+            function_ref<bool(const SCEV *, uint32_t &)> word,
+            function_ref<bool(const SCEV *, uint32_t &, int64_t &)> base)
+{
+    const SCEV *start = evolution.getSCEV(pointer);
+    Move move, irregular;
+    LinearAddress linear;
+    Operand step;
+    auto find = [&](const SCEV *value, Operand &operand) {
+        auto *constant = dyn_cast<SCEVConstant>(value);
+        if (constant)
+            operand.constant = constant->getAPInt().getSExtValue();
+        return constant || word(value, operand.word);
+    };
+
+    if (loop && !evolution.isLoopInvariant(start, loop)) {
+        if (!linearAddress(evolution, start, *loop, linear))
+            return irregular;
+        start = linear.start;
+    }
+    for (const LinearQuotient &each : linear.quotients) {
+        Quotient quotient;
+        quotient.bits = each.bits;
+        quotient.divisor = each.divisor;
+        if (!find(each.start, quotient.start) || !find(each.step, quotient.step) ||
+            !find(each.factor, quotient.factor))
+            return irregular;
+        move.quotients.push_back(quotient);
+    }
+    if (linear.step && !find(linear.step, step))
+        return irregular;
+    move.step = step.word;
+    move.step_bytes = step.constant;
+    return base(start, move.base, move.offset_bytes) ? move : irregular;
+}
+
 /* Moves of the references of a loop, and the values they need. */
 class Moves
 {
@@ -90,8 +120,6 @@ class Moves
 
   private:
     bool find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offset);
-    bool find(const SCEV *value, Operand &operand);
-    bool findQuotients(const LinearAddress &address, Move &move);
 
     ScalarEvolution &evolution;
     SCEVExpander &expander;
@@ -119,55 +147,16 @@ bool Moves::find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offs
     return true;
 }
 
-bool Moves::find(const SCEV *value, Operand &operand)
-{
-    int64_t none;
-
-    if (auto *constant = dyn_cast<SCEVConstant>(value)) {
-        operand.constant = constant->getAPInt().getSExtValue();
-        return true;
-    }
-    return find(value, false, operand.word, none);
-}
-
-bool Moves::findQuotients(const LinearAddress &address, Move &move)
-{
-    for (const LinearQuotient &each : address.quotients) {
-        Quotient quotient;
-        quotient.bits = each.bits;
-        quotient.divisor = each.divisor;
-        if (!find(each.start, quotient.start) || !find(each.step, quotient.step) ||
-            !find(each.factor, quotient.factor))
-            return false;
-        move.quotients.push_back(quotient);
-    }
-    return true;
-}
-
 Move Moves::of(Value *pointer)
 {
-    const SCEV *address = evolution.getSCEV(pointer), *start = address, *step = nullptr;
-    Move move, irregular;
-    LinearAddress linear;
     int64_t none;
 
-    if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(address)) {
-        if (recurrence->getLoop() == &loop && recurrence->isAffine()) {
-            start = recurrence->getStart();
-            step = recurrence->getOperand(1);
-        }
-    }
-    if (!step && !evolution.isLoopInvariant(address, &loop)) {
-        if (!linearAddress(evolution, address, loop, linear) || !findQuotients(linear, move))
-            return irregular;
-        start = linear.start;
-        step = linear.step;
-    }
-    if (auto *constant = dyn_cast_or_null<SCEVConstant>(step))
-        move.step_bytes = constant->getAPInt().getSExtValue();
-    else if (step && !find(step, false, move.step, none))
-        return irregular;
-    return find(start, true, move.base, move.offset_bytes) ? move : irregular;
+    return moveOf(
+        evolution, pointer, &loop,
+        [&](const SCEV *value, uint32_t &index) { return find(value, false, index, none); },
+        [&](const SCEV *start, uint32_t &index, int64_t &offset) {
+            return find(start, true, index, offset);
+        });
 }
 
 std::vector<Value *> Moves::expand(Type *word)
@@ -313,18 +302,17 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
 {
     Function &function = *plan.function;
     auto &loops = analyses.getResult<LoopAnalysis>(function);
-    const DataLayout &layout = module.getDataLayout();
     PiecesOf pieces_of;
     std::set<const Loop *> batched, nested;
 
-    if (loops.empty() || layout.getPointerSizeInBits() != 64)
+    if (loops.empty())
         return;
     for (size_t i = 0; i < plan.pieces.size(); i++)
         pieces_of[blocks.at(plan.pieces[i].block)].push_back(i);
     ScalarEvolution evolution(function, analyses.getResult<TargetLibraryAnalysis>(function),
                               analyses.getResult<AssumptionAnalysis>(function),
                               analyses.getResult<DominatorTreeAnalysis>(function), loops);
-    SCEVExpander expander = expanderOf(evolution, layout);
+    SCEVExpander expander = expanderOf(evolution, module.getDataLayout());
     for (Loop *loop : loops.getLoopsInPreorder()) {
         bool is_batched = batched.count(loop->getParentLoop()) != 0;
         if (nested.count(loop->getParentLoop()) ||
@@ -410,13 +398,7 @@ void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
     numberMoves(hoist.moves, row.rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS, row);
     table.hoists.push_back(row);
     auto addEnd = [&](uint32_t last) {
-        psnap_table_piece end = {};
-        end.words = row.words;
-        end.block = NONE;
-        end.hoist = (uint32_t)table.hoists.size();
-        end.last = last;
-        table.pieces.push_back(end);
-        return (uint32_t)table.pieces.size() - 1;
+        return table.addEnd(&psnap_table_piece::hoist, row.words, last);
     };
     std::map<uint32_t, uint32_t> ends;
     if (row.rows)

@@ -530,15 +530,8 @@ void ModulePlan::numberNest(const FunctionPlan &plan, Nest &nest)
     }
     std::map<uint32_t, uint32_t> ends;
     auto end = [&](uint32_t step) {
-        psnap_table_piece piece = {};
-        piece.words = words;
-        piece.block = NONE;
-        piece.nest = (uint32_t)table.nests.size();
-        piece.last = step;
-        if (!ends.count(step)) {
-            ends[step] = (uint32_t)table.pieces.size();
-            table.pieces.push_back(piece);
-        }
+        if (!ends.count(step))
+            ends[step] = table.addEnd(&psnap_table_piece::nest, words, step);
         return ends[step];
     };
     for (Level &level : nest.levels)

@@ -135,11 +135,7 @@ void NestCode::emit()
     for (size_t i = 0; i < nest.levels.size(); i++)
         emitAgain(nest.levels[i], iterations[i]);
     for (const Exit &exit : nest.exits) {
-        BasicBlock *to = exit.to;
-        if (batch && batch->ways_out.count({exit.from, exit.to}))
-            to = batch->ways_out[{exit.from, exit.to}];
-        BasicBlock *way_out = SplitBlockPredecessors(to, {exit.from->getParent()}, ".psnap");
-        Instruction *here = way_out->getTerminator();
+        Instruction *here = wayOut(exit, batch);
         if (batch)
             batch->open(here);
         emitRecord(here, batch ? batch->append(here, nest.fixedWords()) : takeRoom(here),

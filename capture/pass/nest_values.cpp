@@ -230,60 +230,28 @@ uint32_t NestValues::of(const SCEV *value, const BasicBlock *scope)
     return fits(value, scope) ? make(value) : NONE;
 }
 
-bool NestValues::operand(const SCEV *value, const BasicBlock *scope, Operand &out)
-{
-    if (auto *fixed = dyn_cast<SCEVConstant>(value)) {
-        out.constant = fixed->getAPInt().getSExtValue();
-        return true;
-    }
-    out.word = of(value, scope);
-    return out.word != NONE;
-}
-
-bool NestValues::quotients(const LinearAddress &address, const BasicBlock *scope, Move &move)
-{
-    for (const LinearQuotient &each : address.quotients) {
-        Quotient quotient;
-        quotient.bits = each.bits;
-        quotient.divisor = each.divisor;
-        if (!operand(each.start, scope, quotient.start) ||
-            !operand(each.step, scope, quotient.step) ||
-            !operand(each.factor, scope, quotient.factor))
-            return false;
-        move.quotients.push_back(quotient);
-    }
-    return true;
-}
-
 Move NestValues::move(Value *pointer, const Loop *inner, const BasicBlock *scope)
 {
-    const SCEV *address = evolution.getSCEV(pointer), *start = address, *step = nullptr;
-    Move move, irregular;
-    LinearAddress linear;
-
-    if (inner && !evolution.isLoopInvariant(address, inner)) {
-        if (!linearAddress(evolution, address, *inner, linear) || !quotients(linear, scope, move))
-            return irregular;
-        start = linear.start;
-        step = linear.step;
-    }
-    if (auto *fixed = dyn_cast_or_null<SCEVConstant>(step))
-        move.step_bytes = fixed->getAPInt().getSExtValue();
-    else if (step && (move.step = of(step, scope)) == NONE)
-        return irregular;
-    for (auto &base : bases) {
-        auto *way = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(start, base.first));
-        if (way && way->getAPInt().getSignificantBits() <= BITS_MAX && fits(start, scope)) {
-            move.base = base.second;
-            move.offset_bytes = way->getAPInt().getSExtValue();
-            return move;
+    auto word = [&](const SCEV *value, uint32_t &entry) {
+        entry = of(value, scope);
+        return entry != NONE;
+    };
+    auto base = [&](const SCEV *start, uint32_t &entry, int64_t &offset) {
+        for (auto &known_base : bases) {
+            auto *way = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(start, known_base.first));
+            if (way && way->getAPInt().getSignificantBits() <= BITS_MAX && fits(start, scope)) {
+                entry = known_base.second;
+                offset = way->getAPInt().getSExtValue();
+                return true;
+            }
         }
-    }
-    move.base = of(start, scope);
-    if (move.base == NONE)
-        return irregular;
-    bases.push_back({start, move.base});
-    return move;
+        if (!word(start, entry))
+            return false;
+        bases.push_back({start, entry});
+        return true;
+    };
+
+    return moveOf(evolution, pointer, inner, word, base);
 }
 
 uint32_t NestValues::weight(uint32_t value) const

@@ -6,7 +6,6 @@
 #ifndef PSNAP_CAPTURE_NEST_VALUES_H
 #define PSNAP_CAPTURE_NEST_VALUES_H
 
-#include "linear.h"
 #include "plan.h"
 
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -112,8 +111,6 @@ class NestValues
     uint32_t invert(uint32_t condition);
     const llvm::SCEV *laneOf(llvm::Value *value, unsigned index) const;
     const llvm::SCEV *scalar(llvm::Value *value) const;
-    bool operand(const llvm::SCEV *value, const llvm::BasicBlock *scope, Operand &out);
-    bool quotients(const LinearAddress &address, const llvm::BasicBlock *scope, Move &move);
     uint32_t join(const llvm::PHINode &phi);
     uint32_t makeAny(const llvm::SCEV *value);
     uint32_t logic(llvm::Instruction &at, llvm::function_ref<uint32_t(llvm::Value *)> operand);

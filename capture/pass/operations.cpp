@@ -7,8 +7,8 @@
  */
 #include "pass.h"
 
-#include "llvm/IR/Constants.h"
-#include "llvm/IR/InlineAsm.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 
@@ -20,10 +20,10 @@ namespace psnap
 /* The C library's mathematical functions: no memory but errno, no call back. */
 static bool mathFunction(const CallBase &call, const TargetLibraryInfo &library, bool &is_sqrt)
 {
-    static const char *const names[] = {
-        "acos",  "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt",  "cos",
-        "cosh",  "erf",   "exp",  "exp10", "exp2", "expm1", "fmod",  "hypot", "log",
-        "log10", "log1p", "log2", "logb",  "pow",  "sin",   "sinh",  "tan",   "tanh"};
+    static const StringSet<> names = {"acos",  "acosh", "asin",  "asinh", "atan",  "atan2", "atanh",
+                                      "cbrt",  "cos",   "cosh",  "erf",   "exp",   "exp10", "exp2",
+                                      "expm1", "fmod",  "hypot", "log",   "log10", "log1p", "log2",
+                                      "logb",  "pow",   "sin",   "sinh",  "tan",   "tanh"};
     const Function *callee = call.getCalledFunction();
     LibFunc known;
 
@@ -32,14 +32,8 @@ static bool mathFunction(const CallBase &call, const TargetLibraryInfo &library,
         return false;
     StringRef name = callee->getName();
     StringRef stem = name.ends_with("f") || name.ends_with("l") ? name.drop_back() : name;
-    if (name == "sqrt" || stem == "sqrt") {
-        is_sqrt = true;
-        return true;
-    }
-    for (const char *function : names)
-        if (name == function || stem == function)
-            return true;
-    return false;
+    is_sqrt = name == "sqrt" || stem == "sqrt";
+    return is_sqrt || names.contains(name) || names.contains(stem);
 }
 
 bool endsPiece(const Instruction &at, const TargetLibraryInfo &library)
@@ -49,7 +43,7 @@ bool endsPiece(const Instruction &at, const TargetLibraryInfo &library)
     return call && !isa<IntrinsicInst>(call) && !mathFunction(*call, library, is_sqrt);
 }
 
-bool isAllocation(Instruction &at, const TargetLibraryInfo &library, Allocation &out)
+bool isAllocation(Instruction &at, Allocation &out)
 {
     auto *call = dyn_cast<CallBase>(&at);
     const Function *callee = call ? call->getCalledFunction() : nullptr;
@@ -61,7 +55,6 @@ bool isAllocation(Instruction &at, const TargetLibraryInfo &library, Allocation 
     auto is = [&](const char *function, unsigned count) {
         return name == function && arguments == count;
     };
-    (void)library;
     out.call = call;
     out.times = out.pointer_at = nullptr;
     if (is("malloc", 1) || is("valloc", 1) || name.starts_with("_Znwm") ||
@@ -84,152 +77,85 @@ bool isAllocation(Instruction &at, const TargetLibraryInfo &library, Allocation 
     return out.size->getType()->isIntegerTy(64);
 }
 
-/* By name, as older versions of LLVM do not have them. */
-static bool newerMathIntrinsic(StringRef name)
-{
-    static const char *const names[] = {"acos", "asin", "atan", "atan2",  "cosh",     "exp10",
-                                        "modf", "sinh", "tan",  "sincos", "sincospi", "tanh"};
+struct Counted {
+    int operation;
+    const char *names; /* a blank between them */
+};
 
-    if (!name.consume_front("llvm."))
-        return false;
-    for (const char *function : names)
-        if (name == function)
-            return true;
-    return false;
+/* Intrinsics by their names without "llvm.": no version of LLVM has them all. */
+static const Counted intrinsics[] = {
+    {PSNAP_OP_FP_FMA, "fma fmuladd"},
+    {PSNAP_OP_FP_SQRT, "sqrt"},
+    {PSNAP_OP_FP_MATH,
+     "sin cos exp exp2 log log2 log10 pow powi acos asin atan atan2 cosh exp10 modf "
+     "sinh tan sincos sincospi tanh"},
+    {PSNAP_OP_FP_ADD, "fabs copysign minnum maxnum minimum maximum floor ceil trunc rint nearbyint "
+                      "round roundeven vector.reduce.fadd vector.reduce.fmax vector.reduce.fmin"},
+    {PSNAP_OP_FP_MUL, "vector.reduce.fmul"},
+    {PSNAP_OP_INT_MUL, "vector.reduce.mul smul.with.overflow umul.with.overflow"},
+    {PSNAP_OP_INT_ADD, "abs smax smin umax umin ctpop ctlz cttz bswap bitreverse fshl fshr "
+                       "vector.reduce.add vector.reduce.and vector.reduce.or vector.reduce.xor "
+                       "vector.reduce.smax vector.reduce.smin vector.reduce.umax "
+                       "vector.reduce.umin sadd.with.overflow uadd.with.overflow "
+                       "ssub.with.overflow usub.with.overflow"},
+};
+
+/* Other instructions, as assembly of LLVM writes them. */
+static const Counted opcodes[] = {
+    {PSNAP_OP_INT_ADD, "add sub and or xor shl lshr ashr icmp select"},
+    {PSNAP_OP_INT_MUL, "mul"},
+    {PSNAP_OP_INT_DIV, "udiv sdiv urem srem"},
+    {PSNAP_OP_FP_ADD, "fadd fsub fneg fcmp"},
+    {PSNAP_OP_FP_MUL, "fmul"},
+    {PSNAP_OP_FP_DIV, "fdiv frem"},
+    {PSNAP_OP_CONVERT, "fptosi fptoui sitofp uitofp fpext fptrunc"},
+    {PSNAP_OP_BRANCH, "switch"},
+};
+
+static StringMap<int> operationsOf(ArrayRef<Counted> table)
+{
+    StringMap<int> operations;
+    SmallVector<StringRef, 32> names;
+
+    for (const Counted &row : table) {
+        names.clear();
+        StringRef(row.names).split(names, ' ');
+        for (StringRef name : names)
+            operations[name] = row.operation;
+    }
+    return operations;
 }
 
-static int intrinsicOperation(Intrinsic::ID id)
+/* -1: it is not counted. */
+static int operationOf(const Instruction &at)
 {
-    switch (id) {
-    case Intrinsic::fma:
-    case Intrinsic::fmuladd:
-        return PSNAP_OP_FP_FMA;
-    case Intrinsic::sqrt:
-        return PSNAP_OP_FP_SQRT;
-    case Intrinsic::sin:
-    case Intrinsic::cos:
-    case Intrinsic::exp:
-    case Intrinsic::exp2:
-    case Intrinsic::log:
-    case Intrinsic::log2:
-    case Intrinsic::log10:
-    case Intrinsic::pow:
-    case Intrinsic::powi:
-        return PSNAP_OP_FP_MATH;
-    case Intrinsic::fabs:
-    case Intrinsic::copysign:
-    case Intrinsic::minnum:
-    case Intrinsic::maxnum:
-    case Intrinsic::minimum:
-    case Intrinsic::maximum:
-    case Intrinsic::floor:
-    case Intrinsic::ceil:
-    case Intrinsic::trunc:
-    case Intrinsic::rint:
-    case Intrinsic::nearbyint:
-    case Intrinsic::round:
-    case Intrinsic::roundeven:
-    case Intrinsic::vector_reduce_fadd:
-    case Intrinsic::vector_reduce_fmax:
-    case Intrinsic::vector_reduce_fmin:
-        return PSNAP_OP_FP_ADD;
-    case Intrinsic::vector_reduce_fmul:
-        return PSNAP_OP_FP_MUL;
-    case Intrinsic::vector_reduce_mul:
-    case Intrinsic::smul_with_overflow:
-    case Intrinsic::umul_with_overflow:
-        return PSNAP_OP_INT_MUL;
-    case Intrinsic::abs:
-    case Intrinsic::smax:
-    case Intrinsic::smin:
-    case Intrinsic::umax:
-    case Intrinsic::umin:
-    case Intrinsic::ctpop:
-    case Intrinsic::ctlz:
-    case Intrinsic::cttz:
-    case Intrinsic::bswap:
-    case Intrinsic::bitreverse:
-    case Intrinsic::fshl:
-    case Intrinsic::fshr:
-    case Intrinsic::vector_reduce_add:
-    case Intrinsic::vector_reduce_and:
-    case Intrinsic::vector_reduce_or:
-    case Intrinsic::vector_reduce_xor:
-    case Intrinsic::vector_reduce_smax:
-    case Intrinsic::vector_reduce_smin:
-    case Intrinsic::vector_reduce_umax:
-    case Intrinsic::vector_reduce_umin:
-    case Intrinsic::sadd_with_overflow:
-    case Intrinsic::uadd_with_overflow:
-    case Intrinsic::ssub_with_overflow:
-    case Intrinsic::usub_with_overflow:
-        return PSNAP_OP_INT_ADD;
-    default:
-        return newerMathIntrinsic(Intrinsic::getBaseName(id)) ? PSNAP_OP_FP_MATH : -1;
-    }
-}
+    static const StringMap<int> of_intrinsics = operationsOf(intrinsics);
+    static const StringMap<int> of_opcodes = operationsOf(opcodes);
+    auto *known = dyn_cast<IntrinsicInst>(&at);
+    auto *branch = dyn_cast<BranchInst>(&at);
 
-static int opcodeOperation(const Instruction &at)
-{
-    switch (at.getOpcode()) {
-    case Instruction::Add:
-    case Instruction::Sub:
-    case Instruction::And:
-    case Instruction::Or:
-    case Instruction::Xor:
-    case Instruction::Shl:
-    case Instruction::LShr:
-    case Instruction::AShr:
-    case Instruction::ICmp:
-    case Instruction::Select:
-        return PSNAP_OP_INT_ADD;
-    case Instruction::Mul:
-        return PSNAP_OP_INT_MUL;
-    case Instruction::UDiv:
-    case Instruction::SDiv:
-    case Instruction::URem:
-    case Instruction::SRem:
-        return PSNAP_OP_INT_DIV;
-    case Instruction::FAdd:
-    case Instruction::FSub:
-    case Instruction::FNeg:
-    case Instruction::FCmp:
-        return PSNAP_OP_FP_ADD;
-    case Instruction::FMul:
-        return PSNAP_OP_FP_MUL;
-    case Instruction::FDiv:
-    case Instruction::FRem:
-        return PSNAP_OP_FP_DIV;
-    case Instruction::FPToSI:
-    case Instruction::FPToUI:
-    case Instruction::SIToFP:
-    case Instruction::UIToFP:
-    case Instruction::FPExt:
-    case Instruction::FPTrunc:
-        return PSNAP_OP_CONVERT;
-    case Instruction::Switch:
-        return PSNAP_OP_BRANCH;
-    case Instruction::Br:
-        return cast<BranchInst>(at).isConditional() ? PSNAP_OP_BRANCH : -1;
-    default:
-        return -1;
-    }
+    if (branch)
+        return branch->isConditional() ? PSNAP_OP_BRANCH : -1;
+    const StringMap<int> &operations = known ? of_intrinsics : of_opcodes;
+    StringRef name = known ? Intrinsic::getBaseName(known->getIntrinsicID()) : at.getOpcodeName();
+    name.consume_front("llvm.");
+    auto row = operations.find(name);
+    return row == operations.end() ? -1 : row->second;
 }
 
 void countOperations(const Instruction &at, const TargetLibraryInfo &library,
                      uint32_t (&counts)[PSNAP_OPERATION_COUNT])
 {
+    auto *call = dyn_cast<CallBase>(&at);
     int operation;
     bool is_sqrt;
 
-    if (auto *known = dyn_cast<IntrinsicInst>(&at))
-        operation = intrinsicOperation(known->getIntrinsicID());
-    else if (auto *call = dyn_cast<CallBase>(&at))
+    if (call && !isa<IntrinsicInst>(call))
         operation = mathFunction(*call, library, is_sqrt)
                         ? (is_sqrt ? PSNAP_OP_FP_SQRT : PSNAP_OP_FP_MATH)
                         : PSNAP_OP_CALL;
     else
-        operation = opcodeOperation(at);
+        operation = operationOf(at);
     if (operation < 0)
         return;
 

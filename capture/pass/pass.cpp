@@ -156,7 +156,7 @@ void ModulePlan::planBlock(BasicBlock &block, uint32_t index, bool counted, Func
         Allocation allocation;
         if (endsPiece(at, library))
             open = false;
-        if (isAllocation(at, library, allocation)) {
+        if (isAllocation(at, allocation)) {
             out.allocations.push_back({allocation, (uint32_t)table.sites.size()});
             table.sites.push_back({table.string(siteName(at))});
         }
@@ -195,7 +195,7 @@ void ModulePlan::planBlock(BasicBlock &block, uint32_t index, bool counted, Func
 }
 
 /* Gives a piece and its references their rows. */
-void ModulePlan::numberPiece(Piece &piece, const TargetLibraryInfo &library)
+void ModulePlan::numberPiece(Piece &piece)
 {
     psnap_table_piece entry = {};
 
@@ -208,8 +208,7 @@ void ModulePlan::numberPiece(Piece &piece, const TargetLibraryInfo &library)
     table.pieces.push_back(entry);
     for (const Access &access : piece.accesses) {
         psnap_table_ref ref = {};
-        Object object =
-            objectOf(access.op == PSNAP_REF_COPY ? access.source : access.pointer, library);
+        Object object = objectOf(access.op == PSNAP_REF_COPY ? access.source : access.pointer);
         const std::string mark = markName(*access.at);
         if (!mark.empty())
             object = {mark, PSNAP_MARK_KIND};
@@ -229,22 +228,20 @@ void ModulePlan::numberPiece(Piece &piece, const TargetLibraryInfo &library)
 /* Those of a hoisted loop stand together, in the order of its iterations. */
 void ModulePlan::number(FunctionPlan &plan)
 {
-    auto &library = analyses.getResult<TargetLibraryAnalysis>(*plan.function);
-
     for (Hoist &hoist : plan.hoists) {
         for (size_t piece : hoist.pieces)
-            numberPiece(plan.pieces[piece], library);
+            numberPiece(plan.pieces[piece]);
         numberHoist(plan, hoist);
     }
     for (Nest &nest : plan.nests) {
         for (const Part &part : nest.parts)
             for (size_t piece : part.pieces)
-                numberPiece(plan.pieces[piece], library);
+                numberPiece(plan.pieces[piece]);
         numberNest(plan, nest);
     }
     for (Piece &piece : plan.pieces)
         if (!piece.is_hoisted) {
-            numberPiece(piece, library);
+            numberPiece(piece);
             if (!piece.bases.empty())
                 numberStraight(piece);
         }

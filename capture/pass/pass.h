@@ -67,7 +67,7 @@ struct Allocation {
     llvm::Value *times = nullptr;      /* second factor of the size, or null */
     llvm::Value *pointer_at = nullptr; /* the pointer is stored here (posix_memalign), or null */
 };
-bool isAllocation(llvm::Instruction &at, const llvm::TargetLibraryInfo &library, Allocation &out);
+bool isAllocation(llvm::Instruction &at, Allocation &out);
 
 /* Rows and strings of the static table, in the order of capture_abi.h. */
 class Table
@@ -75,20 +75,13 @@ class Table
   public:
     Table();
     uint32_t string(llvm::StringRef text); /* offset of a terminated copy, same text same offset */
-    std::vector<psnap_table_loop> loops;
-    std::vector<psnap_table_block> blocks;
-    std::vector<psnap_table_ref> refs;
-    std::vector<psnap_table_piece> pieces;
-    std::vector<psnap_table_hoist> hoists;
-    std::vector<psnap_table_move> moves;
-    std::vector<psnap_table_quotient> quotients;
-    std::vector<psnap_table_nest> nests;
-    std::vector<psnap_table_value> values;
-    std::vector<psnap_table_step> steps;
-    std::vector<psnap_table_site> sites;
-    std::vector<psnap_table_global> globals;
+#define ROWS(row, rows) std::vector<psnap_table_##row> rows;
+    PSNAP_TABLE_ROWS(ROWS)
+#undef ROWS
     std::vector<llvm::Constant *> global_values; /* their addresses */
     void addGlobal(llvm::GlobalVariable &global, llvm::StringRef name, uint64_t size_bytes);
+    /* The piece row with which records of `words` end, of the latest hoist or nest (`kind`). */
+    uint32_t addEnd(uint32_t psnap_table_piece::*kind, uint32_t words, uint32_t last);
     /* The whole table as u32 words, header first. */
     std::vector<uint32_t> words(llvm::StringRef source, llvm::StringRef language,
                                 llvm::StringRef compiler, llvm::StringRef stage);
@@ -145,7 +138,7 @@ struct Object {
 std::string variableName(const llvm::GlobalVariable &global); /* "ns::table" */
 std::string functionName(llvm::StringRef linkage);            /* "ns::f" */
 llvm::StringRef languageOf(const llvm::Module &module); /* "C", "C++", "Fortran"; "" is unknown */
-Object objectOf(const llvm::Value *pointer, const llvm::TargetLibraryInfo &library);
+Object objectOf(const llvm::Value *pointer);
 std::string siteName(const llvm::Instruction &call);
 
 /* Marks what OpenMP does in these functions, those of a module (openmp.cpp); the name of a mark, ""

@@ -14,8 +14,10 @@
 
 namespace llvm
 {
+class SCEV;
 class SCEVExpander;
-}
+class ScalarEvolution;
+} // namespace llvm
 
 namespace psnap
 {
@@ -138,12 +140,22 @@ struct Nest {
     }
 };
 
+/* How a reference moves in a loop, or, if that is null, where it is. base is NONE if it has no form
+ * that words can say: `word` finds one with a value, `base` one that is `offset` away (hoist.cpp).
+ */
+Move moveOf(
+    llvm::ScalarEvolution &evolution, llvm::Value *pointer, const llvm::Loop *loop,
+    llvm::function_ref<bool(const llvm::SCEV *value, uint32_t &word)> word,
+    llvm::function_ref<bool(const llvm::SCEV *start, uint32_t &word, int64_t &offset)> base);
 /* Edges out of the loop; none when there are too many, or odd ones (hoist.cpp). */
 std::vector<Exit> exitsOf(const llvm::Loop &loop, const std::vector<llvm::BasicBlock *> &blocks);
 /* The blocks of the loop in an order that every iteration follows; empty when there is none. */
 std::vector<llvm::BasicBlock *> orderOf(llvm::Loop &loop, llvm::LoopInfo &loops);
 bool isPlain(const Piece &piece);
 bool hasCalls(const llvm::Loop &loop, const llvm::TargetLibraryInfo &library);
+
+/* Where the program is when the call has returned (region.cpp). */
+llvm::Instruction *behind(llvm::CallBase *call);
 
 /* Pieces of each block, by their index in the plan. */
 using PiecesOf = std::map<const llvm::BasicBlock *, std::vector<size_t>>;
@@ -192,7 +204,7 @@ class ModulePlan
                   FunctionPlan &out);
     void planStraight(FunctionPlan &out);
     void number(FunctionPlan &out);
-    void numberPiece(Piece &piece, const llvm::TargetLibraryInfo &library);
+    void numberPiece(Piece &piece);
     void numberHoist(const FunctionPlan &plan, Hoist &hoist);
     void numberStraight(Piece &piece);
     void numberMoves(const std::vector<Move> &moves, uint32_t words, psnap_table_hoist &hoist);

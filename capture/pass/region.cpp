@@ -178,8 +178,7 @@ static bool mayEnterSandbox(const CallBase &call)
            (!first || first->equalsInt(SYS_seccomp) || first->equalsInt(SYS_prctl));
 }
 
-/* Where the program is when the call has returned; the call is no tail call any more. */
-static Instruction *behind(CallBase *call)
+Instruction *behind(CallBase *call)
 {
     if (auto *invoke = dyn_cast<InvokeInst>(call)) {
         BasicBlock *block = invoke->getNormalDest();
@@ -187,7 +186,6 @@ static Instruction *behind(CallBase *call)
             block = SplitEdge(invoke->getParent(), block);
         return &*block->getFirstInsertionPt();
     }
-    cast<CallInst>(call)->setTailCallKind(CallInst::TCK_NoTail);
     return call->getNextNode();
 }
 
@@ -200,6 +198,8 @@ void ModulePlan::emitSandbox(CallBase *call)
     IRBuilder<> before(call);
     std::vector<Value *> all;
 
+    if (auto *plain = dyn_cast<CallInst>(call))
+        plain->setTailCallKind(CallInst::TCK_NoTail);
     if (name == "prctl")
         all.push_back(before.getInt64(SYS_prctl));
     else if (name != "syscall")

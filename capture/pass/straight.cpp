@@ -26,7 +26,7 @@ void ModulePlan::planStraight(FunctionPlan &plan)
 
     for (Piece &piece : plan.pieces) {
         if (piece.is_hoisted || piece.ends_in_call || !isPlain(piece) ||
-            piece.accesses.size() > PSNAP_HOIST_REFS_MAX || layout.getPointerSizeInBits() != 64)
+            piece.accesses.size() > PSNAP_HOIST_REFS_MAX)
             continue;
         std::vector<Value *> bases;
         std::vector<Move> moves;
@@ -53,7 +53,6 @@ void ModulePlan::planStraight(FunctionPlan &plan)
 void ModulePlan::numberStraight(Piece &piece)
 {
     psnap_table_hoist row = {};
-    psnap_table_piece end = {};
 
     row.loop = table.blocks[piece.block].loop;
     row.first_piece = piece.index;
@@ -62,12 +61,7 @@ void ModulePlan::numberStraight(Piece &piece)
     row.straight = 1;
     numberMoves(piece.moves, PSNAP_HOIST_HEADER_WORDS, row);
     table.hoists.push_back(row);
-    end.words = row.words;
-    end.block = NONE;
-    end.hoist = (uint32_t)table.hoists.size();
-    end.last = 1;
-    piece.end = (uint32_t)table.pieces.size();
-    table.pieces.push_back(end);
+    piece.end = table.addEnd(&psnap_table_piece::hoist, row.words, 1);
 }
 
 void ModulePlan::fillStraight(const Piece &piece, Value *record)

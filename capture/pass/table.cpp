@@ -46,6 +46,18 @@ void Table::addGlobal(GlobalVariable &global, StringRef name, uint64_t size_byte
     }
 }
 
+uint32_t Table::addEnd(uint32_t psnap_table_piece::*kind, uint32_t words, uint32_t last)
+{
+    psnap_table_piece end = {};
+
+    end.words = words;
+    end.block = NONE;
+    end.*kind = (uint32_t)(kind == &psnap_table_piece::hoist ? hoists.size() : nests.size());
+    end.last = last;
+    pieces.push_back(end);
+    return (uint32_t)pieces.size() - 1;
+}
+
 template <typename Row>
 static void appendRows(std::vector<uint32_t> &words, const std::vector<Row> &rows)
 {
@@ -60,18 +72,9 @@ std::vector<uint32_t> Table::words(StringRef source, StringRef language, StringR
     psnap_table_header header = {};
     header.magic = PSNAP_CAPTURE_MAGIC;
     header.abi = PSNAP_CAPTURE_ABI;
-    header.loops = (uint32_t)loops.size();
-    header.blocks = (uint32_t)blocks.size();
-    header.refs = (uint32_t)refs.size();
-    header.pieces = (uint32_t)pieces.size();
-    header.hoists = (uint32_t)hoists.size();
-    header.moves = (uint32_t)moves.size();
-    header.quotients = (uint32_t)quotients.size();
-    header.nests = (uint32_t)nests.size();
-    header.values = (uint32_t)values.size();
-    header.steps = (uint32_t)steps.size();
-    header.sites = (uint32_t)sites.size();
-    header.globals = (uint32_t)globals.size();
+#define COUNT(row, rows) header.rows = (uint32_t)rows.size();
+    PSNAP_TABLE_ROWS(COUNT)
+#undef COUNT
     header.source = string(source);
     header.language = string(language);
     header.compiler = string(compiler);
@@ -80,18 +83,9 @@ std::vector<uint32_t> Table::words(StringRef source, StringRef language, StringR
 
     std::vector<uint32_t> words;
     appendRows(words, std::vector<psnap_table_header>{header});
-    appendRows(words, loops);
-    appendRows(words, blocks);
-    appendRows(words, refs);
-    appendRows(words, pieces);
-    appendRows(words, hoists);
-    appendRows(words, moves);
-    appendRows(words, quotients);
-    appendRows(words, nests);
-    appendRows(words, values);
-    appendRows(words, steps);
-    appendRows(words, sites);
-    appendRows(words, globals);
+#define APPEND(row, rows) appendRows(words, rows);
+    PSNAP_TABLE_ROWS(APPEND)
+#undef APPEND
     size_t at = words.size();
     words.resize(at + (strings.size() + 3) / 4);
     std::memcpy(&words[at], strings.data(), strings.size());

@@ -13,8 +13,6 @@ enum {
     PSNAP_RT_SCRATCH_WORDS = 4096 /* no chunk is as long: so scratch is told apart */
 };
 
-/* Full from the start, so that the first record of a thread comes to __psnap_reserve. */
-extern struct psnap_ring psnap_rt_empty_ring;
 extern _Thread_local uint64_t *psnap_rt_idle; /* where this thread writes what is not wanted */
 
 /* ring.c: says where memory is from, whatever is wanted. */
@@ -24,11 +22,8 @@ void psnap_rt_tell_allocation(uint64_t address, uint64_t size_bytes, const unsig
 /* Room in the chunk that is being written. NULL when a handler came in between, or it is full. */
 uint64_t *psnap_rt_claim(struct psnap_ring *ring, uint64_t words);
 
-/* ring_thread.c: where this thread writes from now on. */
-void psnap_rt_set_ring(struct psnap_ring *ring);
-/* It has no ring, or no more of the one it had: it writes where nobody reads. Counted, if it had
- * none.
- */
+/* ring_thread.c: the thread has no ring, or no more of the one it had: it writes where nobody
+ * reads. Counted, if it had none. */
 void psnap_rt_give_up(struct psnap_ring *ring);
 /* Another copy of the runtime is to know, too. */
 bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy);

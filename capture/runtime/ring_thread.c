@@ -256,16 +256,6 @@ void psnap_rt_prepare_quiet(void)
     psnap_rt_end_noise();
 }
 
-void psnap_rt_go_on(struct psnap_ring *ring)
-{
-    psnap_rt_set_ring(ring);
-}
-
-void psnap_rt_drop_ring(void)
-{
-    psnap_rt_set_ring(&psnap_rt_empty_ring);
-}
-
 bool psnap_rt_leave_ring(void)
 {
     bool is_left = !psnap_rt_is_real(__psnap_ring) || psnap_rt_detach(__psnap_ring);

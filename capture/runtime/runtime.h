@@ -78,6 +78,10 @@ void psnap_rt_set_recording(bool is_recording);
 /* ring.c, ring_chunks.c and ring_thread.c: where this thread writes now; `frame` is its stack
  * pointer. Never NULL. */
 struct psnap_ring *psnap_rt_attach(uint64_t frame);
+/* It writes there from now on; the empty one is full from the start, so that the first record of a
+ * thread comes to __psnap_reserve. */
+void psnap_rt_set_ring(struct psnap_ring *ring);
+extern struct psnap_ring psnap_rt_empty_ring;
 /* Room for `words` in ring 0, waiting for the collector; NULL when it has died. All signals are
  * blocked, and its lock is held; `signals` is the thread's mask. */
 uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words, const sigset_t *signals);
@@ -86,14 +90,12 @@ void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
-void psnap_rt_drop_ring(void);  /* this thread has none, whosever it was */
 bool psnap_rt_leave_ring(void); /* this thread's is another process's; false: and still mapped */
 void psnap_rt_change(void);     /* what is wanted has changed: all threads are to look */
 void psnap_rt_reuse(void);      /* a module comes where another was, and all threads know */
 /* While a module is announced this thread's records go nowhere: the code that makes them (a malloc
  * of the program's own, say) may be of a module that is not announced yet. */
 struct psnap_ring *psnap_rt_set_aside(void);
-void psnap_rt_go_on(struct psnap_ring *ring);
 
 /* quiet.c: whether we make no system calls any more; room for a record, without any. Who makes
  * some says so, or, where that returns false, makes none. */

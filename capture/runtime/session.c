@@ -83,40 +83,23 @@ static void send_words(enum psnap_event event, const uint64_t *payload, uint64_t
     control_done(room, 1 + words);
 }
 
-static void send_bytes(const void *bytes, uint64_t size)
+/* `count` items of `size` bytes, in as many records as they need. */
+static void send_items(enum psnap_event event, const void *items, uint64_t count, uint64_t size)
 {
-    const uint64_t most = (PSNAP_CHUNK_WORDS - 2) * sizeof(uint64_t);
-    const char *from = bytes;
+    const uint64_t most = (PSNAP_CHUNK_WORDS - 2) * sizeof(uint64_t) / size;
+    const char *from = items;
 
-    while (size) {
-        uint64_t part = size < most ? size : most;
-        uint64_t words = 2 + (part + 7) / 8;
+    while (count) {
+        const uint64_t part = count < most ? count : most;
+        const uint64_t words = 2 + (part * size + 7) / sizeof(uint64_t);
         uint64_t *room = control_room(words);
         if (!room)
             return;
-        room[0] = PSNAP_EVENT_DATA;
+        room[0] = event;
         room[1] = part;
-        memcpy(room + 2, from, part);
+        memcpy(room + 2, from, part * size);
         control_done(room, words);
-        from += part;
-        size -= part;
-    }
-}
-
-static void send_globals(void *const *globals, uint64_t count)
-{
-    const uint64_t most = PSNAP_CHUNK_WORDS - 2;
-
-    while (count) {
-        uint64_t part = count < most ? count : most;
-        uint64_t *room = control_room(2 + part);
-        if (!room)
-            return;
-        room[0] = PSNAP_EVENT_GLOBALS;
-        room[1] = part;
-        memcpy(room + 2, globals, part * sizeof *globals);
-        control_done(room, 2 + part);
-        globals += part;
+        from += part * size;
         count -= part;
     }
 }
@@ -173,7 +156,7 @@ static struct psnap_ring *enter_control(struct psnap_rt_outside *outside)
 
 static void leave_control(struct psnap_ring *ring, const struct psnap_rt_outside *outside)
 {
-    psnap_rt_go_on(ring);
+    psnap_rt_set_ring(ring);
     pthread_mutex_unlock(&control_lock);
     psnap_rt_unblock_signals(outside);
 }
@@ -225,7 +208,7 @@ static void forked(void)
 
     if (!psnap_rt_begin_noise()) { /* it stays unrecorded, and off its parent's ring */
         if (unwiped && !*unwiped)
-            psnap_rt_drop_ring();
+            psnap_rt_set_ring(&psnap_rt_empty_ring);
         return;
     }
     psnap_rt_block_signals(&outside);
@@ -428,8 +411,9 @@ void __psnap_register(const struct psnap_module *module)
         if (is_reuse)
             send_reuse();
         dl_iterate_phdr(send_image, NULL);
-        send_bytes(module->table, module->table_bytes);
-        send_globals(module->globals, module->global_count);
+        send_items(PSNAP_EVENT_DATA, module->table, module->table_bytes, 1);
+        send_items(PSNAP_EVENT_GLOBALS, module->globals, module->global_count,
+                   sizeof *module->globals);
         send_words(PSNAP_EVENT_MODULE, description, 4);
         psnap_rt_ring_doorbell();
     }

@@ -12,6 +12,7 @@
 #include "capture/session/cmd_names.h"
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
+#include "formats/base/room.h"
 
 static bool is_taken(const struct psnap_hub_names *names, const char *name)
 {
@@ -33,13 +34,11 @@ static bool is_shared(const char *name)
 
 bool psnap_hub_names_add(struct psnap_hub_names *names, const char *name)
 {
-    char **all = realloc(names->all, (names->count + 1) * sizeof *all);
-    char *copy = all ? strdup(name) : NULL;
+    char *copy =
+        psnap_resize(&names->all, names->count + 1, sizeof *names->all) ? strdup(name) : NULL;
 
-    if (all)
-        names->all = all;
     if (copy)
-        all[names->count++] = copy;
+        names->all[names->count++] = copy;
     return copy;
 }
 

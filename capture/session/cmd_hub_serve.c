@@ -27,6 +27,7 @@
 #include "capture/session/cmd_hub_parts.h"
 #include "capture/session/cmd_newcomers.h"
 #include "formats/base/cmd.h"
+#include "formats/base/room.h"
 
 /* A process that has or had a collector. */
 struct psnap_hub_client {
@@ -140,13 +141,11 @@ static void serve_request(struct psnap_hub_server *server, struct psnap_request 
 {
     const struct psnap_recording *first = server->recording;
     struct psnap_recording recording = *first;
-    struct psnap_hub_client *clients =
-        realloc(server->clients, (server->client_count + 1) * sizeof *clients);
+    const bool has_room =
+        psnap_resize(&server->clients, server->client_count + 1, sizeof *server->clients);
     struct psnap_process process;
     pid_t pid = (pid_t)request->pid, child = -1;
 
-    if (clients)
-        server->clients = clients;
     request->state = PSNAP_REQUEST_SERVED;
     recording.is_further = true;
     recording.spare = first->force ? 0 : pid;
@@ -155,7 +154,7 @@ static void serve_request(struct psnap_hub_server *server, struct psnap_request 
         first->no_profile ? NULL : psnap_hub_names_choose(&server->names, first->profile, &process);
     recording.trace =
         first->trace ? psnap_hub_names_choose(&server->names, first->trace, &process) : NULL;
-    if (clients && process.argv && (recording.profile || first->no_profile) &&
+    if (has_room && process.argv && (recording.profile || first->no_profile) &&
         (recording.trace || !first->trace))
         child = fork();
     if (child == 0) {
@@ -165,7 +164,7 @@ static void serve_request(struct psnap_hub_server *server, struct psnap_request 
         _exit(result);
     }
     if (child > 0)
-        clients[server->client_count++] = (struct psnap_hub_client){pid, child, request};
+        server->clients[server->client_count++] = (struct psnap_hub_client){pid, child, request};
     else
         refuse(server->page, request);
     free((void *)(uintptr_t)recording.profile);

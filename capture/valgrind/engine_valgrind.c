@@ -148,23 +148,6 @@ static enum psnap_status schedule(struct valgrind_source *self, const char *line
 
 /* Lines. */
 
-static const unsigned char *scan_hex(const unsigned char *at, uint64_t *value)
-{
-    uint64_t sum = 0;
-
-    for (;; at++) {
-        unsigned digit = *at - '0';
-        if (digit > 9) {
-            digit = (unsigned)(*at | 0x20) - 'a' + 10;
-            if (digit < 10 || digit > 15)
-                break;
-        }
-        sum = sum << 4 | digit;
-    }
-    *value = sum;
-    return at;
-}
-
 static enum psnap_status step(struct valgrind_source *self, uint64_t pc, uint8_t size,
                               struct psnap_error *error)
 {
@@ -191,24 +174,23 @@ static void note_access(struct valgrind_source *self, int type, uint64_t address
 }
 
 /* A whole line, which ends in '\n'. What lackey does not print is passed over. */
-static enum psnap_status take_line(struct valgrind_source *self, unsigned char *line,
+static enum psnap_status take_line(struct valgrind_source *self, char *line,
                                    struct psnap_error *error)
 {
-    unsigned char kind = line[0] == 'I' ? 'I' : line[1];
-    const unsigned char *at = line + 3;
-    uint64_t address, size = 0;
+    const char kind = line[0] == 'I' ? 'I' : line[1];
+    uint64_t address, size;
+    char *at;
 
     if (line[0] == '-' && line[1] == '-') {
-        line[strcspn((char *)line, "\n")] = '\0';
-        return schedule(self, (char *)line, error);
+        line[strcspn(line, "\n")] = '\0';
+        return schedule(self, line, error);
     }
     if ((line[0] != ' ' && line[0] != 'I') || line[2] != ' ')
         return PSNAP_OK;
-    at = scan_hex(at, &address);
-    if (*at++ != ',')
+    address = strtoull(line + 3, &at, 16);
+    if (*at != ',')
         return PSNAP_OK;
-    while (*at >= '0' && *at <= '9' && size < 10000)
-        size = 10 * size + (*at++ - '0');
+    size = strtoull(at + 1, &at, 10);
     if (*at != '\n' || !size || size >= 10000)
         return PSNAP_OK;
     if (!self->running) { /* Valgrind has not named it */
@@ -248,7 +230,7 @@ static enum psnap_status fill(struct valgrind_source *self, struct psnap_error *
 
     batch->count = 0;
     while (!status && batch->count < BATCH && !self->pipe.has_ended) {
-        unsigned char *line;
+        char *line;
         size_t length;
         status = psnap_valgrind_pipe_line(&self->pipe, &line, &length, error);
         if (!status && length > 4)

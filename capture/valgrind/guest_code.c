@@ -97,18 +97,14 @@ static enum psnap_status add_function(struct psnap_guest_code *code,
                                       const struct psnap_guest_function *function, uint32_t *index,
                                       struct psnap_error *error)
 {
-    struct psnap_guest_function *functions = psnap_with_room(
-        code->functions, &code->function_room, code->flow.function_count + 1, sizeof *functions);
     struct psnap_provenance *provenance = &code->program->provenance;
     const char *language, *compiler;
 
-    if (!functions)
-        return psnap_guest_no_memory(error);
-    code->functions = functions;
     *index = psnap_flow_add_function(&code->flow);
-    if (*index == PSNAP_FLOW_NONE)
+    if (*index == PSNAP_FLOW_NONE || !psnap_make_room(&code->functions, &code->function_room,
+                                                      *index + (size_t)1, sizeof *code->functions))
         return psnap_guest_no_memory(error);
-    functions[*index] = *function;
+    code->functions[*index] = *function;
     if (function->symbol && code->space.areas.count &&
         function->image == code->space.areas.items[0].image &&
         (!strcmp(function->symbol, "main") || !strcmp(function->symbol, "MAIN__"))) {
@@ -175,16 +171,11 @@ static enum psnap_status find_function(struct psnap_guest_code *code, uint64_t p
 static enum psnap_status add_node(struct psnap_guest_code *code, uint32_t function, uint64_t pc,
                                   uint8_t size, uint32_t *node, struct psnap_error *error)
 {
-    struct psnap_guest_node *nodes =
-        psnap_with_room(code->nodes, &code->node_room, code->flow.node_count + 1, sizeof *nodes);
-
-    if (!nodes)
-        return psnap_guest_no_memory(error);
-    code->nodes = nodes;
     *node = psnap_flow_add_node(&code->flow, function);
-    if (*node == PSNAP_FLOW_NONE)
+    if (*node == PSNAP_FLOW_NONE ||
+        !psnap_make_room(&code->nodes, &code->node_room, *node + (size_t)1, sizeof *code->nodes))
         return psnap_guest_no_memory(error);
-    nodes[*node] = (struct psnap_guest_node){
+    code->nodes[*node] = (struct psnap_guest_node){
         .pc = pc,
         .fall = PSNAP_FLOW_NONE,
         .jump = PSNAP_FLOW_NONE,
@@ -241,8 +232,6 @@ static enum psnap_status add_ref(struct psnap_guest_code *code, uint32_t node, u
     struct psnap_program *program = code->program;
     const struct psnap_loop *loop = &program->loops[row];
     const struct psnap_image *image = code->functions[code->flow.nodes[node].function].image;
-    struct psnap_guest_ref *refs =
-        psnap_with_room(code->refs, &code->ref_room, program->ref_count + 1, sizeof *refs);
     struct psnap_ref ref = {
         .block = loop->header,
         .loop = row,
@@ -250,18 +239,16 @@ static enum psnap_status add_ref(struct psnap_guest_code *code, uint32_t node, u
         .size = size <= PSNAP_ACCESS_SIZE_MAX ? (uint8_t)size : 0,
     };
 
-    if (!refs)
-        return psnap_guest_no_memory(error);
-    code->refs = refs;
     if (image) {
         struct psnap_place_in_source place;
         psnap_symbols_place(image, code->nodes[node].pc, false, &place);
         ref.src_line = strcmp(place.file, loop->file) ? 0 : place.line;
     }
     *index = psnap_program_add_ref(program, &ref);
-    if (*index == PSNAP_NONE)
+    if (*index == PSNAP_NONE ||
+        !psnap_make_room(&code->refs, &code->ref_room, *index + (size_t)1, sizeof *code->refs))
         return psnap_guest_no_memory(error);
-    refs[*index] = (struct psnap_guest_ref){
+    code->refs[*index] = (struct psnap_guest_ref){
         .row = row, .next = code->nodes[node].first_ref, .size = size, .kind = kind};
     code->nodes[node].first_ref = *index;
     return PSNAP_OK;

@@ -15,20 +15,17 @@ static enum psnap_status add_row(struct psnap_guest_code *code, uint32_t index, 
 {
     struct psnap_program *program = code->program;
     struct psnap_block block = {.loop = program->loop_count, .src_line = loop->src_line};
-    struct psnap_guest_row *rows =
-        psnap_with_room(code->rows, &code->row_room, program->loop_count + 1, sizeof *rows);
 
-    if (!rows)
-        return psnap_guest_no_memory(error);
-    code->rows = rows;
     loop->header = loop->entry = program->block_count;
     if (header != PSNAP_FLOW_NONE)
         loop->entry++;
     *row = psnap_program_add_loop(program, loop);
-    if (*row == PSNAP_NONE || psnap_program_add_block(program, &block) == PSNAP_NONE ||
+    if (*row == PSNAP_NONE ||
+        !psnap_make_room(&code->rows, &code->row_room, *row + (size_t)1, sizeof *code->rows) ||
+        psnap_program_add_block(program, &block) == PSNAP_NONE ||
         (header != PSNAP_FLOW_NONE && psnap_program_add_block(program, &block) == PSNAP_NONE))
         return psnap_guest_no_memory(error);
-    rows[*row] = (struct psnap_guest_row){header, code->functions[index].first_row};
+    code->rows[*row] = (struct psnap_guest_row){header, code->functions[index].first_row};
     code->functions[index].first_row = *row;
     return PSNAP_OK;
 }

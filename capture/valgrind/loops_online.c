@@ -37,28 +37,22 @@ void psnap_flow_release(struct psnap_flow *flow)
 
 uint32_t psnap_flow_add_function(struct psnap_flow *flow)
 {
-    struct psnap_flow_function *functions = psnap_with_room(
-        flow->functions, &flow->function_room, flow->function_count + 1, sizeof *functions);
-
-    if (!functions)
+    if (!psnap_make_room(&flow->functions, &flow->function_room, flow->function_count + 1,
+                         sizeof *flow->functions))
         return PSNAP_FLOW_NONE;
-    flow->functions = functions;
-    functions[flow->function_count] =
+    flow->functions[flow->function_count] =
         (struct psnap_flow_function){.first = PSNAP_FLOW_NONE, .last = PSNAP_FLOW_NONE};
     return (uint32_t)flow->function_count++;
 }
 
 uint32_t psnap_flow_add_node(struct psnap_flow *flow, uint32_t function)
 {
-    struct psnap_flow_node *nodes =
-        psnap_with_room(flow->nodes, &flow->node_room, flow->node_count + 1, sizeof *nodes);
     struct psnap_flow_function *of = &flow->functions[function];
     uint32_t node = (uint32_t)flow->node_count;
 
-    if (!nodes)
+    if (!psnap_make_room(&flow->nodes, &flow->node_room, flow->node_count + 1, sizeof *flow->nodes))
         return PSNAP_FLOW_NONE;
-    flow->nodes = nodes;
-    nodes[node] = (struct psnap_flow_node){
+    flow->nodes[node] = (struct psnap_flow_node){
         .function = function,
         .next = PSNAP_FLOW_NONE,
         .first_edge = PSNAP_FLOW_NONE,
@@ -67,7 +61,7 @@ uint32_t psnap_flow_add_node(struct psnap_flow *flow, uint32_t function)
     if (of->first == PSNAP_FLOW_NONE)
         of->first = node;
     else
-        nodes[of->last].next = node;
+        flow->nodes[of->last].next = node;
     of->last = node;
     flow->node_count++;
     return node;
@@ -76,25 +70,19 @@ uint32_t psnap_flow_add_node(struct psnap_flow *flow, uint32_t function)
 bool psnap_flow_add_edge(struct psnap_flow *flow, uint32_t from, uint32_t to)
 {
     struct psnap_flow_function *function = &flow->functions[flow->nodes[from].function];
-    struct psnap_flow_edge *edges;
-    uint32_t *changed;
 
     for (uint32_t e = flow->nodes[from].first_edge; e != PSNAP_FLOW_NONE; e = flow->edges[e].next)
         if (flow->edges[e].to == to)
             return true;
-    edges = psnap_with_room(flow->edges, &flow->edge_room, flow->edge_count + 1, sizeof *edges);
-    if (!edges)
+    if (!psnap_make_room(&flow->edges, &flow->edge_room, flow->edge_count + 1,
+                         sizeof *flow->edges) ||
+        !psnap_make_room(&flow->changed, &flow->changed_room, flow->changed_count + 1,
+                         sizeof *flow->changed))
         return false;
-    flow->edges = edges;
-    changed = psnap_with_room(flow->changed, &flow->changed_room, flow->changed_count + 1,
-                              sizeof *changed);
-    if (!changed)
-        return false;
-    flow->changed = changed;
-    edges[flow->edge_count] = (struct psnap_flow_edge){to, flow->nodes[from].first_edge};
+    flow->edges[flow->edge_count] = (struct psnap_flow_edge){to, flow->nodes[from].first_edge};
     flow->nodes[from].first_edge = (uint32_t)flow->edge_count++;
     if (!function->is_changed)
-        changed[flow->changed_count++] = flow->nodes[from].function;
+        flow->changed[flow->changed_count++] = flow->nodes[from].function;
     function->is_changed = true;
     return true;
 }
@@ -179,7 +167,6 @@ static void search(struct psnap_flow *flow, uint32_t start)
 bool psnap_flow_update(struct psnap_flow *flow, uint32_t *function)
 {
     struct psnap_flow_node *nodes = flow->nodes;
-    struct psnap_flow_step *path;
     size_t count = 0;
     uint32_t first;
 
@@ -192,10 +179,8 @@ bool psnap_flow_update(struct psnap_flow *flow, uint32_t *function)
         nodes[n].is_header = nodes[n].is_visited = false;
         count++;
     }
-    path = psnap_with_room(flow->path, &flow->path_room, count, sizeof *path);
-    if (!path)
+    if (!psnap_make_room(&flow->path, &flow->path_room, count, sizeof *flow->path))
         return false;
-    flow->path = path;
     for (uint32_t n = first; n != PSNAP_FLOW_NONE; n = nodes[n].next)
         if (!nodes[n].is_visited)
             search(flow, n);

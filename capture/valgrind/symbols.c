@@ -271,13 +271,10 @@ bool psnap_symbols_variable(const struct psnap_image *of, size_t n, struct psnap
 
 static bool add_unit(struct loaded_image *image, struct unit unit)
 {
-    struct unit *units =
-        psnap_with_room(image->units, &image->unit_room, image->unit_count + 1, sizeof *units);
-
-    if (!units)
+    if (!psnap_make_room(&image->units, &image->unit_room, image->unit_count + 1,
+                         sizeof *image->units))
         return false;
-    image->units = units;
-    units[image->unit_count++] = unit;
+    image->units[image->unit_count++] = unit;
     return true;
 }
 

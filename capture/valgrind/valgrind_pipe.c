@@ -165,7 +165,7 @@ static enum psnap_status read_text(struct psnap_valgrind_pipe *pipe, struct psna
     return PSNAP_OK;
 }
 
-enum psnap_status psnap_valgrind_pipe_line(struct psnap_valgrind_pipe *pipe, unsigned char **line,
+enum psnap_status psnap_valgrind_pipe_line(struct psnap_valgrind_pipe *pipe, char **line,
                                            size_t *length, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
@@ -173,7 +173,7 @@ enum psnap_status psnap_valgrind_pipe_line(struct psnap_valgrind_pipe *pipe, uns
     *length = 0;
     while (!status && !pipe->has_ended) {
         const size_t left = pipe->end - pipe->at;
-        const unsigned char *end;
+        const char *end;
         *line = pipe->text + pipe->at;
         end = memchr(*line, '\n', left);
         if (end) {

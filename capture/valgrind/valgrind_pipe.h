@@ -16,7 +16,7 @@ struct psnap_valgrind_pipe {
     int ends[2]; /* read, write; -1: closed */
     pid_t pid;
     char path[4096], log_option[32];
-    unsigned char *text; /* read and not taken: [at, end) */
+    char *text; /* read and not taken: [at, end) */
     size_t at, end;
     bool is_in_long_line;
     bool has_ended; /* nothing will come */
@@ -38,7 +38,7 @@ void psnap_valgrind_pipe_open(struct psnap_valgrind_pipe *pipe);
 
 /* The next line, of `length` bytes and '\n'; none (length 0) where it was too long or nothing will
  * come any more. Valid until the next call. */
-enum psnap_status psnap_valgrind_pipe_line(struct psnap_valgrind_pipe *pipe, unsigned char **line,
+enum psnap_status psnap_valgrind_pipe_line(struct psnap_valgrind_pipe *pipe, char **line,
                                            size_t *length, struct psnap_error *error);
 
 /* Reads to the end and throws it away. */

@@ -274,6 +274,22 @@ enum psnap_event {
     PSNAP_EVENT_COUNT
 };
 
+/* The tables of rows that a module's static table has behind its header, in their order: ROWS(loop,
+ * loops) stands for rows of struct psnap_table_loop, header.loops of them. */
+#define PSNAP_TABLE_ROWS(ROWS)                                                                     \
+    ROWS(loop, loops)                                                                              \
+    ROWS(block, blocks)                                                                            \
+    ROWS(ref, refs)                                                                                \
+    ROWS(piece, pieces)                                                                            \
+    ROWS(hoist, hoists)                                                                            \
+    ROWS(move, moves)                                                                              \
+    ROWS(quotient, quotients)                                                                      \
+    ROWS(nest, nests)                                                                              \
+    ROWS(value, values)                                                                            \
+    ROWS(step, steps)                                                                              \
+    ROWS(site, sites)                                                                              \
+    ROWS(global, globals)
+
 /* The words of a module's static table, in order, and of the rows that follow it; two words of a
  * 64-bit number are its low and its high half. */
 struct psnap_table_header {

@@ -195,6 +195,9 @@ void psnap_table_free(struct psnap_table *table);
 /* What a report is written as. */
 enum psnap_report_form { PSNAP_REPORT_TABLE, PSNAP_REPORT_JSON, PSNAP_REPORT_CSV };
 
+/* Begins the object that a report in JSON is, which says of which command it is. */
+void psnap_cmd_begin_json(struct psnap_json *json, FILE *file, const char *command);
+
 /* Says of which part of a run something is: what names a line is `width` wide. Nothing when it is
  * of all of it. */
 void psnap_print_part(const struct psnap_sampling *part, int width);

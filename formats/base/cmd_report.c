@@ -25,15 +25,20 @@ void psnap_cmd_fail_in_json(bool in_json)
     fails_in_json = in_json;
 }
 
+void psnap_cmd_begin_json(struct psnap_json *json, FILE *file, const char *command)
+{
+    psnap_json_init(json, file);
+    psnap_json_begin_object(json, NULL);
+    psnap_json_u64(json, "psnap", 1);
+    psnap_json_text(json, "command", command);
+}
+
 /* Where nothing is known of a place its members are null. */
 static void print_json(const char *command, const struct psnap_error *error)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", command);
+    psnap_cmd_begin_json(&json, stdout, command);
     psnap_json_begin_object(&json, "error");
     psnap_json_text(&json, "message", error->message);
     if (error->file[0])

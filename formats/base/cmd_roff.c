@@ -65,16 +65,10 @@ void psnap_roff_paragraphs(FILE *file, const char *text)
         fputs(".fi\n", file);
 }
 
-/* What stands between brackets, spaces and such. */
-static size_t word_length(const char *text)
-{
-    return strcspn(text, " []|=,\n");
-}
-
 void psnap_roff_synopsis(FILE *file, const char *text)
 {
     while (*text) {
-        const size_t length = word_length(text);
+        const size_t length = strcspn(text, " []|=,\n"); /* of a word */
         const bool is_name = isupper((unsigned char)text[0]) || text[0] == '.';
 
         if (length) {

@@ -77,9 +77,7 @@ void psnap_table_cell(struct psnap_table *table, const char *format, ...)
     va_list arguments;
     int length;
 
-    table->cells =
-        psnap_with_room(table->cells, &table->room, table->count + 1, sizeof *table->cells);
-    if (!table->cells)
+    if (!psnap_make_room(&table->cells, &table->room, table->count + 1, sizeof *table->cells))
         out_of_memory();
     va_start(arguments, format);
     length = vasprintf(&table->cells[table->count], format, arguments);

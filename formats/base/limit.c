@@ -64,7 +64,6 @@ static bool put_run(struct limit_source *source, struct psnap_run *run)
 {
     const struct psnap_run *of = &source->run;
     const uint64_t from = source->at < source->end ? source->at / of->width : 0;
-    struct psnap_access *first;
 
     if (source->at == source->end || source->at % of->width || (of->columns && from) ||
         source->end - source->at < of->width)
@@ -74,15 +73,13 @@ static bool put_run(struct limit_source *source, struct psnap_run *run)
     source->at += run->count * of->width;
     if (!from)
         return true;
-    first = psnap_with_room(source->first, &source->room, of->width, sizeof *first);
-    if (!first)
+    if (!psnap_make_room(&source->first, &source->room, of->width, sizeof *source->first))
         return false;
-    source->first = first;
     for (size_t k = 0; k < of->width; k++) {
-        first[k] = of->first[k];
-        first[k].address = psnap_run_address(of, from, k);
+        source->first[k] = of->first[k];
+        source->first[k].address = psnap_run_address(of, from, k);
     }
-    run->first = first;
+    run->first = source->first;
     return true;
 }
 

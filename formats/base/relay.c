@@ -97,7 +97,6 @@ static bool take_nest(struct relay *relay, uint64_t *at, struct psnap_nest *nest
     uint64_t *first = at + RELAY_NEST_HEAD + loops * RELAY_LOOP_WORDS;
     uint64_t *strides = first + width * RELAY_ACCESS_WORDS, *column = strides + width * levels;
     uint64_t *block = column + width * RELAY_COLUMN_WORDS + 1;
-    struct psnap_column *columns;
 
     *nest = (struct psnap_nest){
         .loops = (const struct psnap_nest_loop *)(at + RELAY_NEST_HEAD),
@@ -110,14 +109,12 @@ static bool take_nest(struct relay *relay, uint64_t *at, struct psnap_nest *nest
     if (!at[2])
         return true;
     relay->at += width * RELAY_COLUMN_WORDS + 1 + at[2];
-    columns = psnap_with_room(relay->columns, &relay->column_room, width, sizeof *columns);
-    if (!columns)
+    if (!psnap_make_room(&relay->columns, &relay->column_room, width, sizeof *relay->columns))
         return false;
-    relay->columns = columns;
     for (size_t k = 0; k < width; k++, column += RELAY_COLUMN_WORDS)
-        columns[k] = (struct psnap_column){column[0] ? block + column[0] - 1 : NULL,
-                                           (size_t)block[-1], column[1]};
-    nest->columns = columns;
+        relay->columns[k] = (struct psnap_column){column[0] ? block + column[0] - 1 : NULL,
+                                                  (size_t)block[-1], column[1]};
+    nest->columns = relay->columns;
     return true;
 }
 

@@ -102,15 +102,14 @@ static bool send_rows(struct relay *relay)
     if (relay->open->used == RELAY_BATCH_WORDS && !pass_on(relay))
         return false;
     open = relay->open;
-    rows = psnap_with_room(open->rows, &open->rows_room, open->rows_count + 1, sizeof *rows);
-    if (!rows) {
+    if (!psnap_make_room(&open->rows, &open->rows_room, open->rows_count + 1, sizeof *rows)) {
         relay->is_short = true;
         return false;
     }
-    open->rows = rows;
-    rows[open->rows_count] = (struct relay_rows){0};
-    if (!copy_tables(relay, &rows[open->rows_count])) {
-        relay_rows_free(&rows[open->rows_count]);
+    rows = &open->rows[open->rows_count];
+    *rows = (struct relay_rows){0};
+    if (!copy_tables(relay, rows)) {
+        relay_rows_free(rows);
         relay->is_short = true;
         return false;
     }

@@ -27,8 +27,22 @@ static inline void *psnap_with_room(void *array, size_t *room, size_t wanted, si
     return grown;
 }
 
-/* Whether the array at `*array`, of any type, has room for `wanted` items of `size` bytes now;
- * false: out of memory, it is as it was. */
+/* The same of the array at `*array`, of any type; false: out of memory. */
+static inline bool psnap_make_room(void *array, size_t *room, size_t wanted, size_t size)
+{
+    void *old, *grown;
+
+    if (wanted <= *room)
+        return true;
+    memcpy(&old, array, sizeof old);
+    grown = psnap_with_room(old, room, wanted, size);
+    if (grown)
+        memcpy(array, &grown, sizeof grown);
+    return grown != NULL;
+}
+
+/* Whether that array has room for `wanted` items now, and no more; false: out of memory, it is as
+ * it was. */
 static inline bool psnap_resize(void *array, size_t wanted, size_t size)
 {
     void *old, *resized;

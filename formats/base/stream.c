@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
+
 enum {
     RUN_MIN = 16, /* accesses of a run of a nest; fewer are put one by one */
     GATHER_MAX = 256
@@ -112,7 +114,10 @@ void psnap_source_free(struct psnap_source *source)
     if (!source)
         return;
     free(source->expansion);
-    source->ops->free(source);
+    if (source->ops->free)
+        source->ops->free(source);
+    else
+        free(source);
 }
 
 enum psnap_status psnap_sink_put(struct psnap_sink *sink, const struct psnap_access *block,
@@ -219,8 +224,10 @@ uint64_t psnap_sink_left_out(const struct psnap_sink *sink)
 
 void psnap_sink_free(struct psnap_sink *sink)
 {
-    if (sink)
+    if (sink && sink->ops->free)
         sink->ops->free(sink);
+    else
+        free(sink);
 }
 
 enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sink, uint64_t *count,
@@ -321,18 +328,8 @@ static enum psnap_status vector_sink_put(struct psnap_sink *self, const struct p
 {
     struct vector_sink *sink = (struct vector_sink *)self;
 
-    if (sink->room - sink->count < n) {
-        size_t room = sink->room ? sink->room : PSNAP_BLOCK_ACCESSES;
-        struct psnap_access *larger = NULL;
-        while (room - sink->count < n && room <= SIZE_MAX / 2 / sizeof *larger)
-            room *= 2;
-        if (room - sink->count >= n)
-            larger = realloc(sink->accesses, room * sizeof *larger);
-        if (!larger)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        sink->accesses = larger;
-        sink->room = room;
-    }
+    if (!psnap_make_room(&sink->accesses, &sink->room, sink->count + n, sizeof *sink->accesses))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (n)
         memcpy(sink->accesses + sink->count, block, n * sizeof *block);
     sink->count += n;
@@ -406,17 +403,10 @@ static enum psnap_status tee_sink_finish(struct psnap_sink *self, struct psnap_e
     return PSNAP_OK;
 }
 
-static void plain_sink_free(struct psnap_sink *self)
-{
-    free(self);
-}
-
 struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n)
 {
-    static const struct psnap_sink_ops ops = {.put = tee_sink_put,
-                                              .finish = tee_sink_finish,
-                                              .free = plain_sink_free,
-                                              .put_nest = tee_sink_put_nest};
+    static const struct psnap_sink_ops ops = {
+        .put = tee_sink_put, .finish = tee_sink_finish, .put_nest = tee_sink_put_nest};
     struct tee_sink *tee = malloc(sizeof *tee + n * sizeof *sinks);
 
     if (!tee)
@@ -437,7 +427,7 @@ static enum psnap_status null_sink_put(struct psnap_sink *self, const struct psn
 
 struct psnap_sink *psnap_null_sink_new(void)
 {
-    static const struct psnap_sink_ops ops = {null_sink_put, NULL, plain_sink_free};
+    static const struct psnap_sink_ops ops = {.put = null_sink_put};
     struct psnap_sink *sink = malloc(sizeof *sink);
 
     if (sink)

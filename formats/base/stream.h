@@ -38,7 +38,7 @@ struct psnap_source_ops {
      */
     ssize_t (*next)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                     struct psnap_error *error);
-    void (*free)(struct psnap_source *self);
+    void (*free)(struct psnap_source *self); /* NULL: it is freed as one piece of memory */
     /*
      * As next, of a source that has nests: the accesses, 0 and more, may be followed by a nest,
      * valid until the next call. They are written into `room`, or are where `*block` (at first
@@ -63,7 +63,7 @@ struct psnap_sink_ops {
                              struct psnap_error *error);
     /* The stream has ended: flush, write trailers. May be NULL. Called at most once. */
     enum psnap_status (*finish)(struct psnap_sink *self, struct psnap_error *error);
-    void (*free)(struct psnap_sink *self);
+    void (*free)(struct psnap_sink *self); /* NULL: likewise */
     /* Takes a run, or a nest of one loop, equal to putting its accesses one by one. May be NULL. */
     enum psnap_status (*put_run)(struct psnap_sink *self, const struct psnap_run *run,
                                  struct psnap_error *error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Numbers and names as text. strtoull and strtod accept more than we want
- * (blanks, signs, "inf", hexadecimal floats) and strtod and printf follow the
- * locale's decimal point, so integers are read by hand and reals under the "C"
- * locale, which is set for the calling thread only.
+ * (blanks, signs, "inf", hexadecimal floats), so what they get is looked at before; strtod and
+ * printf follow the locale's decimal point, so reals are read under the "C" locale, which is set
+ * for the calling thread only.
  *
  * Names are compared by edit distance (insert, delete, replace, swap two
  * neighbours), a dynamic programme over three rows, with names cut at
@@ -11,6 +11,8 @@
  */
 #include "formats/base/text.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,36 +21,17 @@
 
 #define NAME_MAX_COMPARED 64
 
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 16;
-}
-
 /* Reads digits up to the first character that is none; NULL when there is none or on overflow. */
 static const char *read_u64(const char *text, uint64_t *value)
 {
-    uint64_t base = 10, sum = 0;
-    const char *start;
+    const bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    char *end;
 
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        base = 16;
-        text += 2;
-    }
-    start = text;
-    for (; (uint64_t)digit_value(*text) < base; text++) {
-        const uint64_t digit = (uint64_t)digit_value(*text);
-        if (sum > (UINT64_MAX - digit) / base)
-            return NULL;
-        sum = sum * base + digit;
-    }
-    *value = sum;
-    return text == start ? NULL : text;
+    if (is_hex ? !isxdigit((unsigned char)text[2]) : !isdigit((unsigned char)text[0]))
+        return NULL;
+    errno = 0;
+    *value = strtoull(text, &end, is_hex ? 16 : 10);
+    return errno ? NULL : end;
 }
 
 bool psnap_text_u64(const char *text, uint64_t *value)

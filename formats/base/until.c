@@ -23,15 +23,10 @@ static ssize_t until_next_nest(struct psnap_source *source, struct psnap_access 
     return psnap_source_next_nest(self->inner, room, capacity, block, nest, error);
 }
 
-static void until_free(struct psnap_source *source)
-{
-    free(source);
-}
-
 struct psnap_source *psnap_until_source_new(struct psnap_source *inner,
                                             const struct psnap_deadline *deadline)
 {
-    static const struct psnap_source_ops ops = {.free = until_free, .next_nest = until_next_nest};
+    static const struct psnap_source_ops ops = {.next_nest = until_next_nest};
     struct until *self = calloc(1, sizeof *self);
 
     if (!self)

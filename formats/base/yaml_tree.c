@@ -10,6 +10,7 @@
 #include "formats/base/yaml_tree.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,54 +103,37 @@ static void move_to_key(const struct psnap_yaml_node *node, struct psnap_error *
     psnap_error_at(error, NULL, node->key_line, node->key_column);
 }
 
-static int compare_keys(const void *left, const void *right)
+static int compare_keys(const void *a, const void *b)
 {
-    const struct psnap_yaml_node *a = *(const struct psnap_yaml_node *const *)left;
-    const struct psnap_yaml_node *b = *(const struct psnap_yaml_node *const *)right;
-    const int order = strcmp(a->key, b->key);
-
-    if (order)
-        return order;
-    if (a->key_line != b->key_line)
-        return a->key_line < b->key_line ? -1 : 1;
-    return (a->key_column > b->key_column) - (a->key_column < b->key_column);
+    return strcmp(((const struct psnap_yaml_node *)a)->key,
+                  ((const struct psnap_yaml_node *)b)->key);
 }
 
-static bool is_before(const struct psnap_yaml_node *a, const struct psnap_yaml_node *b)
+static void keep(void *node)
 {
-    return a->key_line < b->key_line ||
-           (a->key_line == b->key_line && a->key_column < b->key_column);
+    (void)node; /* the document's */
 }
 
 enum psnap_status psnap_yaml_unique_keys(const struct psnap_yaml_doc *doc,
                                          const struct psnap_yaml_node *map,
                                          struct psnap_error *error)
 {
-    const struct psnap_yaml_node **sorted, *again = NULL, *before = NULL;
-    size_t n = 0;
+    enum psnap_status status = PSNAP_OK;
+    void *known = NULL;
 
-    if (map->count < 2)
-        return PSNAP_OK;
-    sorted = malloc(map->count * sizeof *sorted);
-    if (!sorted)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (const struct psnap_yaml_node *child = map->first; child; child = child->next)
-        sorted[n++] = child;
-    qsort(sorted, n, sizeof *sorted, compare_keys);
-    for (size_t i = 1; i < n; i++)
-        if (!strcmp(sorted[i - 1]->key, sorted[i]->key) &&
-            (!again || is_before(sorted[i], again))) {
-            before = sorted[i - 1];
-            again = sorted[i];
+    for (struct psnap_yaml_node *child = map->first; child && !status; child = child->next) {
+        struct psnap_yaml_node *const *first = tsearch(child, &known, compare_keys);
+        if (!first) {
+            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        } else if (*first != child) {
+            status = psnap_yaml_fail(doc, child, error, PSNAP_ERROR_SYNTAX,
+                                     "the key '%.100s' is there already, in line %" PRIu32,
+                                     child->key, (*first)->key_line);
+            move_to_key(child, error);
         }
-    free(sorted);
-    if (!again)
-        return PSNAP_OK;
-    psnap_yaml_fail(doc, again, error, PSNAP_ERROR_SYNTAX,
-                    "the key '%.100s' is there already, in line %" PRIu32, again->key,
-                    before->key_line);
-    move_to_key(again, error);
-    return PSNAP_ERROR_SYNTAX;
+    }
+    tdestroy(known, keep);
+    return status;
 }
 
 /* Looking */

@@ -149,10 +149,7 @@ static void print_json(const struct forecast *forecast)
     const struct measure *measure = &forecast->runs[0].measure;
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "predict runtime");
+    psnap_cmd_begin_json(&json, stdout, "predict runtime");
     psnap_json_text(&json, "input", forecast->runs[0].path);
     psnap_json_u64(&json, "accesses", measure->total);
     psnap_json_u64(&json, "sampled_accesses", measure->sampled);

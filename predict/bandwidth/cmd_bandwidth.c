@@ -223,10 +223,7 @@ static void print_json(const struct report *report, const struct request *reques
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "predict bandwidth");
+    psnap_cmd_begin_json(&json, stdout, "predict bandwidth");
     psnap_json_begin_array(&json, "methods");
     for (size_t k = report->first; k < report->end; k++) {
         const struct fit_result *result = &report->fits.results[k];

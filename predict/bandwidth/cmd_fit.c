@@ -151,10 +151,7 @@ static void print_json(const struct fits *fits)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "fit");
+    psnap_cmd_begin_json(&json, stdout, "fit");
     psnap_json_u64(&json, "points", fits->results[0].points);
     psnap_json_begin_array(&json, "methods");
     for (size_t i = 0; i < fits->count; i++) {

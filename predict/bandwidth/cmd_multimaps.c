@@ -195,10 +195,7 @@ static void print_json(const struct maps *maps)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "multimaps");
+    psnap_cmd_begin_json(&json, stdout, "multimaps");
     psnap_json_text(&json, "machine", maps->machine.name);
     psnap_json_u64(&json, "rounds", maps->origin.rounds);
     psnap_json_real(&json, "seconds", maps->origin.seconds);

@@ -239,10 +239,7 @@ void hybrid_print_json(const struct hybrid *hybrid, const struct observations *o
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "hybrid");
+    psnap_cmd_begin_json(&json, stdout, "hybrid");
     psnap_json_begin_array(&json, "inputs");
     for (size_t i = 0; i < settings->path_count; i++)
         psnap_json_text(&json, NULL, settings->paths[i]);

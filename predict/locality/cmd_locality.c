@@ -218,10 +218,7 @@ static void print_json(const struct locality_report *report)
     const bool both = report->sides[LOCALITY_THERE].path != NULL;
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "locality");
+    psnap_cmd_begin_json(&json, stdout, "locality");
     json_side(&json, &report->sides[LOCALITY_HERE]);
     psnap_json_u64(&json, "word_bytes", report->word_bytes);
     psnap_json_begin_array(&json, "distances");

@@ -228,10 +228,7 @@ void multicore_print_json(const struct multicore *study)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "predict multicore");
+    psnap_cmd_begin_json(&json, stdout, "predict multicore");
     psnap_json_text(&json, "input", study->path);
     if (!study->is_list)
         psnap_json_text(&json, "interleaving", study->mimic.uniform ? "uniform" : "round-robin");

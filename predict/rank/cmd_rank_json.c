@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
+#include "formats/base/cmd.h"
 #include "formats/base/cmd_csv.h"
-#include "formats/base/json.h"
 #include "predict/rank/cmd_rank.h"
 
 static const char *const adjectives[TIMES_KINDS] = {"measured", "predicted"};
@@ -124,10 +124,7 @@ void rank_json(const struct times *times, const struct ranking *ranking, FILE *f
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, file);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "rank");
+    psnap_cmd_begin_json(&json, file, "rank");
     psnap_json_text(&json, "ranked_by", adjectives[ranking->kind]);
     psnap_json_text(&json, "order_by", ranking->is_by_wins ? "wins" : "geometric mean");
     psnap_json_text(&json, "base", times->machines[ranking->base]);

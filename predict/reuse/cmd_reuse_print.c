@@ -102,10 +102,7 @@ void reuse_print_json(const struct reuse_report *report, const struct reuse_sett
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "reuse");
+    psnap_cmd_begin_json(&json, stdout, "reuse");
     psnap_json_text(&json, "input", report->input);
     psnap_json_u64(&json, "accesses", report->accesses);
     psnap_json_u64(&json, "threads", report->threads);

@@ -317,10 +317,7 @@ static void print_json(struct report *report, const char *path)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "predict cache");
+    psnap_cmd_begin_json(&json, stdout, "predict cache");
     psnap_json_text(&json, "input", path);
     psnap_json_u64(&json, "accesses", report->accesses);
     psnap_json_begin_array(&json, "rows");

@@ -245,10 +245,7 @@ void session_print_json(const struct session *session)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "whatif");
+    psnap_cmd_begin_json(&json, stdout, "whatif");
     psnap_json_text(&json, "input", session->input);
     psnap_json_bool(&json, "cumulative", session->is_cumulative);
     psnap_json_begin_array(&json, "scenarios");
