@@ -295,9 +295,8 @@ static bool is_shift(const struct nest_pattern *loop, const uint64_t *steps, uin
 {
     for (uint32_t i = 0; i < loop->body_count; steps += loop->body[i++]->values) {
         const struct nest_pattern *child = loop->body[i];
-        if (steps[0] || (child->body_count
-                             ? !is_shift(child, steps + 1, iterations, step)
-                             : child->values > 1 && steps[1] * iterations != step))
+        if (steps[0] || (child->body_count ? !is_shift(child, steps + 1, iterations, step)
+                                           : child->values > 1 && steps[1] * iterations != step))
             return false;
     }
     return true;

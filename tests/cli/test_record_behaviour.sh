@@ -401,6 +401,10 @@ wait $recorder || fail "stopped: $(cat err)"
 rm -f p.yaml
 "$PSNAP" record -o p.yaml -- ./act long > out 2> err &
 recorder=$!
+for i in $(seq 600); do # until the program runs, that is to survive it
+    ! pgrep -P $recorder -x act > pids || break
+    sleep 0.05
+done
 sleep 0.1
 kill -KILL $recorder
 wait $recorder 2> /dev/null || true
