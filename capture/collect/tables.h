@@ -11,7 +11,7 @@
 
 #include "capture/collect/loop_names.h"
 #include "formats/base/access.h"
-#include "formats/base/capture_abi.h"
+#include "formats/base/capture_table.h"
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 

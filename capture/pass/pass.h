@@ -22,7 +22,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 
-#include "formats/base/capture_abi.h"
+#include "formats/base/capture_table.h"
 
 namespace psnap
 {

@@ -89,7 +89,7 @@ def interface(headers, library):
                if not line.split()[-1].startswith("PSNAP_")]
     found, constants = functions(headers, symbols)
     found = {**found, **layouts(headers), **constants_of(headers, constants + macros(headers))}
-    capture = "".join(path.read_text() for path in (headers / "psnap/formats/base").glob("capture_abi.*"))
+    capture = "".join(path.read_text() for path in (headers / "psnap/formats/base").glob("capture_*"))
     return {key: text for key, text in found.items()
             if key[0] == "symbol" or not key[1].startswith("PSNAP_EVENT_") and not re.search(rf"#define {key[1]}\b|\b{key[1]}\b( \{{|,|\)| =)", capture)}
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
-#include "formats/base/capture_abi.h"
+#include "formats/base/capture_table.h"
 #include "formats/base/layout.h"
 #include "formats/base/program.h"
 
