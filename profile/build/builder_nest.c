@@ -1,62 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nests in closed form: what loops in loops add to a profile, without going through them.
+ * Nests in closed form: what loops in loops add to a profile, without going through them. The edges
+ * that a nest adds to the graphs of strides of its regions are found by builder_nest_edges.c.
  *
- * Within a region each stride is the difference of two addresses that are both linear in the
- * iterations of the loops around them, so over a box of iterations its least and its largest value
- * are those at two corners. Where these are equal, or both random on the same side, all strides of
- * the box have one bin, and an edge of the graph is counted as often as the box has iterations. A
- * loop is gone through like this: its first iteration with the loops around it where they are; then
- * all others at once, as a box, for which each region must be left by the bin by which it was
- * entered. Where a stride leaves its bin the box is halved, and what does not come out in any
- * box is put iteration by iteration. Edges go to a list first: all or none are counted.
- *
- * Only while every access stays in the range of the region that its reference touched last, so
- * that nothing but counts changes. Visits of loops (fold.h) are followed until an iteration changes
- * nothing but counts either; then they are multiplied.
+ * A nest has a closed form only while every access stays in the range of the region that its
+ * reference touched last, so that nothing but counts changes. Visits of loops (fold.h) are followed
+ * until an iteration changes nothing but counts either; then they are multiplied.
  *
  * A loop in which counts depend on its iteration is put iteration by iteration. A test compares
  * random nests with their runs.
  */
-#include "profile/build/builder.h"
+#include "profile/build/builder_nest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PLACES_MAX = 64, /* regions of one put */
-    EDGES_MAX = 2048,
-    STEPS_MAX = 8192 /* accesses that are gone through before it is given up */
-};
-
-/* A region: where the last access was, in the first iteration of all loops that are boxes. */
-struct place {
-    struct build_region *region;
-    struct build_loop *loop;
-    uint64_t address;
-    uint32_t last; /* that access; PSNAP_NONE: one before the iterations */
-    uint8_t bin;   /* of its stride, or BUILD_START */
-};
-
-struct edge {
-    uint64_t times;
-    uint8_t place, from, to;
-};
-
-struct build_nest {
-    struct builder *b;
-    const struct psnap_nest *nest;
-    /* The box: by level, the first iteration and how many. */
-    uint64_t from[PSNAP_NEST_LEVELS], size[PSNAP_NEST_LEVELS];
-    uint64_t counts[PSNAP_NEST_LEVELS]; /* of what is put in closed form */
-    uint32_t place_count, edge_count;
-    uint32_t steps;  /* left */
-    uint32_t failed; /* levels, as bits, along which a stride has left its bin */
-    struct place places[PLACES_MAX];
-    uint8_t place_of[PSNAP_NEST_WIDTH]; /* by access */
-    struct edge edges[EDGES_MAX];
-    struct fold_mark marks[PSNAP_NEST_LEVELS];
-};
+enum { STEPS_MAX = 8192 /* accesses that are gone through before a nest is given up */ };
 
 void build_nest_free(struct build_nest *put)
 {
@@ -65,188 +24,9 @@ void build_nest_free(struct build_nest *put)
     free(put);
 }
 
-/* Iterations of a loop at `depth`, in the iterations that those around it are in. */
-static uint64_t count_of(const struct build_nest *put, uint32_t at, unsigned depth)
-{
-    const struct psnap_nest_loop *loop = &put->nest->loops[at];
-    uint64_t count = (uint64_t)loop->count;
-
-    for (unsigned l = 0; l < depth && l < PSNAP_NEST_LEVELS; l++)
-        count += put->from[l] * (uint64_t)loop->count_steps[l];
-    return (int64_t)count > 0 ? count : 0;
-}
-
-static inline const int64_t *strides_of(const struct build_nest *put, uint32_t a)
-{
-    return &put->nest->strides[(size_t)a * put->nest->levels];
-}
-
-/* ------------------------------------------------------------- edges */
-
-/* The bin of all strides of the box, from the place to `address` at its first corner; false: there
- * are several. */
-static bool find_bin(struct build_nest *put, const struct place *place, uint64_t address,
-                     const int64_t *strides, unsigned depth, unsigned *bin)
-{
-    const int64_t *others = place->last == PSNAP_NONE ? NULL : strides_of(put, place->last);
-    const uint64_t first = address - place->address;
-    int64_t low = (int64_t)first, high = low;
-    uint32_t varies = 0;
-
-    for (unsigned l = 0; l <= depth; l++) {
-        int64_t by = 0, way = 0;
-        if (put->size[l] == 1)
-            continue;
-        by = (int64_t)((uint64_t)strides[l] - (others ? (uint64_t)others[l] : 0));
-        if (!by)
-            continue;
-        varies |= 1u << l;
-        if (__builtin_mul_overflow(by, (int64_t)(put->size[l] - 1), &way) ||
-            __builtin_add_overflow(by < 0 ? low : high, way, by < 0 ? &low : &high)) {
-            put->failed = varies;
-            return false;
-        }
-    }
-    *bin = put->b->bins[BUILD_BINS_SPAN];
-    if (low > PSNAP_STRIDE_MAX || high < -PSNAP_STRIDE_MAX)
-        return true;
-    *bin = put->b->bins[first + PSNAP_STRIDE_MAX < BUILD_BINS_SPAN ? first + PSNAP_STRIDE_MAX
-                                                                   : BUILD_BINS_SPAN];
-    put->failed = varies;
-    return low == high;
-}
-
-/* An access of a run at `depth`, in all iterations of the box, of which there are `times`. */
-static bool pass_access(struct build_nest *put, uint32_t a, unsigned depth, uint64_t times)
-{
-    const int64_t *strides = strides_of(put, a);
-    struct place *place = &put->places[put->place_of[a]];
-    uint64_t address = put->nest->first[a].address;
-    unsigned bin;
-
-    for (unsigned l = 0; l <= depth; l++)
-        address += put->from[l] * (uint64_t)strides[l];
-    put->failed = 0;
-    if (!put->steps-- || put->edge_count == EDGES_MAX) {
-        put->steps = 0;
-        return false;
-    }
-    if (!find_bin(put, place, address, strides, depth, &bin))
-        return false;
-    put->edges[put->edge_count++] =
-        (struct edge){times, put->place_of[a], place->bin, (uint8_t)bin};
-    place->address = address;
-    place->last = a;
-    place->bin = (uint8_t)bin;
-    return true;
-}
-
-static bool pass_loop(struct build_nest *put, uint32_t at, unsigned depth, uint64_t from,
-                      uint64_t end, uint64_t times);
-
-/* What is in a loop, once for each iteration of the box. */
-static bool pass_body(struct build_nest *put, uint32_t at, unsigned depth, uint64_t times)
-{
-    const struct psnap_nest_loop *loop = &put->nest->loops[at];
-
-    if (!loop->inside) {
-        for (uint32_t a = loop->begin; a < (uint32_t)loop->begin + loop->width; a++)
-            if (!pass_access(put, a, depth, times))
-                return false;
-        return true;
-    }
-    for (uint32_t i = at + 1; i <= at + loop->inside; i += 1 + put->nest->loops[i].inside)
-        if (!pass_loop(put, i, depth + 1, 0, count_of(put, i, depth + 1), times))
-            return false;
-    return true;
-}
-
-/* Whether the place was touched in the loop, whose last iteration is over. */
-static bool is_touched(const struct place *place, const struct psnap_nest_loop *loop)
-{
-    return place->last != PSNAP_NONE && place->last - loop->begin < loop->width;
-}
-
-/* Whether the regions that the loop touches were left by the bins that they were entered by. */
-static bool is_periodic(const struct build_nest *put, const struct psnap_nest_loop *loop,
-                        const struct place *before)
-{
-    for (uint32_t i = 0; i < put->place_count; i++)
-        if (is_touched(&put->places[i], loop) && put->places[i].bin != before[i].bin)
-            return false;
-    return true;
-}
-
-/* Rounds [from, from + size) at once; as it was before when false. */
-static bool pass_box(struct build_nest *put, uint32_t at, unsigned depth, uint64_t from,
-                     uint64_t size, uint64_t times, bool *is_uneven)
-{
-    const struct psnap_nest_loop *loop = &put->nest->loops[at];
-    const uint32_t edge_count = put->edge_count;
-    struct place before[PLACES_MAX];
-
-    memcpy(before, put->places, put->place_count * sizeof *before);
-    put->from[depth] = from;
-    put->size[depth] = size;
-    *is_uneven = false;
-    if (pass_body(put, at, depth, times * size)) {
-        if (size == 1)
-            return true;
-        *is_uneven = !is_periodic(put, loop, before);
-        for (uint32_t i = 0; i < put->place_count && !*is_uneven; i++)
-            if (is_touched(&put->places[i], loop))
-                put->places[i].address +=
-                    (size - 1) * (uint64_t)strides_of(put, put->places[i].last)[depth];
-        if (!*is_uneven)
-            return true;
-    }
-    put->edge_count = edge_count;
-    memcpy(put->places, before, put->place_count * sizeof *before);
-    return false;
-}
-
-/* Rounds [from, end) of a loop: the first one, then what is left in boxes. */
-static bool pass_loop(struct build_nest *put, uint32_t at, unsigned depth, uint64_t from,
-                      uint64_t end, uint64_t times)
-{
-    bool is_uneven;
-
-    if (!pass_box(put, at, depth, from, 1, times, &is_uneven))
-        return false;
-    for (from++; from < end;) {
-        uint64_t size = end - from;
-        while (!pass_box(put, at, depth, from, size, times, &is_uneven)) {
-            if (size == 1 || !put->steps || (!is_uneven && !(put->failed >> depth & 1)))
-                return false; /* because of the loops around it */
-            size = is_uneven ? 1 : (size + 1) / 2;
-        }
-        from += size;
-    }
-    put->size[depth] = 1;
-    return true;
-}
-
-static bool commit_edges(struct build_nest *put)
-{
-    bool is_short = false;
-
-    for (uint32_t i = 0; i < put->edge_count; i++) {
-        const struct edge *edge = &put->edges[i];
-        const struct place *place = &put->places[edge->place];
-        build_edge_add(place->loop, place->region, edge->from, edge->to, edge->times);
-    }
-    for (uint32_t i = 0; i < put->place_count; i++) {
-        const struct place *place = &put->places[i];
-        place->region->previous = place->address;
-        build_previous_set(place->loop, place->region, place->bin);
-        is_short |= place->region->is_short;
-    }
-    return !is_short;
-}
-
 /* ------------------------------------------------------------- regions */
 
-/* The place of a region, made if need be; PLACES_MAX when there are too many. */
+/* The place of a region, made if need be; BUILD_PLACES_MAX when there are too many. */
 static uint32_t place_of(struct build_nest *put, struct build_loop *loop,
                          struct build_region *region)
 {
@@ -254,13 +34,13 @@ static uint32_t place_of(struct build_nest *put, struct build_loop *loop,
 
     while (i < put->place_count && put->places[i].region != region)
         i++;
-    if (i == put->place_count && i < PLACES_MAX) {
+    if (i == put->place_count && i < BUILD_PLACES_MAX) {
         put->places[put->place_count++] =
-            (struct place){.region = region,
-                           .loop = loop,
-                           .address = region->previous,
-                           .last = PSNAP_NONE,
-                           .bin = (uint8_t)build_previous_bin(region)};
+            (struct build_place){.region = region,
+                                 .loop = loop,
+                                 .address = region->previous,
+                                 .last = PSNAP_NONE,
+                                 .bin = (uint8_t)build_previous_bin(region)};
     }
     return i;
 }
@@ -270,7 +50,7 @@ static uint32_t place_of(struct build_nest *put, struct build_loop *loop,
 static bool find_extent(const struct build_nest *put, uint32_t a, unsigned from, unsigned depth,
                         uint64_t *down, uint64_t *up)
 {
-    const int64_t *strides = strides_of(put, a);
+    const int64_t *strides = build_nest_strides(put, a);
     int64_t low = 0, high = 0, way;
 
     *down = *up = 0;
@@ -286,7 +66,7 @@ static bool find_extent(const struct build_nest *put, uint32_t a, unsigned from,
 /* The address of an access in the first iterations. */
 static uint64_t first_address(const struct build_nest *put, uint32_t a, unsigned depth)
 {
-    const int64_t *strides = strides_of(put, a);
+    const int64_t *strides = build_nest_strides(put, a);
     uint64_t address = put->nest->first[a].address;
 
     for (unsigned l = 0; l <= depth; l++)
@@ -298,7 +78,7 @@ static uint64_t first_address(const struct build_nest *put, uint32_t a, unsigned
 static bool is_dense(const struct build_nest *put, uint32_t a, unsigned top, unsigned depth,
                      uint64_t gap)
 {
-    const int64_t *strides = strides_of(put, a);
+    const int64_t *strides = build_nest_strides(put, a);
     uint64_t extent = 0;
 
     for (unsigned l = depth + 1; l-- > top;) {
@@ -319,7 +99,7 @@ static uint64_t iterations_inside(const struct build_nest *put, uint32_t a, unsi
     const struct build_region *region = put->b->refs[access->ref].region;
     const uint64_t gap = put->b->refs[access->ref].loop->gap;
     const uint64_t first = first_address(put, a, depth);
-    const int64_t stride = strides_of(put, a)[top];
+    const int64_t stride = build_nest_strides(put, a)[top];
     uint64_t down, up, bound = region->high;
 
     if (!find_extent(put, a, top + 1, depth, &down, &up))
@@ -350,7 +130,7 @@ static uint64_t find_places(struct build_nest *put, uint32_t at, unsigned top, u
     for (uint32_t i = at + 1; i <= at + loop->inside && most; i += 1 + put->nest->loops[i].inside) {
         uint64_t inside;
         put->from[depth + 1] = 0;
-        put->counts[depth + 1] = count_of(put, i, depth + 1);
+        put->counts[depth + 1] = build_nest_count(put, i, depth + 1);
         if (!put->counts[depth + 1])
             return 0;
         for (unsigned l = top; l <= depth; l++)
@@ -372,7 +152,7 @@ static uint64_t find_places(struct build_nest *put, uint32_t at, unsigned top, u
         inside = iterations_inside(put, a, top, depth);
         most = inside < most ? inside : most;
         place = place_of(put, state->loop, state->region);
-        if (place == PLACES_MAX)
+        if (place == BUILD_PLACES_MAX)
             return 0;
         put->place_of[a] = (uint8_t)place;
     }
@@ -387,11 +167,11 @@ static void widen(struct build_nest *put, uint32_t at, unsigned top, unsigned de
     for (uint32_t i = at + 1; i <= at + loop->inside && depth + 1 < PSNAP_NEST_LEVELS;
          i += 1 + put->nest->loops[i].inside) {
         put->from[depth + 1] = 0;
-        put->counts[depth + 1] = count_of(put, i, depth + 1);
+        put->counts[depth + 1] = build_nest_count(put, i, depth + 1);
         widen(put, i, top, depth + 1);
     }
     for (uint32_t a = loop->begin; !loop->inside && a < (uint32_t)loop->begin + loop->width; a++) {
-        const struct place *place = &put->places[put->place_of[a]];
+        const struct build_place *place = &put->places[put->place_of[a]];
         uint64_t high = first_address(put, a, depth), down, up;
         find_extent(put, a, top, depth, &down, &up);
         high += up;
@@ -406,10 +186,10 @@ static bool count_shapes(struct build_nest *put, uint32_t at, unsigned depth, ui
     bool is_short = false;
 
     for (uint32_t i = at + 1; i <= at + loop->inside; i += 1 + put->nest->loops[i].inside)
-        is_short |= !count_shapes(put, i, depth + 1, times * count_of(put, i, depth + 1));
+        is_short |= !count_shapes(put, i, depth + 1, times * build_nest_count(put, i, depth + 1));
     for (uint32_t a = loop->begin; !loop->inside && a < (uint32_t)loop->begin + loop->width; a++) {
         const struct psnap_access *access = &put->nest->first[a];
-        const struct place *place = &put->places[put->place_of[a]];
+        const struct build_place *place = &put->places[put->place_of[a]];
         const unsigned shape =
             build_shape_place(place->loop, place->region, build_key(access->kind, access->size));
         place->region->shapes[shape].count += times;
@@ -427,7 +207,7 @@ static uint64_t accesses_of(const struct build_nest *put, uint32_t at, unsigned 
     uint64_t sum = loop->inside ? 0 : loop->width;
 
     for (uint32_t i = at + 1; i <= at + loop->inside; i += 1 + put->nest->loops[i].inside)
-        sum += count_of(put, i, depth + 1) * accesses_of(put, i, depth + 1);
+        sum += build_nest_count(put, i, depth + 1) * accesses_of(put, i, depth + 1);
     return sum;
 }
 
@@ -483,7 +263,8 @@ static enum psnap_status visit(struct build_nest *put, uint32_t at, unsigned dep
         const bool is_marked = i && i + 1 < count && fold_mark(&b->visits, &put->marks[depth]);
         const struct visiting before = visiting_of(b);
         for (uint32_t k = at + 1; k <= at + loop->inside; k += 1 + put->nest->loops[k].inside) {
-            enum psnap_status status = visit(put, k, depth + 1, count_of(put, k, depth + 1), error);
+            enum psnap_status status =
+                visit(put, k, depth + 1, build_nest_count(put, k, depth + 1), error);
             if (status)
                 return status;
         }
@@ -512,7 +293,7 @@ static struct build_nest *get_nest(struct builder *b)
 static enum psnap_status put_closed(struct build_nest *put, uint32_t at, unsigned depth,
                                     uint64_t from, uint64_t *done, struct psnap_error *error)
 {
-    uint64_t left = count_of(put, at, depth) - from, inside;
+    uint64_t left = build_nest_count(put, at, depth) - from, inside;
 
     *done = 0;
     for (unsigned l = 0; l < PSNAP_NEST_LEVELS; l++)
@@ -522,13 +303,13 @@ static enum psnap_status put_closed(struct build_nest *put, uint32_t at, unsigne
     put->from[depth] = from;
     inside = find_places(put, at, depth, depth);
     left = inside < left ? inside : left;
-    if (left < 2 || !pass_loop(put, at, depth, from, from + left, 1))
+    if (left < 2 || !build_nest_pass(put, at, depth, from, from + left, 1))
         return PSNAP_OK;
     *done = left;
     put->from[depth] = from;
     put->counts[depth] = left;
     widen(put, at, depth, depth);
-    if (!commit_edges(put) || !count_shapes(put, at, depth, left))
+    if (!build_nest_commit(put) || !count_shapes(put, at, depth, left))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return visit(put, at, depth, left, error);
 }
@@ -543,12 +324,12 @@ static enum psnap_status put_leaf(struct build_nest *put, uint32_t at, unsigned 
     const struct psnap_run run = {.first = first,
                                   .strides = strides,
                                   .width = loop->width,
-                                  .count = count_of(put, at, depth),
+                                  .count = build_nest_count(put, at, depth),
                                   .shape = loop->shape,
                                   .turns = loop->turns};
 
     for (uint32_t k = 0; k < loop->width; k++) {
-        const int64_t *from = strides_of(put, loop->begin + k);
+        const int64_t *from = build_nest_strides(put, loop->begin + k);
         first[k] = put->nest->first[loop->begin + k];
         for (unsigned l = 0; l < depth; l++)
             first[k].address += put->from[l] * (uint64_t)from[l];
@@ -563,7 +344,7 @@ static enum psnap_status put_loop(struct build_nest *put, uint32_t at, unsigned 
                                   struct psnap_error *error)
 {
     const struct psnap_nest_loop *loop = &put->nest->loops[at];
-    const uint64_t count = count_of(put, at, depth);
+    const uint64_t count = build_nest_count(put, at, depth);
     uint64_t from = 0, singly = 1;
     enum psnap_status status = PSNAP_OK;
 
