@@ -94,7 +94,8 @@ enum psnap_status psnap_context_no_memory(struct psnap_error *error);
 /* One event record of the control ring; returns its length in words, 0 on failure. */
 uint64_t psnap_context_control(struct psnap_context *context, const uint64_t *at,
                                const uint64_t *end, struct psnap_error *error);
-/* An allocation: perhaps a mapping of its own, and a name for what lies in it. */
+/* Takes the record of an allocation, which may be a mapping of its own: objects in it get its name.
+ */
 enum psnap_status psnap_context_allocation(struct psnap_context *context, const uint64_t *words,
                                            struct psnap_error *error);
 
@@ -201,7 +202,8 @@ static inline void psnap_context_count(struct psnap_context *context, uint32_t b
         context->program->blocks[block].executions += times;
 }
 
-/* What follows the last access of a part belongs to the next one. */
+/* Whether a bounded reader has all accesses that it wanted: records behind the last one are for the
+ * next part. */
 static inline bool psnap_context_is_full(const struct psnap_context *context, uint64_t delivered)
 {
     return context->is_bounded && delivered == context->most;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records to nests and accesses. An outer loop of the program in which the loops within it have
- * been hoisted writes the same records in each of its iterations. From a record of a hoisted loop
- * or a nest on, as many words as to the next one like it are taken for an iteration; if those that
- * follow it in the chunk are more of them (period.c) they deliver the same accesses, advanced. The
- * first two iterations are decoded to see what that is and by how much it advances; the others are
- * only compared. What is counted while two iterations are decoded is put aside, and counted as
- * often as there are iterations, or not at all.
+ * been hoisted writes the same records in each of its iterations: a period. From a record of a
+ * hoisted loop or a nest on, the words up to the next record like it are taken for an iteration. If
+ * the words behind them in the chunk are further iterations (period.c) these have the same
+ * accesses, advanced. The first two iterations are decoded, for the accesses and by how much these
+ * advance; the others are only compared. Executions of blocks in the two are put aside
+ * (psnap_tally), and counted as often as there are iterations, or not at all.
  */
 #include "capture/decode/decode.h"
 

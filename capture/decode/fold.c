@@ -3,8 +3,8 @@
  * Iterations of a nest's loop, with all loops in it, as one affine nest (formats/base/nest.h). The
  * steps of a first iteration are gone through; on the way each value is given the amount by which
  * it advances along each of the loops, and these bound the number of iterations in which all
- * conditions come out as they do now (value.h). What is executed, bases and counts must
- * advance along all loops at once: the product of two that advance is refused.
+ * conditions come out as they do now (value.h). Bases and counts of hoisted loops must be linear in
+ * all loops at once: the product of two values that advance is refused.
  *
  * The iterations of loops in loops are a box. As values are linear in the box conditions hold
  * in all of it if they do so at its corners. So a loop in another one is gone through three times:
@@ -12,9 +12,9 @@
  * has to be left and otherwise do the same. Each time the steps, the addresses and their strides
  * have to be those of the nest.
  *
- * Of the outermost loop as many iterations are taken as there are. A loop that has no such nest,
- * as its addresses have quotients, or it has other accesses in some iterations, goes by steps
- * (nest.c), and so does what is in it, unless that is a nest.
+ * Of the outermost loop as many iterations are taken as there are. A loop that has no such nest, as
+ * its addresses have quotients, or it has other accesses in some iterations, goes by steps
+ * (nest.c), and so do the loops in it, but for those that have a nest of their own.
  */
 #include "capture/decode/fold.h"
 
@@ -30,14 +30,15 @@ struct folding {
 
 enum way { FAILS, ENDS, LEAVES }; /* an iteration does not fit; it ends; the loop is left in it */
 
-/* Whether the loop is in the iteration behind those that are like the first one: what holds in it
- * need not hold in another. */
+/* Whether the loop is in the iteration behind those that are like the first one: its strides need
+ * not be the nest's. */
 static bool is_last(const struct psnap_fold_level *level)
 {
     return level->position > level->times;
 }
 
-/* Whether the nest gets what is found: all loops are in their first iterations. */
+/* Whether loops and accesses are added to the nest, and not compared with it: all loops are in
+ * their first iterations. */
 static bool is_first(const struct psnap_fold *fold)
 {
     return fold->over == 0;

@@ -6,9 +6,9 @@
  *
  * Reuse times take most of the time, and only irregular references need them. So a thread has none
  * at first, and as long as all of its references are nests, as its trip counts and its order are,
- * the lane is the whole stream. When it is no more, at last in the end, its stream is made anew
- * from what it has, as a replay is, and put through a lane that has reuse times from the beginning
- * on; there it goes on. The model is the same, whenever that is.
+ * the lane is the whole stream. When one of them is no nest any more, at last in the end, the
+ * stream so far is made anew from the lane's nests, as a replay is, and put through a lane that has
+ * reuse times from the beginning on; there it goes on. The model is the same, whenever that is.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -106,8 +106,7 @@ struct lane {
     uint64_t iterations;     /* that it has had */
     uint32_t unit, unit_ref; /* body whose parts are executing, or PSNAP_NONE; the latest one's */
 
-    bool
-        has_reuse; /* reuse times and dependences are collected, or else the whole stream is kept */
+    bool has_reuse;   /* reuse times and dependences are collected; else the stream is kept whole */
     bool wants_reuse; /* a reference is irregular for good, or what is kept is too much */
 
     struct lane_log *log; /* the innermost one of iterations of loops of a nest; NULL: none */
@@ -129,6 +128,7 @@ void lane_free(struct lane *lane);
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_put_nest(struct lane *lane, const struct psnap_nest *nest);
+/* Whether a lane without reuse times is no good for a model as it is, now or in the end. */
 static inline bool lane_wants_reuse(const struct lane *lane)
 {
     return !lane->has_reuse && (lane->wants_reuse || lane->order.is_over);
