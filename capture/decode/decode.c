@@ -2,7 +2,8 @@
 /*
  * Records to nests and accesses. An outer loop of the program in which the loops within it have
  * been hoisted writes the same records in each of its iterations: a period. From a record of a
- * hoisted loop or a nest on, the words up to the next record like it are taken for an iteration. If
+ * hoisted loop or a nest on, the words up to the next record like it are taken for an iteration, or
+ * those up to the next one that began a nest, which is an iteration of a loop further out. If
  * the words behind them in the chunk are further iterations (period.c) these have the same
  * accesses, advanced. The first two iterations are decoded, for the accesses and by how much these
  * advance; the others are only compared. Executions of blocks in the two are put aside
@@ -81,17 +82,25 @@ static bool may_begin(const struct psnap_context *context, uint32_t words)
            at[words] == *at && at[2 * words] == *at;
 }
 
-/* Words of an iteration that begins here, if one may: as many as the last time that there was one,
- * or as there are since the last such record. */
-static uint32_t find_words(const struct psnap_context *context, struct psnap_capture_piece *piece)
+enum { CANDIDATES = 4 };
+
+/* Lengths in words of iterations that may begin here, the longest first: since the last nest that
+ * began with such a record, as many as iterations had before, and since the last such record.
+ * Returns how many. */
+static unsigned find_words(const struct psnap_context *context, struct psnap_capture_piece *piece,
+                           uint32_t words[CANDIDATES])
 {
     const uint32_t place = (uint32_t)((uintptr_t)context->at / sizeof *context->at);
-    const uint32_t since = place - piece->seen;
+    const uint32_t candidates[CANDIDATES] = {place - piece->began, piece->periods[0],
+                                             piece->periods[1], place - piece->seen};
+    unsigned n = 0;
 
     piece->seen = place;
-    if (may_begin(context, piece->period))
-        return piece->period;
-    return since <= PSNAP_PERIOD_WORDS && may_begin(context, since) ? since : 0;
+    for (unsigned i = 0; i < CANDIDATES; i++)
+        if (candidates[i] <= PSNAP_PERIOD_WORDS && (!n || candidates[i] < words[n - 1]) &&
+            may_begin(context, candidates[i]))
+            words[n++] = candidates[i];
+    return n;
 }
 
 /* The period that is to be tried next; NULL: there are enough, or out of memory. */
@@ -147,24 +156,29 @@ static bool find_period(struct psnap_decoder *decoder, struct psnap_capture_piec
 {
     const struct psnap_context *context = &decoder->context;
     struct psnap_period *period;
-    uint32_t words;
+    uint32_t words[CANDIDATES], place;
+    unsigned n;
 
     if (!nest || context->is_part || context->is_bounded || context->is_skipping ||
-        (piece->hoist && context->tables.hoists[piece->hoist - 1].has_rows))
+        (piece->hoist && context->tables.hoists[piece->hoist - 1].row_words))
         return false;
-    words = find_words(context, piece);
-    if (!words)
+    n = find_words(context, piece, words);
+    if (!n)
         return false;
     if (piece->rest) {
         piece->rest--;
         return false;
     }
+    place = piece->seen; /* before iterations are decoded */
     period = next_period(decoder);
-    if (period && try_words(decoder, period, words, nest, error)) {
-        piece->period = words;
-        piece->patience = 0;
-        return true;
-    }
+    for (unsigned i = 0; i < n && period; i++)
+        if (try_words(decoder, period, words[i], nest, error)) {
+            piece->began = place;
+            if (words[i] != piece->periods[0] && words[i] != piece->periods[1])
+                piece->periods[words[i] < piece->periods[0]] = words[i];
+            piece->patience = 0;
+            return true;
+        }
     psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
     return false;
 }

@@ -68,9 +68,10 @@ static void read_nest(struct psnap_context *context, struct psnap_capture_nest *
 
 /* ------------------------------------------------------------- records */
 
-/* The piece of the record at `at`, NULL when it is none that a period may have, and its words. */
+/* The piece of the record at `at`, of which `left` words are there, NULL when it is none that a
+ * period may have, and its words. */
 static struct psnap_capture_piece *piece_at(struct psnap_context *context, const uint64_t *at,
-                                            uint32_t *words)
+                                            uint32_t left, uint32_t *words)
 {
     struct psnap_capture_piece *piece = psnap_context_piece(context, *at);
 
@@ -82,8 +83,11 @@ static struct psnap_capture_piece *piece_at(struct psnap_context *context, const
     else if (piece->hoist) {
         const struct psnap_capture_hoist *hoist = &context->tables.hoists[piece->hoist - 1];
         *words = hoist->words;
-        if (hoist->has_rows)
-            return NULL;
+        if (hoist->has_rows) {
+            if (hoist->row_words || left < *words || at[2] < *words || at[2] > left)
+                return NULL;
+            *words = (uint32_t)at[2];
+        }
     }
     return piece;
 }
@@ -108,12 +112,18 @@ static bool piece_moves(const struct psnap_context *context,
 }
 
 static bool hoist_moves(const struct psnap_context *context,
-                        const struct psnap_capture_hoist *hoist, const uint64_t *deltas)
+                        const struct psnap_capture_hoist *hoist, const uint64_t *deltas,
+                        uint32_t words)
 {
     const struct psnap_capture_move *move = &context->tables.moves[hoist->first_move];
 
     if (deltas[1]) /* iterations */
         return false;
+    if (hoist->has_rows && (deltas[2] || deltas[3])) /* words, iterations before */
+        return false;
+    for (uint32_t w = hoist->words; w < words; w++) /* masks */
+        if (deltas[w])
+            return false;
     for (uint32_t w = 0; hoist->quotients && w < hoist->words; w++)
         if (deltas[w])
             return false;
@@ -136,14 +146,14 @@ static bool nest_moves(struct psnap_context *context, struct psnap_capture_nest 
 
 /* Whether the record's words that `deltas` are not 0 for do nothing but move addresses. */
 static bool moves(struct psnap_context *context, const struct psnap_capture_piece *piece,
-                  const uint64_t *deltas)
+                  const uint64_t *deltas, uint32_t words)
 {
     if (deltas[0])
         return false;
     if (piece->nest)
         return nest_moves(context, &context->tables.nests[piece->nest - 1], deltas);
     if (piece->hoist)
-        return hoist_moves(context, &context->tables.hoists[piece->hoist - 1], deltas);
+        return hoist_moves(context, &context->tables.hoists[piece->hoist - 1], deltas, words);
     return piece_moves(context, piece, deltas);
 }
 
@@ -157,14 +167,14 @@ static bool find_deltas(struct psnap_context *context, struct psnap_period *peri
     for (uint32_t i = 0, length = 0; i < words; i += length) {
         const bool is_gap = psnap_is_gap(at[i]);
         const struct psnap_capture_piece *piece =
-            is_gap ? NULL : piece_at(context, at + i, &length);
+            is_gap ? NULL : piece_at(context, at + i, words - i, &length);
         if (is_gap)
             length = (uint32_t)(at[i] - PSNAP_GAP);
         if ((!piece && !is_gap) || length > words - i || period->records == PSNAP_PERIOD_RECORDS)
             return false;
         for (uint32_t w = i; w < i + length; w++)
             period->deltas[w] = at[words + w] - at[w];
-        if (is_gap ? period->deltas[i] != 0 : !moves(context, piece, period->deltas + i))
+        if (is_gap ? period->deltas[i] != 0 : !moves(context, piece, period->deltas + i, length))
             return false;
         if (piece)
             period->pieces[period->records++] = piece;

@@ -56,6 +56,20 @@ uint64_t psnap_nest_accesses(const struct psnap_nest *nest)
 
 /* ---- going through ---- */
 
+uint32_t psnap_nest_depth(const struct psnap_nest *nest)
+{
+    uint32_t ends[PSNAP_NEST_LEVELS], depth = 0, deepest = 0;
+
+    for (uint32_t i = 0; i < nest->loop_count; i++) {
+        while (depth && i >= ends[depth - 1])
+            depth--;
+        deepest = depth + 1 > deepest ? depth + 1 : deepest;
+        ends[depth] = i + 1 + nest->loops[i].inside;
+        depth += nest->loops[i].inside > 0;
+    }
+    return deepest;
+}
+
 struct psnap_nest psnap_nest_of_run(struct psnap_nest_loop *loop, const struct psnap_run *run)
 {
     *loop = (struct psnap_nest_loop){.count = (int64_t)run->count,
@@ -162,22 +176,6 @@ bool psnap_nest_add_run(struct psnap_nest_maker *maker, const struct psnap_run *
     return psnap_nest_add(maker, &nest);
 }
 
-/* Whether nothing of a nest is at the deepest level. */
-static bool has_level(const struct psnap_nest *nest)
-{
-    uint32_t ends[PSNAP_NEST_LEVELS], depth = 0;
-
-    for (uint32_t i = 0; i < nest->loop_count; i++) {
-        while (depth && i >= ends[depth - 1])
-            depth--;
-        if (depth + 1 == PSNAP_NEST_LEVELS)
-            return false;
-        ends[depth] = i + 1 + nest->loops[i].inside;
-        depth += nest->loops[i].inside > 0;
-    }
-    return true;
-}
-
 bool psnap_nest_add(struct psnap_nest_maker *maker, const struct psnap_nest *nest)
 {
     const uint32_t width = nest->loops->width;
@@ -186,7 +184,7 @@ bool psnap_nest_add(struct psnap_nest_maker *maker, const struct psnap_nest *nes
     int64_t *strides = &maker->strides[(size_t)maker->width * PSNAP_NEST_LEVELS];
 
     if (nest->columns || nest->loop_count > PSNAP_NEST_LOOPS - maker->loop_count ||
-        width > PSNAP_NEST_WIDTH - maker->width || !has_level(nest))
+        width > PSNAP_NEST_WIDTH - maker->width || psnap_nest_depth(nest) == PSNAP_NEST_LEVELS)
         return false;
     for (uint32_t i = 0; i < nest->loop_count; i++) {
         struct psnap_nest_loop *loop = &maker->loops[maker->loop_count + i];

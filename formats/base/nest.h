@@ -35,7 +35,7 @@
 enum {
     PSNAP_NEST_LEVELS = 6, /* of loops in loops */
     PSNAP_NEST_LOOPS = 256,
-    PSNAP_NEST_WIDTH = 4096 /* accesses of all innermost loops, where there are several loops */
+    PSNAP_NEST_WIDTH = 8192 /* accesses of all innermost loops, where there are several loops */
 };
 
 /*
@@ -87,6 +87,8 @@ struct psnap_nest {
     uint32_t levels;                    /* at least the depth of the deepest loop, and 1 more */
 };
 
+/* Levels of loops in loops that there are. */
+PSNAP_API uint32_t psnap_nest_depth(const struct psnap_nest *nest);
 /* Accesses in all, modulo 2^64. */
 PSNAP_API uint64_t psnap_nest_accesses(const struct psnap_nest *nest);
 

@@ -29,9 +29,9 @@ enum {
 };
 
 _Static_assert(RELAY_NEST_HEAD + PSNAP_NEST_LOOPS * RELAY_LOOP_WORDS +
-                       PSNAP_NEST_WIDTH * (RELAY_ACCESS_WORDS + PSNAP_NEST_LEVELS) <=
+                       PSNAP_NEST_WIDTH * (RELAY_ACCESS_WORDS + PSNAP_NEST_LEVELS - 1) <=
                    RELAY_BATCH_WORDS,
-               "a nest has room in a batch");
+               "a nest has room in a batch, but for the widest of all levels");
 
 /* Rows that the program's tables have got. */
 struct relay_rows {

@@ -216,7 +216,8 @@ static bool send_expanded(struct relay *relay, const struct psnap_nest *nest)
 
 bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest)
 {
-    const size_t loops = nest->loop_count, width = nest->loops->width, levels = nest->levels;
+    const size_t loops = nest->loop_count, width = nest->loops->width;
+    const size_t levels = psnap_nest_depth(nest);
     struct block block = {NULL, 0, 0};
     size_t words =
         RELAY_NEST_HEAD + loops * RELAY_LOOP_WORDS + width * (RELAY_ACCESS_WORDS + levels);
@@ -239,7 +240,8 @@ bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest)
     at += loops * RELAY_LOOP_WORDS;
     memcpy(at, nest->first, width * sizeof *nest->first);
     at += width * RELAY_ACCESS_WORDS;
-    memcpy(at, nest->strides, width * levels * sizeof *nest->strides);
+    for (size_t k = 0; k < width; k++)
+        memcpy(at + k * levels, nest->strides + k * nest->levels, levels * sizeof *nest->strides);
     if (block.count)
         write_columns(at + width * levels, nest, &block);
     return true;

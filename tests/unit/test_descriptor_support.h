@@ -20,6 +20,7 @@
 
 enum {
     HOISTS = 6,
+    MASKS_ALONE = 5, /* whose rows have no addresses */
     PARTS_MAX = 5, /* pieces of a loop */
     ENDS = 3,
     PIECES_MAX = HOISTS * (PARTS_MAX + ENDS),
@@ -107,7 +108,7 @@ static inline void make_move(struct module *module, struct psnap_table_hoist *ho
     const int64_t offset = (int64_t)below(rng, 1000) - 500, step = steps[below(rng, 7)];
 
     *move = (struct psnap_table_move){0};
-    if (hoist->rows && below(rng, 2))
+    if (hoist->rows && hoist != &module->hoists[MASKS_ALONE] && below(rng, 2))
         return;
     move->base = shares ? before->base : hoist->words++;
     move->step = below(rng, 4) ? 0 : hoist->words++;
