@@ -3,7 +3,9 @@
  * Which instructions touch memory and how. One access is one load or store as
  * the IR makes it; gathers and scatters make one per active lane, masked
  * contiguous ones one from the first to the last active lane, copies and fills
- * 64-byte pieces. Scalable vectors and other address spaces are left alone.
+ * 64-byte pieces. A vector of more than 64 bytes is an access for each 64 of them, larger values
+ * (aggregates) are taken apart by the decoder. Scalable vectors and other address spaces are left
+ * alone.
  */
 #include "pass.h"
 
@@ -16,6 +18,8 @@ using namespace llvm;
 
 namespace psnap
 {
+
+enum { PARTS_MAX = 8 }; /* of a wide load or store */
 
 uint32_t accessWords(const Access &access)
 {
@@ -38,8 +42,16 @@ static void plain(Instruction &at, Value *pointer, Type *type, uint32_t kind,
     access.pointer = pointer;
     access.kind = kind;
     access.size_bytes = storeSize(type, layout);
-    if (access.size_bytes && pointer->getType()->getPointerAddressSpace() == 0)
+    if (!access.size_bytes || pointer->getType()->getPointerAddressSpace() != 0)
+        return;
+    uint32_t left = access.size_bytes;
+    for (; left > PLAIN_BYTES_MAX && left <= PARTS_MAX * PLAIN_BYTES_MAX; left -= PLAIN_BYTES_MAX) {
+        access.size_bytes = PLAIN_BYTES_MAX;
         out.push_back(access);
+        access.offset_bytes += PLAIN_BYTES_MAX;
+    }
+    access.size_bytes = left;
+    out.push_back(access);
 }
 
 static void vector(IntrinsicInst &at, psnap_ref_op op, Value *pointer, Value *mask, Type *type,

@@ -196,7 +196,7 @@ void HoistCode::emitAddresses()
             if (move++->base == NONE) {
                 IRBuilder<> builder(access.at);
                 Value *here = get(builder, slot);
-                put(builder, builder.CreatePtrToInt(access.pointer, word), here, 0);
+                put(builder, module.addressOf(builder, access), here, 0);
                 builder.CreateStore(wordAt(builder, here, 1), slot);
             }
     }
@@ -273,10 +273,17 @@ void ModulePlan::emitBatches(const FunctionPlan &plan)
         batches.emplace_back(*this, plan, batch, variables);
         batches.back().emit();
     }
-    for (const Piece &piece : reverse(plan.pieces)) /* as emit() does */
-        if (piece.batch != NONE && !piece.is_hoisted)
-            fillPiece(piece, !piece.bases.empty(),
-                      batches[piece.batch].append(piece.first, piece.recordWords()));
+    for (const Piece &piece : reverse(plan.pieces)) { /* as emit() does */
+        if (piece.batch == NONE || piece.is_hoisted)
+            continue;
+        const Straight *code = piece.straight == NONE ? nullptr : &plan.straights[piece.straight];
+        Value *record =
+            batches[piece.batch].append(piece.first, code ? code->words() : piece.words);
+        if (code)
+            fillStraight(plan, *code, record);
+        else
+            fillPiece(piece, record);
+    }
     for (const Hoist &hoist : plan.hoists)
         HoistCode(*this, plan, hoist, hoist.batch == NONE ? nullptr : &batches[hoist.batch],
                   variables)

@@ -88,6 +88,15 @@ Value *ModulePlan::laneAddress(IRBuilder<> &builder, const Access &access, uint3
     return builder.CreateAdd(builder.CreatePtrToInt(access.pointer, word), offset);
 }
 
+Value *ModulePlan::addressOf(IRBuilder<> &builder, const Access &access)
+{
+    Value *address = toWord(builder, access.pointer);
+
+    return access.offset_bytes
+               ? builder.CreateAdd(address, ConstantInt::get(word, access.offset_bytes))
+               : address;
+}
+
 void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
 {
     IRBuilder<> builder(access.at);
@@ -98,7 +107,7 @@ void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
 
     switch (access.op) {
     case PSNAP_REF_PLAIN:
-        return put(access.pointer);
+        return put(addressOf(builder, access));
     case PSNAP_REF_MASKED:
     case PSNAP_REF_PACKED:
     case PSNAP_REF_FILL:
@@ -200,12 +209,9 @@ void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
 }
 
 /* What a record holds, once there is room for it. */
-void ModulePlan::fillPiece(const Piece &piece, bool by_bases, Value *record)
+void ModulePlan::fillPiece(const Piece &piece, Value *record)
 {
     uint32_t next_word = 1;
-
-    if (by_bases)
-        return fillStraight(piece, record);
 
     for (const Access &access : piece.accesses) {
         emitAddresses(access, record, next_word);
@@ -217,25 +223,30 @@ void ModulePlan::fillPiece(const Piece &piece, bool by_bases, Value *record)
     publish(end, record, piece.index);
 }
 
-void ModulePlan::openPiece(const Piece &piece, bool by_bases, Value *wanted)
+/* Takes room for a record and marks it open. */
+Value *ModulePlan::openRecord(Instruction *at, uint32_t words, Value *wanted)
 {
-    const uint32_t words = by_bases ? piece.recordWords() : piece.words;
-    Value *record = emitRoom(piece.first, words, wanted);
-    IRBuilder<> body(piece.first);
+    Value *record = emitRoom(at, words, wanted);
 
-    if (!piece.accesses.empty())
-        body.CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)words), record, Align(8));
-    fillPiece(piece, by_bases, record);
+    if (words > 1)
+        IRBuilder<>(at).CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)words), record,
+                                           Align(8));
+    return record;
 }
 
-void ModulePlan::emitPiece(Piece &piece)
+void ModulePlan::emitPiece(const FunctionPlan &plan, size_t index)
 {
-    const bool in_batch = piece.is_hoisted || piece.batch != NONE, by_bases = !piece.bases.empty();
+    const Piece &piece = plan.pieces[index];
+    const bool in_batch = piece.is_hoisted || piece.batch != NONE;
+    const Straight *code =
+        in_batch || piece.straight == NONE ? nullptr : &plan.straights[piece.straight];
 
-    if (by_bases && !in_batch)
-        openPiece(piece, true, wanted(piece.first, true));
-    if (in_batch || !by_bases || switching)
-        openPiece(piece, false, in_batch || by_bases ? wanted(piece.first, false) : nullptr);
+    if (code && code->pieces[0] == index)
+        fillStraight(plan, *code,
+                     openRecord(piece.first, code->words(), wanted(piece.first, true)));
+    if (!code || switching)
+        fillPiece(piece, openRecord(piece.first, piece.words,
+                                    in_batch || code ? wanted(piece.first, false) : nullptr));
 }
 
 void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
@@ -265,9 +276,9 @@ void ModulePlan::emit(FunctionPlan &plan)
             call->removeFnAttr(Attribute::Memory);
     /* From the last to the first: a split moves what is behind it in its block, and that ends
      * where the piece behind was split off. */
-    for (Piece &piece : reverse(plan.pieces))
-        if (switching || (!piece.is_hoisted && piece.batch == NONE))
-            emitPiece(piece);
+    for (size_t i = plan.pieces.size(); i-- > 0;)
+        if (switching || (!plan.pieces[i].is_hoisted && plan.pieces[i].batch == NONE))
+            emitPiece(plan, i);
     for (auto &allocation : plan.allocations)
         emitAllocation(allocation.first, allocation.second);
     emitBatches(plan); /* last: behind the pieces of the blocks before the loops */

@@ -41,7 +41,7 @@ namespace psnap
 {
 
 enum { EXITS_MAX = 8, BASES_MAX = 64, ROW_WORDS_MAX = 64 };
-enum { PLAIN_BYTES_MAX = 64, PIECE_WORDS_MAX = 256 };
+enum { PIECE_WORDS_MAX = 256 };
 enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 
 std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
@@ -275,6 +275,7 @@ bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &
     for (size_t i : hoist.pieces)
         for (const Access &access : plan.pieces[i].accesses) {
             hoist.moves.push_back(moves.of(access.pointer));
+            hoist.moves.back().offset_bytes += access.offset_bytes;
             hoist.row_words += hoist.moves.back().base == NONE;
         }
     if (hoist.pieces.empty() || hoist.guards > PSNAP_HOIST_GUARDS_MAX ||

@@ -174,6 +174,7 @@ bool NestPlan::addMoves(Part &to, const Loop *inner, const BasicBlock *scope)
     for (size_t i : to.pieces)
         for (const Access &access : plan.pieces[i].accesses) {
             to.moves.push_back(values.move(access.pointer, inner, scope));
+            to.moves.back().offset_bytes += access.offset_bytes;
             if (to.moves.back().base == NONE || to.moves.size() > PSNAP_HOIST_REFS_MAX)
                 return false;
         }

@@ -94,7 +94,7 @@ void ModulePlan::plan(Function &function)
 {
     auto &loops = analyses.getResult<LoopAnalysis>(function);
     auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
-    FunctionPlan out = {&function, {}, {}, {}, {}, {}};
+    FunctionPlan out = {&function, {}, {}, {}, {}, {}, {}};
     uint32_t body = (uint32_t)table.loops.size();
     uint32_t first_block = (uint32_t)table.blocks.size();
     std::map<const BasicBlock *, uint32_t> block_index;
@@ -239,12 +239,18 @@ void ModulePlan::number(FunctionPlan &plan)
                 numberPiece(plan.pieces[piece]);
         numberNest(plan, nest);
     }
-    for (Piece &piece : plan.pieces)
-        if (!piece.is_hoisted) {
+    for (Piece &piece : plan.pieces) {
+        if (piece.index != NONE)
+            continue;
+        if (piece.straight == NONE) {
             numberPiece(piece);
-            if (!piece.bases.empty())
-                numberStraight(piece);
+            continue;
         }
+        Straight &code = plan.straights[piece.straight];
+        for (size_t each : code.pieces)
+            numberPiece(plan.pieces[each]);
+        numberStraight(plan, code);
+    }
 }
 
 /* Resolvers of ifuncs and what they call: run before thread-local storage is there. */

@@ -45,7 +45,10 @@ struct Access {
     uint32_t kind = 0; /* 0 load, 1 store, 2 atomic */
     uint32_t size_bytes = 0;
     uint32_t lanes = 1;
+    uint32_t offset_bytes = 0; /* of a part of a wide load or store, from the pointer on */
 };
+
+enum { PLAIN_BYTES_MAX = 64 }; /* of an access that is one for the decoder */
 
 /* Words the access takes in a ring record. */
 uint32_t accessWords(const Access &access);

@@ -53,14 +53,32 @@ struct Piece {
     bool counts = false;   /* executions of the block */
     uint32_t guard = 0;    /* as in the table */
     bool is_hoisted = false;
-    uint32_t batch = NONE; /* of the function's */
-    /* Straight code (straight.cpp): its record has the bases alone. */
+    uint32_t batch = NONE;    /* of the function's */
+    uint32_t straight = NONE; /* straight code of the function's, whose record has its accesses */
+};
+
+/* Pieces that are recorded by the pointers that their addresses are constant distances from
+ * (straight.cpp). */
+struct Straight {
+    std::vector<size_t> pieces;     /* of the function's, in an order that all ways follow */
+    std::vector<uint32_t> guard_of; /* each of them, as in the table */
     std::vector<llvm::Value *> bases;
-    std::vector<Move> moves; /* for each access */
-    uint32_t end = NONE;     /* index of the row that its record begins with */
-    uint32_t recordWords() const
+    std::vector<bool> is_known; /* each base, where the first piece begins */
+    std::vector<Move> moves;    /* for each access */
+    uint32_t guards = 0;
+    uint32_t end = NONE;                   /* index of the row that its record begins with */
+    llvm::BasicBlock *closes_at = nullptr; /* null: behind the last access */
+    uint32_t headerWords() const
     {
-        return bases.empty() ? words : PSNAP_HOIST_HEADER_WORDS + (uint32_t)bases.size();
+        return guards ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS;
+    }
+    uint32_t fixedWords() const
+    {
+        return headerWords() + (uint32_t)bases.size();
+    }
+    uint32_t words() const
+    {
+        return fixedWords() + (guards > 0);
     }
 };
 
@@ -167,6 +185,7 @@ struct FunctionPlan {
     std::vector<Hoist> hoists;
     std::vector<Batch> batches;
     std::vector<Nest> nests;
+    std::vector<Straight> straights;
 };
 
 class ModulePlan
@@ -206,17 +225,17 @@ class ModulePlan
     void number(FunctionPlan &out);
     void numberPiece(Piece &piece);
     void numberHoist(const FunctionPlan &plan, Hoist &hoist);
-    void numberStraight(Piece &piece);
+    void numberStraight(const FunctionPlan &plan, Straight &code);
     void numberMoves(const std::vector<Move> &moves, uint32_t words, psnap_table_hoist &hoist);
     void numberQuotients(const Move &move, uint32_t words, const psnap_table_hoist &hoist,
                          psnap_table_move &entry);
     void numberNest(const FunctionPlan &plan, Nest &nest);
     void declare();
     void emit(FunctionPlan &plan);
-    void emitPiece(Piece &piece);
-    void openPiece(const Piece &piece, bool by_bases, llvm::Value *wanted);
-    void fillPiece(const Piece &piece, bool by_bases, llvm::Value *record);
-    void fillStraight(const Piece &piece, llvm::Value *record);
+    void emitPiece(const FunctionPlan &plan, size_t index);
+    llvm::Value *openRecord(llvm::Instruction *at, uint32_t words, llvm::Value *wanted);
+    void fillPiece(const Piece &piece, llvm::Value *record);
+    void fillStraight(const FunctionPlan &plan, const Straight &code, llvm::Value *record);
     /* Takes room for a record before `at`, where the block is split; returns its address. With
      * `wanted` false nothing is recorded: it is that of words that nobody reads. */
     llvm::Value *emitRoom(llvm::Instruction *at, uint32_t words, llvm::Value *wanted);
@@ -243,6 +262,8 @@ class ModulePlan
     llvm::GlobalVariable *constant(llvm::Constant *value, const char *name);
     llvm::Value *addressOfByte(llvm::GlobalVariable *array, uint32_t index);
     llvm::Value *toWord(llvm::IRBuilder<> &builder, llvm::Value *value);
+    /* That of a plain access, as a word. */
+    llvm::Value *addressOf(llvm::IRBuilder<> &builder, const Access &access);
     llvm::Value *laneAddress(llvm::IRBuilder<> &builder, const Access &access, uint32_t lane);
 
     llvm::Module &module;

@@ -1,87 +1,308 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Straight code: accesses of a block, outside hoisted loops, whose addresses are constant distances
- * from a few pointers, as those of a structure's fields or of a small matrix are. Their record has
- * these pointers alone, and is that of a hoisted loop which stops in its first iteration
- * (capture_abi.h): the decoder knows no other form. A pointer is stored where the first access that
- * needs it is, so that it is known there.
+ * Straight code: accesses outside hoisted loops whose addresses are constant distances from a few
+ * pointers, as those of a structure's fields or of a small matrix are. Their record has these
+ * pointers alone, and is that of a hoisted loop which stops in its first iteration
+ * (capture_abi.h): the decoder knows no other form.
+ *
+ * There may be branches in it, that meet again, but no calls and no loops: pieces between a branch
+ * and where its ways meet are guarded, and the record's only row is the mask of those executed. A
+ * pointer that is known where the record is opened is stored there, another one where the first
+ * access that needs it is, which then has no guard.
  */
 #include "plan.h"
 
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace llvm;
 
 namespace psnap
 {
 
-/* A record by bases has at most this part of the words of one by addresses. */
-enum { STRAIGHT_SHARE = 2 };
+/* A record by bases has at most this part of the words of those by addresses, of which a guarded
+ * piece counts half. */
+enum { STRAIGHT_SHARE = 2, BLOCKS_MAX = 256 };
+
+class StraightPlan
+{
+  public:
+    StraightPlan(FunctionPlan &the_plan, const PiecesOf &all_pieces,
+                 FunctionAnalysisManager &analyses)
+        : plan(the_plan), pieces_of(all_pieces), layout(the_plan.function->getDataLayout()),
+          library(analyses.getResult<TargetLibraryAnalysis>(*the_plan.function)),
+          loops(analyses.getResult<LoopAnalysis>(*the_plan.function)),
+          dominators(analyses.getResult<DominatorTreeAnalysis>(*the_plan.function)),
+          meeting(analyses.getResult<PostDominatorTreeAnalysis>(*the_plan.function))
+    {
+        for (BasicBlock &block : *plan.function)
+            place[&block] = place.size();
+    }
+    /* The code that begins with a piece, as far as it is worth while; without pieces: it is not. */
+    Straight from(size_t first);
+
+  private:
+    bool add(Straight &code, size_t piece, bool is_guarded) const;
+    bool addBlock(Straight &code, BasicBlock &block, bool is_guarded) const;
+    bool hasCalls(const Instruction *from) const;
+    bool between(BasicBlock &from, BasicBlock &to, std::vector<BasicBlock *> &blocks) const;
+    bool addBranch(Straight &code, BasicBlock &block) const;
+    BasicBlock *whereItEnds(const Straight &code) const;
+    bool isWorth(const Straight &code) const;
+
+    FunctionPlan &plan;
+    const PiecesOf &pieces_of;
+    const DataLayout &layout;
+    const TargetLibraryInfo &library;
+    const LoopInfo &loops;
+    const DominatorTree &dominators;
+    const PostDominatorTree &meeting;
+    DenseMap<const BasicBlock *, size_t> place; /* in the function: that of their pieces */
+};
+
+/* Adds a piece; false when it is none of straight code, or would be one too many. */
+bool StraightPlan::add(Straight &code, size_t index, bool is_guarded) const
+{
+    const Piece &piece = plan.pieces[index];
+    const bool is_first = code.pieces.empty();
+
+    if (piece.is_hoisted || piece.straight != NONE || piece.ends_in_call || !isPlain(piece) ||
+        (!is_first && piece.batch != NONE) ||
+        code.moves.size() + piece.accesses.size() > PSNAP_HOIST_REFS_MAX)
+        return false;
+    code.pieces.push_back(index);
+    code.guard_of.push_back(is_guarded ? ++code.guards : 0);
+    for (const Access &access : piece.accesses) {
+        APInt offset(64, 0);
+        Value *base = access.pointer->stripAndAccumulateConstantOffsets(layout, offset,
+                                                                        /*AllowNonInbounds=*/true);
+        auto known = std::find(code.bases.begin(), code.bases.end(), base);
+        Move move;
+        move.base = (uint32_t)(known - code.bases.begin());
+        move.offset_bytes = offset.getSExtValue() + access.offset_bytes;
+        if (known == code.bases.end()) {
+            auto *made = dyn_cast<Instruction>(base);
+            const bool is_known =
+                !made || dominators.dominates(made, plan.pieces[code.pieces[0]].first);
+            if (is_guarded && !is_known)
+                return false;
+            code.bases.push_back(base);
+            code.is_known.push_back(is_known);
+        }
+        code.moves.push_back(move);
+    }
+    return code.guards <= PSNAP_HOIST_GUARDS_MAX;
+}
+
+/* Whether something from here on to the end of the block may run code that is recorded. */
+bool StraightPlan::hasCalls(const Instruction *from) const
+{
+    for (; from; from = from->getNextNode())
+        if (endsPiece(*from, library))
+            return true;
+    return false;
+}
+
+/* Adds all of a block. */
+bool StraightPlan::addBlock(Straight &code, BasicBlock &block, bool is_guarded) const
+{
+    auto here = pieces_of.find(&block);
+
+    if (block.isEHPad() || hasCalls(&block.front()))
+        return false;
+    for (size_t k = 0; here != pieces_of.end() && k < here->second.size(); k++)
+        if (!add(code, here->second[k], is_guarded))
+            return false;
+    return true;
+}
+
+/* The blocks on all ways from one block to another, in the order of the function, if that is one
+ * that all ways follow, and all are of the same loop. */
+bool StraightPlan::between(BasicBlock &from, BasicBlock &to,
+                           std::vector<BasicBlock *> &blocks) const
+{
+    std::set<BasicBlock *> found;
+    std::vector<BasicBlock *> open = {&from};
+
+    while (!open.empty()) {
+        BasicBlock *block = open.back();
+        open.pop_back();
+        for (BasicBlock *next : successors(block)) {
+            if (place.lookup(next) <= place.lookup(block))
+                return false;
+            if (next == &to || !found.insert(next).second)
+                continue;
+            if (loops.getLoopFor(next) != loops.getLoopFor(&from) || loops.isLoopHeader(next) ||
+                !dominators.dominates(&from, next) || found.size() > BLOCKS_MAX)
+                return false;
+            open.push_back(next);
+        }
+    }
+    blocks.assign(found.begin(), found.end());
+    std::sort(blocks.begin(), blocks.end(),
+              [&](BasicBlock *a, BasicBlock *b) { return place.lookup(a) < place.lookup(b); });
+    return true;
+}
+
+/* Adds what is between a block, whose last piece is the latest one, and the one where all ways
+ * meet, with the first piece of that, if it can be. */
+bool StraightPlan::addBranch(Straight &code, BasicBlock &block) const
+{
+    const auto *node = meeting.getNode(&block);
+    BasicBlock *end = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+    std::vector<BasicBlock *> blocks;
+
+    if (!end || loops.getLoopFor(end) != loops.getLoopFor(&block) || end->isEHPad() ||
+        !dominators.dominates(&block, end) || !between(block, *end, blocks))
+        return false;
+    for (BasicBlock *each : blocks)
+        if (!addBlock(code, *each, true))
+            return false;
+    code.closes_at = end;
+    auto here = pieces_of.find(end);
+    if (here == pieces_of.end())
+        return true;
+    const Instruction *first = plan.pieces[here->second[0]].first;
+    for (const Instruction *at = &end->front(); at != first; at = at->getNextNode())
+        if (endsPiece(*at, library))
+            return true;
+    Straight more = code;
+    if (add(more, here->second[0], false)) {
+        code = std::move(more);
+        code.closes_at = nullptr;
+    }
+    return true;
+}
+
+/* The block in which the code ends, if it may go on behind it; else null. */
+BasicBlock *StraightPlan::whereItEnds(const Straight &code) const
+{
+    const Piece &last = plan.pieces[code.pieces.back()];
+    BasicBlock *block = code.closes_at ? code.closes_at : last.first->getParent();
+    auto here = pieces_of.find(block);
+    const bool is_all =
+        code.closes_at ? here == pieces_of.end() : here->second.back() == code.pieces.back();
+
+    return is_all && !hasCalls(last.last && !code.closes_at ? last.last : &block->front())
+               ? block
+               : nullptr;
+}
+
+bool StraightPlan::isWorth(const Straight &code) const
+{
+    size_t words = 0;
+
+    for (size_t i = 0; i < code.pieces.size(); i++)
+        words += plan.pieces[code.pieces[i]].words * (code.guard_of[i] ? 1 : 2);
+    return code.words() * STRAIGHT_SHARE * 2 <= words && code.words() <= PSNAP_RECORD_WORDS_MAX;
+}
+
+Straight StraightPlan::from(size_t first)
+{
+    Straight code, best;
+
+    if (!add(code, first, false))
+        return best;
+    if (isWorth(code))
+        best = code;
+    while (plan.pieces[first].batch == NONE) {
+        BasicBlock *block = whereItEnds(code);
+        if (!block || !addBranch(code, *block))
+            break;
+        if (isWorth(code))
+            best = code;
+    }
+    return best;
+}
 
 void ModulePlan::planStraight(FunctionPlan &plan)
 {
-    const DataLayout &layout = module.getDataLayout();
+    PiecesOf pieces_of;
 
-    for (Piece &piece : plan.pieces) {
-        if (piece.is_hoisted || piece.ends_in_call || !isPlain(piece) ||
-            piece.accesses.size() > PSNAP_HOIST_REFS_MAX)
+    for (size_t i = 0; i < plan.pieces.size(); i++)
+        pieces_of[plan.pieces[i].first->getParent()].push_back(i);
+    StraightPlan made(plan, pieces_of, analyses);
+    for (size_t i = 0; i < plan.pieces.size(); i++) {
+        Straight code = made.from(i);
+        if (code.pieces.empty())
             continue;
-        std::vector<Value *> bases;
-        std::vector<Move> moves;
-        for (const Access &access : piece.accesses) {
-            APInt offset(64, 0);
-            Value *base = access.pointer->stripAndAccumulateConstantOffsets(
-                layout, offset, /*AllowNonInbounds=*/true);
-            auto known = std::find(bases.begin(), bases.end(), base);
-            Move move;
-            move.base = (uint32_t)(known - bases.begin());
-            move.offset_bytes = offset.getSExtValue();
-            if (known == bases.end())
-                bases.push_back(base);
-            moves.push_back(move);
+        for (size_t k = 0; k < code.pieces.size(); k++) {
+            plan.pieces[code.pieces[k]].straight = (uint32_t)plan.straights.size();
+            plan.pieces[code.pieces[k]].guard = code.guard_of[k];
         }
-        if ((PSNAP_HOIST_HEADER_WORDS + bases.size()) * STRAIGHT_SHARE > piece.words)
-            continue;
-        piece.bases = std::move(bases);
-        piece.moves = std::move(moves);
+        plan.straights.push_back(std::move(code));
     }
 }
 
-/* Rows of the loop that the piece is the only one of, and of its end. */
-void ModulePlan::numberStraight(Piece &piece)
+/* Rows of the loop that the code is the only iteration of, and of its end. */
+void ModulePlan::numberStraight(const FunctionPlan &plan, Straight &code)
 {
+    const Piece &first = plan.pieces[code.pieces[0]];
     psnap_table_hoist row = {};
 
-    row.loop = table.blocks[piece.block].loop;
-    row.first_piece = piece.index;
-    row.pieces = 1;
-    row.words = piece.recordWords();
+    row.loop = table.blocks[first.block].loop;
+    row.first_piece = first.index;
+    row.pieces = (uint32_t)code.pieces.size();
+    row.words = code.fixedWords();
+    row.guards = code.guards;
+    row.rows = code.guards > 0;
     row.straight = 1;
-    numberMoves(piece.moves, PSNAP_HOIST_HEADER_WORDS, row);
+    numberMoves(code.moves, code.headerWords(), row);
     table.hoists.push_back(row);
-    piece.end = table.addEnd(&psnap_table_piece::hoist, row.words, 1);
+    code.end = table.addEnd(&psnap_table_piece::hoist, row.words, row.pieces);
 }
 
-void ModulePlan::fillStraight(const Piece &piece, Value *record)
+/* What a record holds, once there is room for it. */
+void ModulePlan::fillStraight(const FunctionPlan &plan, const Straight &code, Value *record)
 {
+    const uint32_t mask = code.fixedWords();
+    size_t move = 0;
     uint32_t next = 0;
-    auto put = [&](IRBuilder<> &builder, uint32_t at, Value *value) {
-        builder.CreateAlignedStore(value, builder.CreateConstInBoundsGEP1_64(word, record, at),
-                                   Align(8));
+    auto at = [&](IRBuilder<> &builder, uint32_t index) {
+        return builder.CreateConstInBoundsGEP1_64(word, record, index);
     };
+    auto put = [&](IRBuilder<> &builder, uint32_t index, Value *value) {
+        builder.CreateAlignedStore(value, at(builder, index), Align(8));
+    };
+    auto number = [&](uint64_t value) { return ConstantInt::get(word, value); };
 
-    for (size_t i = 0; i < piece.accesses.size(); i++) {
-        if (piece.moves[i].base != next)
-            continue;
-        IRBuilder<> builder(piece.accesses[i].at);
-        put(builder, PSNAP_HOIST_HEADER_WORDS + next, toWord(builder, piece.bases[next]));
-        next++;
+    IRBuilder<> open(plan.pieces[code.pieces[0]].first);
+    put(open, 1, number(0)); /* whole iterations */
+    for (size_t i = 0; i < code.bases.size(); i++)
+        if (code.is_known[i])
+            put(open, code.headerWords() + (uint32_t)i, toWord(open, code.bases[i]));
+    if (code.guards) {
+        put(open, 2, number(code.words()));
+        put(open, 3, number(0)); /* iterations before the first */
+        put(open, mask, number(0));
     }
-    IRBuilder<> end(piece.last->getNextNode());
-    put(end, 1, ConstantInt::get(word, 0)); /* whole iterations */
-    publish(end, record, piece.end);
+    for (size_t i = 0; i < code.pieces.size(); i++) {
+        const Piece &piece = plan.pieces[code.pieces[i]];
+        if (code.guard_of[i]) {
+            IRBuilder<> builder(piece.first);
+            Value *bit = number(UINT64_C(1) << (code.guard_of[i] - 1));
+            Value *before = builder.CreateAlignedLoad(word, at(builder, mask), Align(8));
+            put(builder, mask, builder.CreateOr(before, bit));
+        }
+        for (const Access &access : piece.accesses) {
+            if (code.moves[move++].base != next)
+                continue;
+            IRBuilder<> builder(access.at);
+            if (!code.is_known[next])
+                put(builder, code.headerWords() + next, toWord(builder, code.bases[next]));
+            next++;
+        }
+    }
+    const Piece &last = plan.pieces[code.pieces.back()];
+    IRBuilder<> end(code.closes_at ? &*code.closes_at->getFirstInsertionPt()
+                    : last.last    ? last.last->getNextNode()
+                                   : last.first);
+    publish(end, record, code.end);
 }
 
 } // namespace psnap

@@ -32,7 +32,8 @@
  * and, for each of them, factor * ((offset + base + i * step modulo 2^bits) / divisor).
  *
  * Straight code whose addresses are constants from a few bases (capture/pass/straight.cpp) is a
- * hoisted loop that stops in its first iteration: no whole ones, and no steps.
+ * hoisted loop that stops in its first iteration: no whole ones, and no steps. Where there are
+ * branches in it, it has a row, which is the mask.
  *
  * A nest of loops (capture/pass/nest.cpp) has one record for many iterations of its
  * outermost loop:

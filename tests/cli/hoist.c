@@ -78,6 +78,7 @@ int main(int argc, char **argv)
         exits(n);
         quotients((size_t)n);
         straight(n);
+        branches(n);
     }
     large_nests(seed);
     large_exits();

@@ -37,6 +37,9 @@ void quotients(size_t n);
 /* hoist_straight.c */
 void straight(long n);
 
+/* hoist_branches.c */
+void branches(long n);
+
 /* hoist.c: handlers run on a stack of their own */
 void on_signal(int number, void (*handler)(int));
 
