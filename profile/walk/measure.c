@@ -155,7 +155,7 @@ bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
             is_done = note(&m, &block[i]);
     }
     for (uint32_t i = 0; is_done && i < model->ref_count; i++)
-        off[i] = distance(&m, &model->refs[i], i);
+        off[i] = model->refs[i].reuse_count ? distance(&m, &model->refs[i], i) : 0;
     measuring_release(&m);
     free(block);
     walk_free(walk);
