@@ -37,18 +37,22 @@ bool lane_note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_
                      uint64_t index)
 {
     struct lane_history *of = &lane->histories[site];
-    const struct sample_line line = {address >> SAMPLE_LINE_BITS, time, address % REUSE_LINE};
-    struct sample_line before;
+    const uint64_t line = address >> SAMPLE_LINE_BITS;
+    const uint8_t byte = address % REUSE_LINE;
+    struct sample_line *slot = sample_find(&lane->sample, line);
     uint64_t weight;
     uint32_t bin = REUSE_FIRST;
     unsigned last = 0;
 
-    if (!sample_touch(&lane->sample, &line, &before))
-        return false;
-    if (before.line == line.line) {
-        bin = reuse_bin(time > before.time ? time - before.time - 1 : 0);
-        last = before.byte;
-    } else if (lane->sample.weight == 1 && !reuse_note_first(&of->reuse, line.line)) {
+    if (slot->line == line) {
+        bin = reuse_bin(time > slot->time ? time - slot->time - 1 : 0);
+        last = slot->byte;
+        if (time >= slot->time) {
+            slot->time = time;
+            slot->byte = byte;
+        }
+    } else if (!sample_add(&lane->sample, &(struct sample_line){line, time, byte}) ||
+               (lane->sample.weight == 1 && !reuse_note_first(&of->reuse, line))) {
         return false;
     }
     weight = lane->sample.weight;
