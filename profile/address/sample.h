@@ -53,4 +53,19 @@ static inline struct sample_line *sample_find(const struct sample *sample, uint6
 
 bool sample_add(struct sample *sample, const struct sample_line *line);
 
+/* An access to a line of the sample: `*before` gets what its slot was, which is another line if
+ * this is a first touch. False: out of memory. */
+static inline bool sample_touch(struct sample *sample, const struct sample_line *line,
+                                struct sample_line *before)
+{
+    struct sample_line *slot = sample_find(sample, line->line);
+
+    *before = *slot;
+    if (slot->line != line->line)
+        return sample_add(sample, line);
+    if (line->time >= slot->time)
+        *slot = *line;
+    return true;
+}
+
 #endif

@@ -84,3 +84,30 @@ void visit_begin(struct visit *visit, const struct run_column *column, const str
     }
     visit_find(visit, column, sample, count);
 }
+
+bool visit_run(struct visit *visits, const struct run_column *columns, size_t width,
+               struct sample *sample, uint64_t count, uint64_t time)
+{
+    uint64_t next;
+
+    for (size_t k = 0; k < width; k++)
+        visit_begin(&visits[k], &columns[k], sample, count);
+    for (uint64_t i = 0; i < count; i = next) {
+        next = count;
+        for (size_t k = 0; k < width; k++) {
+            struct visit *visit = &visits[k];
+            const uint64_t last = visit->end - 1;
+            const uint64_t address = visit->next == i ? run_column_address(&columns[k], last) : 0;
+            const struct sample_line line = {address / LINE, time + last * width + k,
+                                             address % LINE};
+            struct sample_line before;
+            if (visit->next == i) {
+                if (sample_has(sample, line.line) && !sample_touch(sample, &line, &before))
+                    return false;
+                visit_find(visit, &columns[k], sample, count);
+            }
+            next = visit->next < next ? visit->next : next;
+        }
+    }
+    return true;
+}

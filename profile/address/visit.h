@@ -58,5 +58,10 @@ void visit_begin(struct visit *visit, const struct run_column *column, const str
                  uint64_t count);
 void visit_find(struct visit *visit, const struct run_column *column, const struct sample *sample,
                 uint64_t count);
+/* All accesses of a run touch the sample, number `time` is its first one: for where nobody asks
+ * within the run when its lines were touched. There are `width` columns and as many visits, which
+ * need not be begun. False: out of memory. */
+bool visit_run(struct visit *visits, const struct run_column *columns, size_t width,
+               struct sample *sample, uint64_t count, uint64_t time);
 
 #endif

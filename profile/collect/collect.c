@@ -8,7 +8,9 @@
  * at first, and as long as all of its references are nests, as its trip counts and its order are,
  * the lane is the whole stream. When one of them is no nest any more, at last in the end, the
  * stream so far is made anew from the lane's nests, as a replay is, and put through a lane that has
- * reuse times from the beginning on; there it goes on. The model is the same, whenever that is.
+ * reuse times from the beginning on; there it goes on. Where only rare references turn out to be no
+ * nests in the end, their reuse times are all that is missing (lane_times.c). The model is the
+ * same, whenever that is.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +121,8 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
 
     for (struct thread *thread = b->threads; thread < b->threads + LANES; thread++) {
         if (thread->lane && !lane_end(thread->lane))
+            return no_memory(error);
+        if (thread->lane && thread->lane->wants_times && !lane_collect_times(thread->lane))
             return no_memory(error);
         if (thread->lane && lane_wants_reuse(thread->lane) &&
             (!put_again(b, thread) || !lane_end(thread->lane)))

@@ -43,10 +43,15 @@ struct lane_site {
     uint32_t sweep; /* that it shares with others, or PSNAP_NONE */
 };
 
+enum { LANE_TURNS = 4 }; /* of each site that are kept */
+
 /* What is known about the addresses of a site: the series that they form, and, once the site is
  * irregular, its reuse times and the references that it may depend on. */
 struct lane_history {
     struct series addresses;
+    uint64_t turns[LANE_TURNS]; /* accesses after which it was irregular no more, or again: in a
+                                   lane without reuse times */
+    uint32_t turn_count;        /* there may be more than are kept */
     struct reuse_collector reuse;
     uint64_t notes;                  /* reuse times that were noted */
     struct depend_collector *depend; /* NULL: none yet */
@@ -108,6 +113,7 @@ struct lane {
 
     bool has_reuse;   /* reuse times and dependences are collected; else the stream is kept whole */
     bool wants_reuse; /* a reference is irregular for good, or what is kept is too much */
+    bool wants_times; /* that only came out in the end, and of rare references */
 
     struct lane_log *log; /* the innermost one of iterations of loops of a nest; NULL: none */
     struct lane_log logs[PSNAP_NEST_LEVELS];
@@ -137,6 +143,11 @@ static inline bool lane_wants_reuse(const struct lane *lane)
 /* Nothing more will come. A lane that has no reuse times and has come to want them keeps the
  * stream; any other one is ready for the model. */
 bool lane_end(struct lane *lane);
+/* After lane_end, if `wants_times`: the references that are no nests get the reuse times and
+ * dependences that they would have in a lane with reuse times, and the lane is ready for the model;
+ * or it wants reuse times as before, when they may depend on references that are not rare. False:
+ * out of memory. */
+bool lane_collect_times(struct lane *lane);
 void lane_history_release(struct lane_history *history);
 void lane_body_release(struct lane_body *body);
 
@@ -192,6 +203,10 @@ bool lane_empty_queue(struct lane *lane);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
 
+/* From so many accesses of a reference on they are noted in part (lane_touch.c); rarer references
+ * have all of them noted. */
+enum { LANE_NOTES = 1 << 16 };
+
 /* How many accesses a reference has until it is looked at again whether it is irregular: at the
  * same ones however the stream was cut. */
 enum { LANE_LOOK_IRREGULAR = 512, LANE_LOOK_PLAIN = 4096 };
@@ -223,6 +238,15 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
 bool lane_put_numbers(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
                       uint64_t count);
 void lane_skip_numbers(struct lane *lane, uint32_t site, uint64_t count);
+
+/* An access to a line of the sample, number `index` of its site; and one that is looked at for
+ * dependence, which has been counted. False: out of memory. */
+bool lane_note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
+                     uint64_t index);
+bool lane_note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time);
+/* A lane that does not come to want reuse times of all forgets what it has kept for that; false:
+ * out of memory. */
+bool lane_forget(struct lane *lane);
 
 /* Adds what a lane has to a model; false: out of memory. */
 bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *model);

@@ -63,6 +63,9 @@ static bool end_bodies(struct lane *lane, size_t few, uint64_t *rows)
 /* The series of addresses; false: out of memory. */
 static bool end_sites(struct lane *lane, size_t few, const uint64_t *rows)
 {
+    const bool wanted = lane_wants_reuse(lane);
+    bool is_rare = true;
+
     for (uint32_t i = 0; i < lane->site_count; i++) {
         const struct lane_site *site = &lane->sites[i];
         struct series *addresses = &lane->histories[i].addresses;
@@ -73,7 +76,10 @@ static bool end_sites(struct lane *lane, size_t few, const uint64_t *rows)
         if (!series_end(addresses, site->is_irregular ? most : SIZE_MAX))
             return false;
         lane->wants_reuse |= addresses->is_over;
+        is_rare &= !addresses->is_over || site->length <= LANE_NOTES;
+        is_rare &= lane->histories[i].turn_count <= LANE_TURNS;
     }
+    lane->wants_times = !wanted && lane_wants_reuse(lane) && is_rare;
     for (uint32_t k = 0; k < lane->sweep_count; k++) {
         uint64_t accesses = 0;
         for (uint32_t i = 0; i < lane->site_count; i++)
@@ -84,8 +90,7 @@ static bool end_sites(struct lane *lane, size_t few, const uint64_t *rows)
     return true;
 }
 
-/* A lane that does not come to want reuse times forgets what it has kept for that. */
-static bool forget(struct lane *lane)
+bool lane_forget(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->body_count; i++)
         if (lane->bodies[i].trips.is_over)
@@ -102,5 +107,5 @@ bool lane_end(struct lane *lane)
 
     is_done = is_done && rows && end_bodies(lane, few, rows) && end_sites(lane, few, rows);
     free(rows);
-    return is_done && (lane->has_reuse || lane_wants_reuse(lane) || forget(lane));
+    return is_done && (lane->has_reuse || lane_wants_reuse(lane) || lane_forget(lane));
 }

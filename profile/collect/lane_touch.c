@@ -18,11 +18,10 @@
 
 enum {
     LOOKS = 3, /* of each 8 executions that are looked at for dependence the next is one further */
-    /* When so many accesses of a reference have been noted, only one in 2^FEWER of its accesses
+    /* When LANE_NOTES accesses of a reference have been noted, only one in 2^FEWER of its accesses
      * that come back to a line sooner than bin SOON is noted, and stands for all: most do, and
      * their histogram is known to a few thousandths by then. Those that are rare and miss caches
      * are counted as before, unless the reference is regular as far as is known. */
-    NOTES = 1 << 16,
     SOON = REUSE_EXACT + 5,
     FEWER = 3
 };
@@ -34,9 +33,8 @@ static struct depend_access latest_of(const void *context, uint32_t site)
     return (struct depend_access){site, of->latest, of->latest_time};
 }
 
-/* An access to a line of the sample. */
-static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
-                       uint64_t index)
+bool lane_note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
+                     uint64_t index)
 {
     struct lane_history *of = &lane->histories[site];
     const uint64_t line = address >> SAMPLE_LINE_BITS;
@@ -58,7 +56,7 @@ static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint6
         return false;
     }
     weight = lane->sample.weight;
-    if (of->notes >= NOTES && (bin < SOON || !lane->sites[site].is_irregular)) {
+    if (of->notes >= LANE_NOTES && (bin < SOON || !lane->sites[site].is_irregular)) {
         if (sample_hash(index) >> (64 - FEWER))
             return true;
         weight <<= FEWER;
@@ -67,7 +65,7 @@ static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint6
     return reuse_note(&of->reuse, address, index, bin, last, weight);
 }
 
-static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
+bool lane_note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
 {
     const struct depend_access access = {site, address, time};
     struct lane_history *of = &lane->histories[site];
@@ -93,6 +91,11 @@ static void look_again(struct lane *lane, struct lane_site *site, struct lane_hi
     site->is_series = !history->addresses.is_none;
     lane->wants_reuse |= is_hopeless || history->addresses.is_over;
     site->is_irregular = !series_is_plain(&history->addresses);
+    if (was_irregular != site->is_irregular) {
+        if (history->turn_count < LANE_TURNS)
+            history->turns[history->turn_count] = site->length;
+        history->turn_count++;
+    }
     if (was_irregular && !site->is_irregular) {
         free(history->depend);
         history->depend = NULL;
@@ -121,7 +124,7 @@ static bool do_due(struct lane *lane, uint32_t site, uint64_t address, uint64_t 
     const uint64_t period = of->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
 
     if (lane->has_reuse && of->is_irregular && index >= history->next_look &&
-        !note_dependence(lane, site, address, time))
+        !lane_note_dependence(lane, site, address, time))
         return false;
     if (of->length % period == 0)
         look_again(lane, of, history);
@@ -137,7 +140,7 @@ static bool note(struct lane *lane, uint32_t site, uint64_t address, uint64_t ti
     if (of->is_series && !series_put(&lane->histories[site].addresses, address, 0, 1))
         return false;
     if (lane->has_reuse && sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
-        !note_reuse(lane, site, address, time, index))
+        !lane_note_reuse(lane, site, address, time, index))
         return false;
     return index < of->due || do_due(lane, site, address, time, index);
 }
@@ -330,13 +333,13 @@ static bool note_visit(struct touching *t, uint32_t k, uint64_t i)
     struct visit *visit = &t->visits[k];
     const uint32_t site = t->run->sites[k];
     const uint64_t address = run_column_address(&t->run->columns[k], i);
-    const bool is_whole = t->is_regular && t->lane->histories[site].notes >= NOTES;
+    const bool is_whole = t->is_regular && t->lane->histories[site].notes >= LANE_NOTES;
 
     if (!sample_has(&t->lane->sample, address >> SAMPLE_LINE_BITS)) {
         visit->next = visit->end;
     } else {
-        if (!note_reuse(t->lane, site, address, t->time + i * t->run->width + k,
-                        index_of(t, k, i)) ||
+        if (!lane_note_reuse(t->lane, site, address, t->time + i * t->run->width + k,
+                             index_of(t, k, i)) ||
             (is_whole && !note_rest(t, k, i, visit->end - i - 1)))
             return false;
         visit->next = is_whole ? visit->end : i + 1;
@@ -355,8 +358,8 @@ static bool touch_event(struct touching *t, uint32_t k, uint64_t i)
     if (t->look[k] == i) {
         enter_before(t, i, k);
         t->lane->sites[site].length = index_of(t, k, i) + 1;
-        if (!note_dependence(t->lane, site, run_column_address(&t->run->columns[k], i),
-                             t->time + i * t->run->width + k))
+        if (!lane_note_dependence(t->lane, site, run_column_address(&t->run->columns[k], i),
+                                  t->time + i * t->run->width + k))
             return false;
         find_look(t, k);
     }

@@ -8,6 +8,8 @@
 #include "formats/base/room.h"
 #include "profile/nest/nest.h"
 
+enum { FEW_TERMS = 4, FEW_VALUES = 16 }; /* most nests have no more */
+
 void nest_terms_release(struct nest_terms *terms)
 {
     free(terms->terms);
@@ -15,13 +17,27 @@ void nest_terms_release(struct nest_terms *terms)
     *terms = (struct nest_terms){.patterns = terms->patterns};
 }
 
+/* Room for so many terms and values, and no more: false, out of memory. */
+static bool resize(struct nest_terms *terms, size_t count, size_t value_count)
+{
+    if (!psnap_resize(&terms->terms, count, sizeof *terms->terms))
+        return false;
+    terms->room = count;
+    if (!psnap_resize(&terms->values, value_count, sizeof *terms->values))
+        return false;
+    terms->value_room = value_count;
+    return true;
+}
+
 bool nest_terms_push(struct nest_terms *terms, const struct nest_pattern *pattern,
                      const uint64_t *values)
 {
-    struct nest_term *more =
-        psnap_with_room(terms->terms, &terms->room, terms->count + 1, sizeof *more);
+    struct nest_term *more;
     uint64_t *more_values;
 
+    if (!terms->room && !resize(terms, FEW_TERMS, FEW_VALUES))
+        return false;
+    more = psnap_with_room(terms->terms, &terms->room, terms->count + 1, sizeof *more);
     terms->terms = more ? more : terms->terms;
     more_values = psnap_with_room(terms->values, &terms->value_room,
                                   terms->value_count + pattern->values, sizeof *more_values);
@@ -44,6 +60,8 @@ void nest_terms_pop(struct nest_terms *terms, size_t n)
 
 bool nest_terms_copy(struct nest_terms *to, const struct nest_terms *from)
 {
+    if (from->count && !resize(to, to->count + from->count, to->value_count + from->value_count))
+        return false;
     for (size_t i = 0; i < from->count; i++) {
         const struct nest_pattern *pattern =
             nest_pattern_copy(to->patterns, from->terms[i].pattern);

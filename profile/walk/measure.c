@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Replays a model and collects the reuse times of its references as recordings do, from a spatial
- * sample of lines (measure.h).
+ * sample of lines (measure.h). Only references with histograms need them, and these are in no runs:
+ * of a run it matters when lines were touched last, and nothing does behind the last access of a
+ * reference with histograms.
  */
 #include "profile/walk/measure.h"
 
@@ -13,6 +15,7 @@
 enum { BLOCK = 1024 };
 
 struct measuring {
+    const struct psnap_stream_model *model;
     struct sample sample; /* of the lines of a thread */
     uint16_t thread;
     uint64_t (*bins)[REUSE_BINS]; /* by reference */
@@ -20,6 +23,7 @@ struct measuring {
     uint64_t now;               /* accesses of the thread, */
     uint64_t all;               /* and of all, */
     uint64_t limit;             /* up to so many */
+    uint64_t left;              /* accesses still to come of references that have histograms */
     struct run_column *columns; /* of a run, */
     struct visit *visits;       /* and which of their accesses come next */
 };
@@ -33,75 +37,37 @@ static bool begin_thread(struct measuring *m, uint16_t thread)
     return sample_init(&m->sample);
 }
 
-/* An access, number `time` of the thread from 1 on. */
-static inline bool note_line(struct measuring *m, uint32_t ref, uint64_t address, uint64_t time)
-{
-    const uint64_t line = address >> SAMPLE_LINE_BITS;
-    struct sample_line *slot;
-
-    if (!sample_has(&m->sample, line))
-        return true;
-    slot = sample_find(&m->sample, line);
-    if (slot->line == line) {
-        m->bins[ref][reuse_bin(time - slot->time - 1)] += m->sample.weight;
-        slot->time = time;
-        return true;
-    }
-    m->bins[ref][REUSE_FIRST] += m->sample.weight;
-    return sample_add(&m->sample, &(struct sample_line){.line = line, .time = time});
-}
-
 static bool note(struct measuring *m, const struct psnap_access *access)
 {
+    struct sample_line line = {.line = access->address >> SAMPLE_LINE_BITS}, before;
+    uint64_t *bins = m->bins[access->ref], weight;
+
     if (access->thread != m->thread && !begin_thread(m, access->thread))
         return false;
-    m->now++;
+    line.time = m->now++;
     m->all++;
     m->executions[access->ref]++;
-    return note_line(m, access->ref, access->address, m->now);
-}
-
-/* Those of repetition i that access lines of the sample; *next gets the repetition in which
- * something does again. */
-static bool note_repetition(struct measuring *m, const struct psnap_run *run, uint64_t i,
-                            uint64_t *next)
-{
-    const uint64_t left = m->limit - m->all - i * run->width;
-
-    *next = run->count;
-    for (size_t k = 0; k < run->width && k < left; k++) {
-        struct visit *visit = &m->visits[k];
-        if (visit->next == i) {
-            if (!note_line(m, run->first[k].ref, run_column_address(&m->columns[k], i),
-                           m->now + i * run->width + k + 1))
-                return false;
-            if (++visit->next == visit->end)
-                visit_find(visit, &m->columns[k], &m->sample, run->count);
-        }
-        *next = visit->next < *next ? visit->next : *next;
-    }
+    m->left -= m->model->refs[access->ref].reuse_count > 0;
+    if (!sample_has(&m->sample, line.line))
+        return true;
+    weight = m->sample.weight;
+    if (!sample_touch(&m->sample, &line, &before))
+        return false;
+    bins[before.line == line.line ? reuse_bin(line.time - before.time - 1) : REUSE_FIRST] += weight;
     return true;
 }
 
-/* The accesses of a run, as far as there are still so many to come. */
+/* A run, whose references are nests and have no histograms. */
 static bool note_run(struct measuring *m, const struct psnap_run *run)
 {
-    const uint64_t left = m->limit - m->all, all = run->count * run->width;
-    const uint64_t n = left < all ? left : all;
-    uint64_t i = 0;
-
     if (run->first->thread != m->thread && !begin_thread(m, run->first->thread))
         return false;
-    for (size_t k = 0; k < run->width; k++) {
+    for (size_t k = 0; k < run->width; k++)
         m->columns[k] = run_column(run, k, 0);
-        visit_begin(&m->visits[k], &m->columns[k], &m->sample, run->count);
-        m->executions[run->first[k].ref] += n / run->width + (k < n % run->width);
-    }
-    while (i * run->width < n)
-        if (!note_repetition(m, run, i, &i))
-            return false;
-    m->now += n;
-    m->all += n;
+    if (!visit_run(m->visits, m->columns, run->width, &m->sample, run->count, m->now))
+        return false;
+    m->now += run->count * run->width;
+    m->all += run->count * run->width;
     return true;
 }
 
@@ -111,6 +77,9 @@ static bool measuring_init(struct measuring *m, const struct psnap_stream_model 
 
     for (uint32_t i = 0; i < model->body_count; i++)
         width = model->bodies[i].width > width ? model->bodies[i].width : width;
+    m->model = model;
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        m->left += model->refs[i].reuse_count ? model->refs[i].executions : 0;
     m->bins = calloc(model->ref_count + (size_t)1, sizeof *m->bins);
     m->executions = calloc(model->ref_count + (size_t)1, sizeof *m->executions);
     m->columns = calloc(width, sizeof *m->columns);
@@ -173,7 +142,7 @@ bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
 
     for (uint32_t i = 0; is_done && i < model->ref_count; i++)
         walk->ref_numbers[i] = i;
-    while (is_done && m.all < m.limit && !psnap_deadline_is_set(deadline)) {
+    while (is_done && m.left && m.all < m.limit && !psnap_deadline_is_set(deadline)) {
         struct psnap_run run;
         size_t n;
         const int more = walk_next(walk, &run, block, BLOCK, &n);
@@ -182,11 +151,11 @@ bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
             break;
         if (more == 1)
             is_done = note_run(&m, &run);
-        for (size_t i = 0; i < n && m.all < m.limit && is_done; i++)
+        for (size_t i = 0; i < n && m.left && m.all < m.limit && is_done; i++)
             is_done = note(&m, &block[i]);
     }
     for (uint32_t i = 0; is_done && i < model->ref_count; i++)
-        off[i] = distance(&m, &model->refs[i], i);
+        off[i] = model->refs[i].reuse_count ? distance(&m, &model->refs[i], i) : 0;
     measuring_release(&m);
     free(block);
     walk_free(walk);

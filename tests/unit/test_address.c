@@ -10,6 +10,7 @@
 #include "profile/address/depend.h"
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
+#include "profile/address/visit.h"
 #include "profile/model.h"
 #include "profile/walk/measure.h"
 
@@ -65,6 +66,69 @@ static void samples_are_maps(void **state)
             assert_true(sample.weight > 1);
         assert_true(weight > 380000 && weight < 420000); /* touches, as the sample has it */
         sample_release(&sample);
+    }
+}
+
+/* The accesses of a run, one by one; returns how many. */
+static uint64_t touch_slowly(struct sample *sample, const struct run_column *columns, size_t width,
+                             uint64_t count, uint64_t time)
+{
+    for (uint64_t i = 0; i < count; i++)
+        for (size_t k = 0; k < width; k++, time++) {
+            const uint64_t address = run_column_address(&columns[k], i);
+            const struct sample_line line = {address / 64, time, address % 64};
+            struct sample_line before;
+            if (sample_has(sample, line.line))
+                assert_true(sample_touch(sample, &line, &before));
+        }
+    return count * width;
+}
+
+/* Runs of all strides, to a few lines and to so many that the sample is thinned out within them. */
+static void runs_touch_as_their_accesses_do(void **state)
+{
+    enum { WIDTH = 4, RUNS = 400, WORDS = 200 };
+    static const int64_t strides[] = {0, 1, -3, 8, -8, 24, 48, 64, -64, 72, 192, -1000, 4096};
+    static uint64_t words[WORDS];
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct run_column columns[WIDTH];
+        struct visit visits[WIDTH];
+        struct sample slow, quick;
+        struct psnap_rng rng;
+        uint64_t time = 0;
+        psnap_rng_init(&rng, seed);
+        assert_true(sample_init(&slow) && sample_init(&quick));
+        for (int run = 0; run < RUNS; run++) {
+            const size_t width = 1 + psnap_rng_below(&rng, WIDTH);
+            const uint64_t count = 1 + psnap_rng_below(&rng, WORDS);
+            for (size_t k = 0; k < width; k++)
+                columns[k] = (struct run_column){
+                    .first = HEAP + psnap_rng_below(&rng, UINT64_C(1) << (12 + seed)),
+                    .stride = (uint64_t)strides[psnap_rng_below(&rng, 13)]};
+            for (size_t i = 0; i < WORDS; i++)
+                words[i] = psnap_rng_below(&rng, 5000);
+            if (psnap_rng_below(&rng, 4) == 0)
+                columns[0].words = words;
+            columns[0].pitch = 1;
+            assert_true(visit_run(visits, columns, width, &quick, count, time));
+            time += touch_slowly(&slow, columns, width, count, time);
+            assert_int_equal(slow.mask, quick.mask);
+            assert_int_equal(slow.count, quick.count);
+            assert_int_equal(slow.weight, quick.weight);
+            for (uint64_t i = 0; i < slow.room; i++) {
+                const struct sample_line *a = &slow.slots[i], *b = sample_find(&quick, a->line);
+                if (a->line == UINT64_MAX)
+                    continue;
+                assert_int_equal(a->line, b->line);
+                assert_int_equal(a->time, b->time);
+                assert_int_equal(a->byte, b->byte);
+            }
+        }
+        assert_true(seed < 10 || slow.weight > 1);
+        sample_release(&slow);
+        sample_release(&quick);
     }
 }
 
@@ -336,10 +400,15 @@ static void what_was_regular_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_maps),     cmocka_unit_test(bins_have_their_times),
-        cmocka_unit_test(histograms_are_exact), cmocka_unit_test(rules_are_found),
-        cmocka_unit_test(there_are_no_circles), cmocka_unit_test(references_outside_of_the_sample),
-        cmocka_unit_test(replays_are_measured), cmocka_unit_test(what_was_regular_is_counted),
+        cmocka_unit_test(samples_are_maps),
+        cmocka_unit_test(runs_touch_as_their_accesses_do),
+        cmocka_unit_test(bins_have_their_times),
+        cmocka_unit_test(histograms_are_exact),
+        cmocka_unit_test(rules_are_found),
+        cmocka_unit_test(there_are_no_circles),
+        cmocka_unit_test(references_outside_of_the_sample),
+        cmocka_unit_test(replays_are_measured),
+        cmocka_unit_test(what_was_regular_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,12 +141,93 @@ static void threads_have_their_own_reuse_times(void **state)
     }
 }
 
+/* What walk_measure measures of reference `index`, from the whole stream, access by access, of few
+ * lines. */
+static double measure_slowly(struct psnap_stream_model *model, uint32_t index)
+{
+    enum { LINES = 4096 };
+    static uint64_t last[LINES]; /* number of the latest access, from 1 on */
+    struct psnap_source *source = model_source_new(model, NULL, NULL, 0);
+    double recorded[REUSE_BINS] = {0}, replayed[REUSE_BINS] = {0}, all = 0, differ = 0, most = 0;
+    uint64_t now = 0;
+    ssize_t n;
+
+    memset(last, 0, sizeof last);
+    while ((n = psnap_source_next(source, accesses, 1000, NULL)) > 0)
+        for (ssize_t i = 0; i < n; i++) {
+            uint64_t *of = &last[accesses[i].address / 64 % LINES];
+            if (accesses[i].ref == model->refs[index].number)
+                replayed[*of ? reuse_bin(now - *of) : REUSE_FIRST]++;
+            *of = ++now;
+        }
+    psnap_source_free(source);
+    for (uint32_t i = 0; i < model->refs[index].reuse_count; i++)
+        for (uint32_t k = 0; k < model->refs[index].reuses[i].bin_count; k++)
+            recorded[model->refs[index].reuses[i].bins[k].bin] +=
+                (double)model->refs[index].reuses[i].bins[k].count;
+    for (uint32_t bin = 0; bin < REUSE_BINS; bin++)
+        all += recorded[bin];
+    for (uint32_t bin = 0; bin < REUSE_BINS && all > 0; bin++) {
+        differ += (recorded[bin] - replayed[bin]) / all;
+        if (bin >= reuse_bin(MEASURE_LONG) && (differ > most || -differ > most))
+            most = differ < 0 ? -differ : differ;
+    }
+    return most;
+}
+
+/* An irregular reference among runs over the lines that it accesses, which go on behind its last
+ * access. */
+static void runs_are_measured_as_their_accesses(void **state)
+{
+    static const int64_t strides[REFS] = {8, 24};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct psnap_program *program = make_program(2, REFS);
+        struct psnap_sink *builder = model_builder_new(program);
+        struct psnap_stream_model *model;
+        struct psnap_rng rng;
+        double off[2 * REFS];
+        uint32_t drawn = 0;
+        psnap_rng_init(&rng, seed);
+        for (uint64_t i = 0; i < 60 + seed; i++) {
+            const struct psnap_access first[REFS] = {
+                {.address = HEAP, .size = 8},
+                {.address = HEAP + 32 * seed, .ref = 1, .size = 8, .kind = PSNAP_STORE}};
+            const struct psnap_run run = {
+                .first = first, .strides = strides, .width = REFS, .count = 1000};
+            assert_int_equal(psnap_sink_put_run(builder, &run, NULL), PSNAP_OK);
+            for (int k = 0; k < 20 && i < 50; k++)
+                accesses[k] = (struct psnap_access){
+                    .address = HEAP + 8 * psnap_rng_below(&rng, 100 << seed % 6),
+                    .ref = REFS,
+                    .size = 8};
+            if (i < 50)
+                assert_int_equal(psnap_sink_put(builder, accesses, 20, NULL), PSNAP_OK);
+        }
+        assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
+        model = model_builder_take(builder, NULL);
+        assert_non_null(model);
+        assert_true(walk_measure(model, UINT64_MAX, NULL, off));
+        for (uint32_t i = 0; i < model->ref_count; i++) {
+            const double differ = off[i] - measure_slowly(model, i);
+            assert_true(differ < 1e-9 && differ > -1e-9);
+            drawn += model->refs[i].rule == MODEL_REUSE;
+        }
+        assert_int_equal(drawn, 1);
+        psnap_sink_free(builder);
+        model_free(model);
+        psnap_program_free(program);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_of_records_depend),
         cmocka_unit_test(fields_in_other_places_are_drawn),
         cmocka_unit_test(threads_have_their_own_reuse_times),
+        cmocka_unit_test(runs_are_measured_as_their_accesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
