@@ -81,6 +81,7 @@ struct psnap_capture_nest {
     uint32_t first_value, values, constants, first_step, steps;
     uint64_t completed; /* executions of the loop */
     bool is_read;       /* `linear` says which words do nothing but move addresses, as bits */
+    bool has_quotients; /* in its hoisted loops, once it is read */
     uint64_t linear[PSNAP_RECORD_WORDS_MAX / 64];
 };
 

@@ -36,6 +36,16 @@ struct psnap_tally {
     } executions[PSNAP_TALLY_COUNTS];
 };
 
+/*
+ * While the first iteration of a period is decoded in which words of nests advance that are
+ * compared: `deltas` of the words from `begin` on, and in how many more iterations all that nests
+ * compare comes out as in this one, which decoding lowers.
+ */
+struct psnap_shift {
+    const uint64_t *begin, *deltas;
+    uint64_t times;
+};
+
 struct psnap_context {
     struct psnap_program *program;
     struct psnap_capture_tables tables;
@@ -55,6 +65,7 @@ struct psnap_context {
     bool is_bounded;   /* runs have no more accesses than ... */
     uint64_t most;     /* ... these, of which as many are left as psnap_decode has not delivered */
     struct psnap_tally *tally; /* where executions go while a period is tried; else NULL */
+    struct psnap_shift *shift; /* NULL: none */
     /* Written at each call: away from flags that are then read together, which would have to wait
        for these. */
     bool is_cut;   /* the record at `at` is one that goes on behind `end`: it is for later */

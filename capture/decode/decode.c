@@ -45,25 +45,29 @@ static bool decode_iteration(struct psnap_decoder *decoder, struct psnap_period 
     return true;
 }
 
-/* Decodes two iterations, in which there may be periods, too, and puts the decoder back. */
+/* Decodes two iterations, in which there may be periods, too, unless there is a shift, and puts the
+ * decoder back. */
 static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period *period,
-                              uint32_t words, struct psnap_error *error)
+                              uint32_t words, struct psnap_shift *shift, struct psnap_error *error)
 {
     struct psnap_context *context = &decoder->context;
     const uint64_t *const at = context->at, *const end = context->end;
     struct psnap_tally *const tally = context->tally;
+    const unsigned tries = decoder->tries;
     bool is_done;
 
-    decoder->tries++;
+    decoder->tries = shift ? PSNAP_PERIOD_DEPTH : tries + 1;
+    context->shift = shift;
     context->tally = &period->tally;
     period->tally.is_short = false;
     period->tally.used = 0;
     period->tally.counts = true;
     is_done = decode_iteration(decoder, period, words, &period->iterations[0], error);
     period->tally.counts = false;
+    context->shift = NULL;
     is_done = is_done && decode_iteration(decoder, period, words, &period->iterations[1], error);
     context->tally = tally;
-    decoder->tries--;
+    decoder->tries = tries;
     decoder->records.expansion.piece = NULL;
     decoder->records.hoisted.hoist = NULL;
     decoder->records.nested.nest = NULL;
@@ -132,10 +136,15 @@ static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period
 {
     struct psnap_context *context = &decoder->context;
     struct psnap_nest_maker *maker = &period->iterations[0];
-    const uint64_t iterations = psnap_period_find(context, period, words);
+    uint64_t iterations = psnap_period_find(context, period, words);
+    struct psnap_shift shift = {context->at, period->deltas, iterations - 1};
 
-    if (iterations < ITERATIONS_MIN || !decode_iterations(decoder, period, words, error) ||
+    if (iterations < ITERATIONS_MIN ||
+        !decode_iterations(decoder, period, words, period->is_bounded ? &shift : NULL, error) ||
         !psnap_nest_advance(maker, &period->iterations[1]) || !has_same_counts(maker))
+        return false;
+    iterations = 1 + shift.times;
+    if (iterations < ITERATIONS_MIN)
         return false;
     maker->loops[0].count = (int64_t)iterations;
     *nest = psnap_nest_made(maker);

@@ -12,6 +12,9 @@
  * has to be left and otherwise do the same. Each time the steps, the addresses and their strides
  * have to be those of the nest.
  *
+ * Where the nest is of an iteration of a period (period.c) its iterations are one more level, which
+ * is bounded alone: what holds at the corners of the other ones' box so many times holds in all.
+ *
  * Of the outermost loop as many iterations are taken as there are. A loop that has no such nest, as
  * its addresses have quotients, or it has other accesses in some iterations, goes by steps
  * (nest.c), and so do the loops in it, but for those that have a nest of their own.
@@ -19,8 +22,6 @@
 #include "capture/decode/fold.h"
 
 #include <string.h>
-
-enum { ITERATIONS_MIN = 4 }; /* of the outermost loop: fewer are not worth a nest */
 
 struct folding {
     struct psnap_context *context;
@@ -81,6 +82,11 @@ static void advance(const struct folding *with, const struct psnap_capture_step 
     }
 }
 
+static bool changes(const struct folding *with, uint32_t value)
+{
+    return advances(with->fold, value) || (with->open->shift && with->open->shifts[value]);
+}
+
 /* Computes the values of a step and how they advance; false when they are no linear functions. */
 static bool compute(const struct folding *with, const struct psnap_capture_step *step)
 {
@@ -92,7 +98,7 @@ static bool compute(const struct folding *with, const struct psnap_capture_step 
     for (uint32_t l = 0; l < fold->depth; l++)
         advance(with, step, l);
     for (uint32_t i = 0; i < step->b; i++, value++)
-        if (value->op == PSNAP_VALUE_MUL && advances(fold, value->a) && advances(fold, value->b))
+        if (value->op == PSNAP_VALUE_MUL && changes(with, value->a) && changes(with, value->b))
             return false;
     return true;
 }
@@ -160,7 +166,7 @@ static bool put_run(struct folding *with, uint32_t at)
     struct psnap_fold *fold = with->fold;
     const struct psnap_capture_step *step = &with->open->steps[at];
     const struct psnap_capture_hoist *hoist = &with->context->tables.hoists[step->a];
-    const uint64_t count = step->b ? with->open->values[step->b] : 1;
+    const uint64_t count = psnap_nested_count(with->open, step);
     struct psnap_nest_maker *maker = &with->context->maker;
     struct psnap_nest_loop *loop = next_loop(with, at);
 
@@ -198,7 +204,7 @@ static enum way walk(struct folding *with, uint32_t *at)
     struct psnap_fold *fold = with->fold;
     const uint32_t enter = fold->levels[fold->depth - 1].enter;
 
-    while (fold->levels[0].times + 2 >= ITERATIONS_MIN) {
+    while (fold->levels[0].times + 2 >= PSNAP_FOLD_ITERATIONS_MIN) {
         const struct psnap_capture_step *step = &open->steps[*at];
         if (step->level < open->steps[enter].level ||
             (step->op == PSNAP_STEP_ENTER && step->c != enter))
@@ -214,13 +220,13 @@ static enum way walk(struct folding *with, uint32_t *at)
         case PSNAP_STEP_BRANCH:
             if (advances(fold, step->a))
                 return FAILS;
-            *at = open->values[step->a] ? step->b : step->c;
+            *at = psnap_nested_branch(open, step);
             break;
         case PSNAP_STEP_GOTO:
             *at = step->a;
             break;
         case PSNAP_STEP_SET:
-            open->values[step->a] = open->values[step->b];
+            psnap_nested_set(open, step);
             for (uint32_t l = 0; l < fold->depth; l++)
                 fold->deltas[l][step->a] = fold->deltas[l][step->b];
             ++*at;
@@ -285,7 +291,7 @@ static uint64_t count_iterations(struct folding *with, uint32_t *at)
     level->is_over = true;
     fold->over++;
     fold->loop = level->loop + 1;
-    if (fold->depth > 1 && level->times &&
+    if ((fold->depth > 1 || open->shift) && level->times &&
         (walk_from(with, level->times, at) != ENDS || fold->loop != end))
         return 0;
     fold->loop = level->loop + 1;
@@ -362,6 +368,8 @@ static uint32_t finish(struct folding *with, uint32_t at, uint32_t depth, uint64
     const struct psnap_capture_step *step = &with->open->steps[with->fold->steps[at]];
     const uint32_t begin = to;
 
+    if (depth > PSNAP_FOLD_DEPTH) /* never: compilers follow it far down */
+        return to;
     if (step->op == PSNAP_STEP_RUN)
         psnap_hoist_count(with->context, &with->context->tables.hoists[step->a],
                           count_all(&loop, depth, times, counts), step->c, times);
@@ -386,9 +394,9 @@ static bool deliver(struct folding *with, struct psnap_delivery *to)
     struct psnap_nest nest = psnap_nest_made(maker);
     const uint64_t accesses = maker->width ? psnap_nest_accesses(&nest) : 0;
     const uint64_t again = (uint64_t)maker->loops[0].count * with->fold->levels[0].within;
-    uint64_t counts[PSNAP_FOLD_DEPTH];
+    uint64_t counts[PSNAP_FOLD_DEPTH + 1] = {0};
 
-    if (maker->loops[0].count < ITERATIONS_MIN || again > with->open->left ||
+    if (maker->loops[0].count < PSNAP_FOLD_ITERATIONS_MIN || again > with->open->left ||
         psnap_context_bound(context, to->n, accesses, 1) != 1 ||
         !psnap_context_holds(context, &nest))
         return false;
@@ -397,6 +405,18 @@ static bool deliver(struct folding *with, struct psnap_delivery *to)
     if (nest.loop_count)
         *to->nest = nest;
     return true;
+}
+
+void psnap_nested_shift(const struct psnap_context *context, struct psnap_nested *open,
+                        const struct psnap_capture_step *step)
+{
+    const struct psnap_capture_value *value =
+        &context->tables.values[open->nest->first_value + step->a];
+    uint32_t index = open->nest->words + step->a;
+
+    for (uint32_t i = 0; i < step->b; i++, value++, index++)
+        open->shifts[index] = psnap_value_advance(value, open->values, open->shifts, false,
+                                                  open->values[index], &open->shift->times);
 }
 
 bool psnap_fold(struct psnap_context *context, struct psnap_nested *open, uint32_t enter,

@@ -6,7 +6,10 @@
 #include "capture/decode/hoist.h"
 #include "capture/decode/value.h"
 
-enum { PSNAP_FOLD_DEPTH = PSNAP_NEST_LEVELS - 1 }; /* a hoisted loop is within */
+enum {
+    PSNAP_FOLD_DEPTH = PSNAP_NEST_LEVELS - 1, /* a hoisted loop is within */
+    PSNAP_FOLD_ITERATIONS_MIN = 4 /* of the outermost loop: fewer are not worth a nest */
+};
 
 /* A loop that is being folded. */
 struct psnap_fold_level {
@@ -35,8 +38,14 @@ struct psnap_nested {
     uint32_t left;     /* so many iterations of loops may come */
     uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
     uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */
+    struct psnap_shift *shift;              /* NULL: none */
+    int64_t shifts[PSNAP_NEST_VALUES_MAX];  /* by how much the values advance along it */
     struct psnap_fold fold;
 };
+
+/* How the values of a step, which are computed, advance along the shift. */
+void psnap_nested_shift(const struct psnap_context *context, struct psnap_nested *open,
+                        const struct psnap_capture_step *step);
 
 /* Computes the values of a step, in the present iteration. */
 static inline void psnap_nested_evaluate(const struct psnap_context *context,
@@ -45,6 +54,37 @@ static inline void psnap_nested_evaluate(const struct psnap_context *context,
 {
     psnap_values_compute(&context->tables.values[open->nest->first_value + step->a], step->b,
                          open->iterations[step->level], open->values, open->nest->words + step->a);
+    if (open->shift)
+        psnap_nested_shift(context, open, step);
+}
+
+/* A value that decides how the nest goes on: it may not advance along the shift. */
+static inline uint64_t psnap_nested_decide(const struct psnap_nested *open, uint32_t value)
+{
+    if (open->shift && open->shifts[value])
+        open->shift->times = 0;
+    return open->values[value];
+}
+
+/* Iterations of the hoisted loop that a step runs. */
+static inline uint64_t psnap_nested_count(const struct psnap_nested *open,
+                                          const struct psnap_capture_step *step)
+{
+    return step->b ? psnap_nested_decide(open, step->b) : 1;
+}
+
+/* Where a branch leads. */
+static inline uint32_t psnap_nested_branch(const struct psnap_nested *open,
+                                           const struct psnap_capture_step *step)
+{
+    return psnap_nested_decide(open, step->a) ? step->b : step->c;
+}
+
+static inline void psnap_nested_set(struct psnap_nested *open,
+                                    const struct psnap_capture_step *step)
+{
+    open->values[step->a] = open->values[step->b];
+    open->shifts[step->a] = open->shift ? open->shifts[step->b] : 0;
 }
 
 /* Whether the step at which the record stops has come, in the iterations in which it did. */

@@ -54,6 +54,12 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     open->stop = end->last;
     open->left = PSNAP_NEST_ACCESSES + 1;
     memcpy(open->values, at, nest->words * sizeof *at);
+    open->shift = context->shift;
+    if (open->shift) {
+        memcpy(open->shifts, open->shift->deltas + (at - open->shift->begin),
+               nest->words * sizeof *at);
+        memset(open->shifts + nest->words, 0, nest->values * sizeof *open->shifts);
+    }
     for (uint32_t i = 0; i < nest->constants; i++, value++)
         open->values[nest->words + i] = value->a | (uint64_t)value->b << 32;
     memcpy(open->iterations, at + PSNAP_NEST_HEADER_WORDS, nest->levels * sizeof *at);
@@ -70,7 +76,7 @@ static void run(struct psnap_context *context, const struct psnap_nested *open,
                 struct psnap_delivery *to)
 {
     const struct psnap_capture_hoist *hoist = &context->tables.hoists[step->a];
-    const uint64_t count = step->b ? open->values[step->b] : 1;
+    const uint64_t count = psnap_nested_count(open, step);
 
     if (!hoist->refs) {
         psnap_hoist_count(context, hoist, count, step->c, 1);
@@ -90,6 +96,15 @@ static void run(struct psnap_context *context, const struct psnap_nested *open,
     };
 }
 
+/* Whether so few iterations of the nest's outermost loop are left in the record that they are not
+ * worth folding. */
+static bool is_short(const struct psnap_nested *open, uint32_t enter)
+{
+    const uint64_t to = open->values[PSNAP_NEST_HEADER_WORDS + open->nest->levels];
+
+    return !enter && to - open->iterations[0] < PSNAP_FOLD_ITERATIONS_MIN - 1;
+}
+
 /* An iteration of the loop that step `enter` enters begins: it is a nest with the ones behind it,
  * or it goes by steps. */
 static void begin_iteration(struct psnap_context *context, struct psnap_nested *open,
@@ -98,7 +113,7 @@ static void begin_iteration(struct psnap_context *context, struct psnap_nested *
     struct psnap_capture_step *step = &open->steps[enter];
 
     open->at = enter + 1;
-    if (step->rest || !to->nest) {
+    if (is_short(open, enter) || step->rest || !to->nest) {
         step->rest = (uint8_t)(step->rest - (step->rest > 0));
         psnap_nested_evaluate(context, open, step);
     } else if (psnap_fold(context, open, enter, to))
@@ -123,13 +138,13 @@ enum psnap_status psnap_nested_next(struct psnap_context *context, struct psnap_
             run(context, open, step, hoisted, to);
             break;
         case PSNAP_STEP_BRANCH:
-            open->at = open->values[step->a] ? step->b : step->c;
+            open->at = psnap_nested_branch(open, step);
             break;
         case PSNAP_STEP_GOTO:
             open->at = step->a;
             break;
         case PSNAP_STEP_SET:
-            open->values[step->a] = open->values[step->b];
+            psnap_nested_set(open, step);
             open->at++;
             break;
         case PSNAP_STEP_COMPUTE:

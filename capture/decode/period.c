@@ -4,6 +4,8 @@
  * for word but for addresses, which advance. All must differ from the ones before by the same
  * amounts, in words that do nothing but move addresses: addresses of pieces, bases of hoisted
  * loops, and what of a nest's record goes into bases alone, by sums and recurrences of 64 bits.
+ * Other words of a nest may advance as well, where decoding it says in how many iterations it does
+ * the same (struct psnap_shift): the vectoriser's tests whether arrays overlap, for one.
  */
 #include "capture/decode/period.h"
 
@@ -51,8 +53,10 @@ static void read_nest(struct psnap_context *context, struct psnap_capture_nest *
             const struct psnap_capture_hoist *hoist = &tables->hoists[step->a];
             const struct psnap_capture_move *move = &tables->moves[hoist->first_move];
             bent[step->b] = 1;
-            if (hoist->quotients) /* they need not advance as what they are of does */
+            if (hoist->quotients) { /* they need not advance as what they are of does */
                 memset(bent, 1, sizeof bent);
+                nest->has_quotients = true;
+            }
             for (uint32_t k = 0; k < hoist->refs; k++)
                 bent[move[k].step] |= move[k].step != 0;
         } else if (step->op == PSNAP_STEP_BRANCH)
@@ -133,25 +137,31 @@ static bool hoist_moves(const struct psnap_context *context,
     return true;
 }
 
+/* *is_bounded gets true where words are compared. */
 static bool nest_moves(struct psnap_context *context, struct psnap_capture_nest *nest,
-                       const uint64_t *deltas)
+                       const uint64_t *deltas, bool *is_bounded)
 {
+    const uint32_t header = PSNAP_NEST_HEADER_WORDS + 2 * nest->levels;
+
     if (!nest->is_read)
         read_nest(context, nest);
     for (uint32_t w = 0; w < nest->words; w++)
-        if (deltas[w] && !(nest->linear[w / 64] >> w % 64 & 1))
-            return false;
+        if (deltas[w] && !(nest->linear[w / 64] >> w % 64 & 1)) {
+            if (w < header || nest->has_quotients)
+                return false;
+            *is_bounded = true;
+        }
     return true;
 }
 
 /* Whether the record's words that `deltas` are not 0 for do nothing but move addresses. */
 static bool moves(struct psnap_context *context, const struct psnap_capture_piece *piece,
-                  const uint64_t *deltas, uint32_t words)
+                  const uint64_t *deltas, uint32_t words, bool *is_bounded)
 {
     if (deltas[0])
         return false;
     if (piece->nest)
-        return nest_moves(context, &context->tables.nests[piece->nest - 1], deltas);
+        return nest_moves(context, &context->tables.nests[piece->nest - 1], deltas, is_bounded);
     if (piece->hoist)
         return hoist_moves(context, &context->tables.hoists[piece->hoist - 1], deltas, words);
     return piece_moves(context, piece, deltas);
@@ -164,6 +174,7 @@ static bool find_deltas(struct psnap_context *context, struct psnap_period *peri
     const uint64_t *at = context->at;
 
     period->records = 0;
+    period->is_bounded = false;
     for (uint32_t i = 0, length = 0; i < words; i += length) {
         const bool is_gap = psnap_is_gap(at[i]);
         const struct psnap_capture_piece *piece =
@@ -174,7 +185,8 @@ static bool find_deltas(struct psnap_context *context, struct psnap_period *peri
             return false;
         for (uint32_t w = i; w < i + length; w++)
             period->deltas[w] = at[words + w] - at[w];
-        if (is_gap ? period->deltas[i] != 0 : !moves(context, piece, period->deltas + i, length))
+        if (is_gap ? period->deltas[i] != 0
+                   : !moves(context, piece, period->deltas + i, length, &period->is_bounded))
             return false;
         if (piece)
             period->pieces[period->records++] = piece;

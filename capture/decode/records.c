@@ -39,12 +39,25 @@ static inline bool put_iterations(struct psnap_context *context,
     return true;
 }
 
+/* Whether the record at `at`, of so many words, comes four times with the same number of
+ * iterations: a period then, perhaps, which is looked for as often as the piece's patience says. */
+static inline bool comes_again(struct psnap_capture_piece *end, const uint64_t *at, uint64_t left,
+                               uint64_t words)
+{
+    if (left < 4 * words || at[words] != *at || at[2 * words] != *at || at[3 * words] != *at ||
+        at[words + 1] != at[1])
+        return false;
+    if (!end->rest)
+        return true;
+    end->rest--;
+    return false;
+}
+
 /* The record at `at` of a hoisted loop, of which `left` words are there: adds to *n how many
  * accesses it has, all of them in the block. Returns its words; 0: it is not for here. */
-static inline uint64_t put_hoisted(struct psnap_context *context,
-                                   const struct psnap_capture_piece *end, const uint64_t *at,
-                                   uint64_t left, struct psnap_access *block, size_t capacity,
-                                   bool finds_runs, size_t *n)
+static inline uint64_t put_hoisted(struct psnap_context *context, struct psnap_capture_piece *end,
+                                   const uint64_t *at, uint64_t left, struct psnap_access *block,
+                                   size_t capacity, bool finds_runs, size_t *n)
 {
     struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
     uint64_t words = hoist->words, begun = 0, count;
@@ -54,7 +67,8 @@ static inline uint64_t put_hoisted(struct psnap_context *context,
         return 0;
     count = at[1];
     if (count > SHORT_ITERATIONS || is_run(count * hoist->refs, finds_runs) ||
-        is_run(end->part_refs, finds_runs))
+        is_run(end->part_refs, finds_runs) ||
+        (finds_runs && !hoist->row_words && comes_again(end, at, left, words)))
         return 0;
     total = (size_t)count * hoist->refs + end->part_refs;
     if (total > capacity - *n)
@@ -203,38 +217,49 @@ static enum psnap_status deliver(struct psnap_context *context, struct psnap_rec
     }
 }
 
+/* The record of a piece at the context's place is delivered access by access. */
+static void open_piece(struct psnap_context *context, struct psnap_records *records,
+                       const struct psnap_capture_piece *piece)
+{
+    records->expansion = (struct psnap_expansion){.piece = piece, .words = context->at + 1};
+    context->at += piece->words;
+    psnap_context_count(context, piece->block, 1);
+}
+
 enum psnap_status psnap_records_open(struct psnap_context *context, struct psnap_records *records,
                                      const struct psnap_capture_piece *loop,
                                      struct psnap_error *error)
 {
-    return loop->nest ? psnap_nested_open(context, &records->nested, loop, error)
-                      : psnap_hoisted_open(context, &records->hoisted, loop, error);
+    if (loop->nest)
+        return psnap_nested_open(context, &records->nested, loop, error);
+    if (loop->hoist)
+        return psnap_hoisted_open(context, &records->hoisted, loop, error);
+    open_piece(context, records, loop);
+    return PSNAP_OK;
 }
 
-/* The record of a piece at the context's place: as a run, as a whole or, where that cannot be,
- * opened. False when the block has no room for it, or, with *status, when out of memory. */
+/* The record of a plain piece at the context's place: as a run, as a whole or, where that cannot
+ * be, opened. False when the block has no room for it, or, with *status, when out of memory. */
 static bool put_piece(struct psnap_context *context, struct psnap_records *records,
                       struct psnap_capture_piece *piece, struct psnap_delivery *to,
                       enum psnap_status *status, struct psnap_error *error)
 {
-    const uint64_t *words = context->at + 1;
-
-    if (to->nest && piece->is_plain && piece->refs && !context->is_part) {
+    if (to->nest && piece->refs && !context->is_part) {
         if (piece->rest)
             piece->rest--;
         else if (psnap_piece_find_run(context, piece, to))
             return true;
     }
-    if (piece->is_plain && to->capacity - to->n >= piece->refs) {
-        if (!psnap_piece_put(context, piece, words, to->block + to->n)) {
-            *status = psnap_context_no_memory(error);
-            return false;
-        }
-        to->n += piece->refs;
-    } else if (piece->is_plain && to->n)
+    if (to->capacity - to->n < piece->refs) {
+        if (!to->n)
+            open_piece(context, records, piece);
+        return !to->n;
+    }
+    if (!psnap_piece_put(context, piece, context->at + 1, to->block + to->n)) {
+        *status = psnap_context_no_memory(error);
         return false;
-    else
-        records->expansion = (struct psnap_expansion){.piece = piece, .words = words};
+    }
+    to->n += piece->refs;
     context->at += piece->words;
     psnap_context_count(context, piece->block, 1);
     return true;
@@ -274,7 +299,7 @@ enum psnap_status psnap_records_next(struct psnap_context *context, struct psnap
                 return psnap_context_corrupt(error, header);
             if (context->is_stuck)
                 return PSNAP_OK;
-        } else if (piece->hoist || piece->nest) {
+        } else if (piece->hoist || piece->nest || !piece->is_plain) {
             *loop = piece;
             return PSNAP_OK;
         } else if (!put_piece(context, records, piece, to, &status, error) ||

@@ -21,14 +21,15 @@ static inline bool psnap_records_are_open(const struct psnap_records *records)
 
 /*
  * Delivers records from the context's place on until the chunk ends, the block is full, a nest
- * follows the accesses, or a record of a hoisted loop or a nest is next, whose piece then is
+ * follows the accesses, or a record is next that may begin a period, whose piece then is
  * `*loop` (else NULL): to be opened, or passed.
  */
 enum psnap_status psnap_records_next(struct psnap_context *context, struct psnap_records *records,
                                      struct psnap_delivery *to, struct psnap_capture_piece **loop,
                                      struct psnap_error *error);
 
-/* Opens the record of a hoisted loop or a nest at the context's place. */
+/* Opens the record at the context's place, of a hoisted loop, a nest or a piece that is not plain.
+ */
 enum psnap_status psnap_records_open(struct psnap_context *context, struct psnap_records *records,
                                      const struct psnap_capture_piece *loop,
                                      struct psnap_error *error);
