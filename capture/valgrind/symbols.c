@@ -13,19 +13,17 @@
  */
 #include "capture/valgrind/symbols.h"
 
-#ifdef PSNAP_HAVE_LIBDW
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#    include <dwarf.h>
-#    include <elfutils/libdw.h>
-#    include <elfutils/libdwfl.h>
-#    include <fcntl.h>
-#    include <stdio.h>
-#    include <stdlib.h>
-#    include <string.h>
-#    include <unistd.h>
-
-#    include "formats/base/room.h"
-#    include "formats/base/text.h"
+#include "formats/base/room.h"
+#include "formats/base/text.h"
 
 struct unit {
     uint64_t low, high;
@@ -457,56 +455,3 @@ void psnap_symbols_origin(const struct psnap_image *image, uint64_t address, con
     producer = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attribute));
     *compiler = producer ? producer : "";
 }
-
-#else
-
-struct psnap_symbols *psnap_symbols_new(struct psnap_error *error)
-{
-    psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                    "this psnap was built without elfutils' libdw (Debian package libdw-dev), "
-                    "which the engine valgrind needs to name functions and lines");
-    return NULL;
-}
-
-void psnap_symbols_free(struct psnap_symbols *symbols)
-{
-    (void)symbols;
-}
-
-enum psnap_status psnap_symbols_image(struct psnap_symbols *symbols, const char *path, uint64_t low,
-                                      const struct psnap_image **image, struct psnap_error *error)
-{
-    (void)symbols, (void)path, (void)low, (void)error;
-    *image = NULL;
-    return PSNAP_OK;
-}
-
-bool psnap_symbols_function(const struct psnap_image *image, uint64_t address,
-                            struct psnap_symbol *function)
-{
-    (void)image, (void)address, (void)function;
-    return false;
-}
-
-bool psnap_symbols_variable(const struct psnap_image *image, size_t n,
-                            struct psnap_symbol *variable)
-{
-    (void)image, (void)n, (void)variable;
-    return false;
-}
-
-void psnap_symbols_place(const struct psnap_image *image, uint64_t address, bool with_function,
-                         struct psnap_place_in_source *place)
-{
-    (void)image, (void)address, (void)with_function;
-    *place = (struct psnap_place_in_source){.file = ""};
-}
-
-void psnap_symbols_origin(const struct psnap_image *image, uint64_t address, const char **language,
-                          const char **compiler)
-{
-    (void)image, (void)address;
-    *language = *compiler = "";
-}
-
-#endif
