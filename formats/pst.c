@@ -18,7 +18,7 @@
 
 struct pst_source {
     struct psnap_trace trace;
-    struct psnap_pst_unpacker *unpacker;
+    struct psnap_pst_unpacker unpacker;
     struct psnap_pst_decoder *decoder;
     struct psnap_pst_tables_reader *tables;
     struct psnap_pst_frame chunk; /* the chunk of accesses that is next or under way */
@@ -83,7 +83,7 @@ static enum psnap_status read_other(struct pst_source *source, struct psnap_pst_
                                "has a kind of chunk that only a newer psnap can read");
     }
     status =
-        psnap_pst_unpack_payload(source->unpacker, source->trace.reader, frame, &payload, error);
+        psnap_pst_unpack_payload(&source->unpacker, source->trace.reader, frame, &payload, error);
     if (status != PSNAP_OK)
         return status;
     return frame->type == PSNAP_PST_TABLES ? psnap_pst_tables_read(source->tables, &payload, error)
@@ -111,7 +111,7 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
 
     while (!source->has_chunk && !source->ended) {
         enum psnap_status status =
-            psnap_pst_unpack(source->unpacker, source->trace.reader, frame, error);
+            psnap_pst_unpack(&source->unpacker, source->trace.reader, frame, error);
 
         if (status == PSNAP_ERROR_TRUNCATED)
             return truncated(source, error);
@@ -137,7 +137,7 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
 static enum psnap_status start_decoding(struct pst_source *source, struct psnap_error *error)
 {
     struct psnap_cursor payload;
-    enum psnap_status status = psnap_pst_unpack_payload(source->unpacker, source->trace.reader,
+    enum psnap_status status = psnap_pst_unpack_payload(&source->unpacker, source->trace.reader,
                                                         &source->chunk, &payload, error);
 
     if (status == PSNAP_OK)
@@ -269,7 +269,7 @@ static void pst_free(struct psnap_source *self)
     struct pst_source *source = (struct pst_source *)self;
 
     psnap_reader_free(source->trace.reader);
-    psnap_pst_unpacker_free(source->unpacker);
+    psnap_pst_expander_free(source->unpacker.expander);
     psnap_pst_decoder_free(source->decoder);
     psnap_pst_tables_reader_free(source->tables);
     psnap_program_free(source->trace.base.program);
@@ -284,7 +284,6 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;
-    uint32_t version;
 
     if (!source || !program) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -296,15 +295,15 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
     source->trace.base = (struct psnap_source){.ops = &ops, .program = program};
     source->trace.format = format;
     source->trace.reader = reader;
-    source->unpacker = psnap_pst_unpacker_new();
+    source->unpacker.expander = psnap_pst_expander_new();
     source->decoder = psnap_pst_decoder_new();
     source->tables = psnap_pst_tables_reader_new(program);
-    if (!source->unpacker || !source->decoder || !source->tables)
+    if (!source->unpacker.expander || !source->decoder || !source->tables)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     else
-        status = psnap_pst_unpack_file_header(source->unpacker, reader, &version, error);
+        status = psnap_pst_unpack_file_header(&source->unpacker, reader, error);
     if (status == PSNAP_OK) {
-        psnap_pst_decoder_version(source->decoder, version);
+        psnap_pst_decoder_version(source->decoder, source->unpacker.version);
         status = find_chunk(source, error);
         if (status == PSNAP_ERROR_TRUNCATED)
             status = PSNAP_OK; /* next will say so, with what came before */

@@ -111,9 +111,6 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
 
 /* ---- frames: pst_frame.c ---- */
 
-struct psnap_pst_packer;
-struct psnap_pst_unpacker;
-
 struct psnap_pst_frame {
     uint32_t type;
     uint32_t accesses; /* in this frame */
@@ -124,8 +121,29 @@ struct psnap_pst_frame {
     uint8_t method;
 };
 
-struct psnap_pst_packer *psnap_pst_packer_new(FILE *file);
-void psnap_pst_packer_free(struct psnap_pst_packer *packer);
+/* Writes frames to a file, stored by a squeezer, neither of which it owns; else zeroed at first. */
+struct psnap_pst_packer {
+    FILE *file;
+    struct psnap_pst_squeezer *squeezer;
+    uint64_t chain; /* checksum of what was written last */
+    uint64_t written;
+    uint64_t max_bytes; /* of the file, before which frames must end from here on; 0: no limit */
+};
+
+/* Reads frames, whose payloads an expander decompresses that it does not own; else zeroed at first.
+ */
+struct psnap_pst_unpacker {
+    struct psnap_pst_expander *expander;
+    uint64_t chain;
+    uint32_t version; /* of the format */
+    size_t consume;   /* bytes of the reader's buffer that the frame given out last still needs */
+    uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there; 0:
+                                      there was none, as the file header is there */
+    struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
+    bool has_passed;
+    bool is_behind; /* parts of the stream are missing */
+};
+
 enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
                                              struct psnap_error *error);
 /* Writes a frame with `frame`'s type, first and accesses, and this payload. PSNAP_ERROR_LIMIT, and
@@ -135,13 +153,9 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
                                  const struct psnap_pst_frame *frame,
                                  const struct psnap_bytes *payload, struct psnap_error *error);
 
-/* From here on frames must end before `max_bytes` of the file; 0: no limit. */
-void psnap_pst_packer_limit(struct psnap_pst_packer *packer, uint64_t max_bytes);
-
-struct psnap_pst_unpacker *psnap_pst_unpacker_new(void);
-void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker);
+/* Sets unpacker->version. */
 enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
-                                               struct psnap_reader *reader, uint32_t *version,
+                                               struct psnap_reader *reader,
                                                struct psnap_error *error);
 /* Reads a frame and checks its checksums. `frame->stored` is valid until the next call. */
 enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
@@ -254,8 +268,8 @@ struct psnap_pst_folder {
     uint32_t windows;                /* room of all windows */
 };
 
-struct psnap_pst_folder *psnap_pst_folder_new(void);
-void psnap_pst_folder_free(struct psnap_pst_folder *folder);
+/* Its places are to be freed. False: out of memory. */
+bool psnap_pst_folder_init(struct psnap_pst_folder *folder);
 /* Starts a chunk: tracks of the last one are forgotten. */
 void psnap_pst_folder_start(struct psnap_pst_folder *folder);
 #define PSNAP_PST_SAMPLE_MASK 15u  /* one token in 16, by its hash, is put down */

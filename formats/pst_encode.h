@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "formats/base/map.h"
 #include "formats/pst.h"
 
 #define PSNAP_PST_LOG_EVENTS (UINT32_C(1) << 13)
@@ -56,9 +57,8 @@ struct psnap_pst_log {
 struct psnap_pst_encoder {
     struct psnap_pst_write_lane *lanes; /* and one more, with NO_KEY */
     struct psnap_pst_lane *tracks;
-    struct psnap_pst_folder *folder;
-    uint32_t *buckets;     /* open addressing: lane + 1, 0 is empty */
-    uint32_t bucket_count; /* a power of two */
+    struct psnap_pst_folder folder;
+    struct psnap_map numbers; /* of lanes by their keys, from 1 on */
     uint32_t lane_count, lane_room;
     uint32_t previous; /* lane of the last access */
     uint64_t address;  /* and its address */
@@ -74,18 +74,6 @@ static inline uint64_t psnap_pst_key(const struct psnap_access *access)
 
     memcpy(&key, (const char *)access + sizeof access->address, sizeof key);
     return key;
-}
-
-/* The bucket of the lane with this key, or the one where it belongs. */
-static inline uint32_t *psnap_pst_bucket(const struct psnap_pst_encoder *encoder, uint64_t key)
-{
-    uint32_t b = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-
-    while (true) {
-        uint32_t *bucket = &encoder->buckets[b++ & (encoder->bucket_count - 1)];
-        if (*bucket == 0 || encoder->lanes[*bucket - 1].key == key)
-            return bucket;
-    }
 }
 
 /* Folds the event's token, and changes what its lane predicts, but for runs. False: out of memory.

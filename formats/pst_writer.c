@@ -18,9 +18,8 @@
 
 struct pst_writer {
     struct psnap_sink base;
-    FILE *file;
     struct psnap_program *program;
-    struct psnap_pst_packer *packer;
+    struct psnap_pst_packer packer;
     struct psnap_pst_encoder *encoder;
     struct psnap_pst_tables_writer *tables;
     struct psnap_bytes payload;
@@ -39,7 +38,7 @@ static enum psnap_status write_frame(struct pst_writer *writer, uint32_t type, u
 
     if (writer->payload.failed)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_pst_pack(writer->packer, &frame, &writer->payload, error);
+    return psnap_pst_pack(&writer->packer, &frame, &writer->payload, error);
 }
 
 static enum psnap_status write_tables(struct pst_writer *writer, struct psnap_error *error)
@@ -66,9 +65,8 @@ static void reserve_end(struct pst_writer *writer, const struct psnap_bytes *end
     const uint64_t reserved = PSNAP_PST_FRAME_HEADER + end->size + 1;
 
     if (writer->limit)
-        psnap_pst_packer_limit(writer->packer, writer->limit->max_bytes > reserved
-                                                   ? writer->limit->max_bytes - reserved
-                                                   : 1);
+        writer->packer.max_bytes =
+            writer->limit->max_bytes > reserved ? writer->limit->max_bytes - reserved : 1;
 }
 
 static void make_end(const struct pst_writer *writer, uint64_t accesses, struct psnap_bytes *end)
@@ -81,7 +79,7 @@ static void make_end(const struct pst_writer *writer, uint64_t accesses, struct 
 /* The chunk that does not fit is dropped, and the trace ends here. */
 static enum psnap_status end_at_limit(struct pst_writer *writer, struct psnap_error *error)
 {
-    psnap_pst_packer_limit(writer->packer, 0);
+    writer->packer.max_bytes = 0;
     writer->limit->is_reached = true;
     writer->payload.size = 0;
     psnap_bytes_put(&writer->payload, writer->end.data, writer->end.size);
@@ -137,7 +135,8 @@ static uint32_t next_limit(const struct pst_writer *writer)
 /* What is written is the reader's even if the next moment kills us. */
 static enum psnap_status flush(struct pst_writer *writer, struct psnap_error *error)
 {
-    return fflush(writer->file) == 0 ? PSNAP_OK : psnap_error_system(error, errno, "cannot write");
+    return fflush(writer->packer.file) == 0 ? PSNAP_OK
+                                            : psnap_error_system(error, errno, "cannot write");
 }
 
 static enum psnap_status write_full_chunk(struct pst_writer *writer, struct psnap_error *error)
@@ -259,7 +258,7 @@ static enum psnap_status finish(struct pst_writer *writer, struct psnap_error *e
         status = write_chunk(writer, error);
     if (status != PSNAP_OK || is_over(writer))
         return status;
-    psnap_pst_packer_limit(writer->packer, writer->limit ? writer->limit->max_bytes : 0);
+    writer->packer.max_bytes = writer->limit ? writer->limit->max_bytes : 0;
     make_end(writer, writer->accesses, &writer->payload);
     status = write_frame(writer, PSNAP_PST_END, 0, error);
     return status == PSNAP_ERROR_LIMIT ? end_at_limit(writer, error) : status;
@@ -279,7 +278,7 @@ static void writer_free(struct psnap_sink *self)
 {
     struct pst_writer *writer = (struct pst_writer *)self;
 
-    psnap_pst_packer_free(writer->packer);
+    psnap_pst_squeezer_free(writer->packer.squeezer);
     psnap_pst_encoder_free(writer->encoder);
     psnap_pst_tables_writer_free(writer->tables);
     psnap_bytes_release(&writer->payload);
@@ -314,21 +313,21 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
         return NULL;
     }
     writer->base.ops = &ops;
-    writer->file = file;
+    writer->packer.file = file;
     writer->program = program;
     writer->chunk_accesses = chunk_accesses;
     writer->chunk_limit = next_limit(writer);
-    writer->packer = psnap_pst_packer_new(file);
+    writer->packer.squeezer = psnap_pst_squeezer_new();
     writer->encoder = psnap_pst_encoder_new();
     writer->tables = psnap_pst_tables_writer_new(program);
-    if (!writer->packer || !writer->encoder || !writer->tables) {
+    if (!writer->packer.squeezer || !writer->encoder || !writer->tables) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         writer_free(&writer->base);
         return NULL;
     }
     if (limit && limit->max_bytes > 0)
         set_limit(writer, limit);
-    if (psnap_pst_pack_file_header(writer->packer, error) != PSNAP_OK) {
+    if (psnap_pst_pack_file_header(&writer->packer, error) != PSNAP_OK) {
         writer_free(&writer->base);
         return NULL;
     }
