@@ -26,7 +26,7 @@ enum { LINE_BITS = 6, LINE_BYTES = 1 << LINE_BITS, RECORD = 24, PIECE = 8192 };
 struct oracle {
     struct psnap_sink base;
     FILE *file;
-    int spool; /* -1: not there yet */
+    FILE *spool; /* NULL: not there yet */
     uint64_t written;
     size_t used;
     struct psnap_map places; /* where each line comes next */
@@ -46,34 +46,28 @@ static enum psnap_status open_spool(struct oracle *oracle, struct psnap_error *e
 {
     const char *folder = getenv("TMPDIR");
     char path[4096];
+    int fd;
 
     snprintf(path, sizeof path, "%.4000s/psnap-XXXXXX", folder && *folder ? folder : "/tmp");
-    oracle->spool = mkostemp(path, O_CLOEXEC);
-    if (oracle->spool < 0)
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
         return spool_failed(error);
     unlink(path);
-    return PSNAP_OK;
+    oracle->spool = fdopen(fd, "r+");
+    if (!oracle->spool)
+        close(fd);
+    return oracle->spool ? PSNAP_OK : spool_failed(error);
 }
 
 /* All of `n` numbers at place `at` of the file, to it or from it. */
 static enum psnap_status move(const struct oracle *oracle, uint64_t *numbers, size_t n, uint64_t at,
                               bool in, struct psnap_error *error)
 {
-    char *bytes = (char *)numbers;
-    size_t left = n * sizeof *numbers;
-    off_t offset = (off_t)(at * sizeof *numbers);
-
-    while (left) {
-        const ssize_t done = in ? pread(oracle->spool, bytes, left, offset)
-                                : pwrite(oracle->spool, bytes, left, offset);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return spool_failed(error);
-        bytes += done;
-        left -= (size_t)done;
-        offset += done;
-    }
+    errno = 0;
+    if (fseeko(oracle->spool, (off_t)(at * sizeof *numbers), SEEK_SET) != 0 ||
+        (in ? fread(numbers, sizeof *numbers, n, oracle->spool)
+            : fwrite(numbers, sizeof *numbers, n, oracle->spool)) != n)
+        return spool_failed(error);
     return PSNAP_OK;
 }
 
@@ -83,7 +77,7 @@ static enum psnap_status keep_lines(struct oracle *oracle, struct psnap_error *e
 {
     enum psnap_status status = PSNAP_OK;
 
-    if (oracle->spool < 0)
+    if (!oracle->spool)
         status = open_spool(oracle, error);
     if (!status)
         status = move(oracle, oracle->lines, oracle->used, oracle->written, false, error);
@@ -180,8 +174,8 @@ static void oracle_free(struct psnap_sink *self)
 {
     struct oracle *oracle = (struct oracle *)self;
 
-    if (oracle->spool >= 0)
-        close(oracle->spool);
+    if (oracle->spool)
+        fclose(oracle->spool);
     free(oracle->places.slots);
     free(oracle);
 }
@@ -201,7 +195,7 @@ static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE 
     }
     oracle->base.ops = &ops;
     oracle->file = file;
-    oracle->spool = -1;
+    oracle->spool = NULL;
     oracle->written = 0;
     oracle->used = 0;
     oracle->places = (struct psnap_map){0};
