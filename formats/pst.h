@@ -15,6 +15,7 @@
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
+#include "formats/base/map.h"
 #include "formats/bytes.h"
 #include "formats/formats.h"
 #include "formats/reader.h"
@@ -356,8 +357,10 @@ bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *l
 struct psnap_pst_encoder;
 struct psnap_pst_decoder;
 
-struct psnap_pst_encoder *psnap_pst_encoder_new(void);
-void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder);
+/* It is zeroed before. False: out of memory. */
+bool psnap_pst_encoder_init(struct psnap_pst_encoder *encoder);
+/* What it has, but for itself. */
+void psnap_pst_encoder_release(struct psnap_pst_encoder *encoder);
 /* Takes up to `n` accesses, whose refs must be below `ref_count`, until the chunk is full; *taken
  * says how many. After an error the encoder is good for nothing but freeing. */
 enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
@@ -378,11 +381,8 @@ void psnap_pst_encoder_log(struct psnap_pst_encoder *encoder, bool is_on);
  */
 bool psnap_pst_encoder_forward(struct psnap_pst_encoder *encoder, struct psnap_nest_walk *walk,
                                uint32_t depth, uint64_t limit);
-uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder);
 /* It takes no further access: what it has must be flushed. */
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder);
-/* Chunks of this encoder have so many tokens at most, in place of CHUNK_TOKENS. */
-void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens);
 /* Replaces *payload by the chunk so far (at least one access) and starts the next one. */
 enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
                                           struct psnap_bytes *payload, struct psnap_error *error);
@@ -495,10 +495,8 @@ static inline void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, uint6
                               (struct psnap_pst_token){.value = value, .run = run});
 }
 
-struct psnap_pst_decoder *psnap_pst_decoder_new(void);
-void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder);
-/* Chunks are of this version; to be called before the first one. */
-void psnap_pst_decoder_version(struct psnap_pst_decoder *decoder, uint32_t version);
+/* What it has, but for itself. */
+void psnap_pst_decoder_release(struct psnap_pst_decoder *decoder);
 /* Starts a chunk of `accesses`; `payload` may go after the call. */
 enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
                                           struct psnap_cursor *payload, uint32_t accesses,
@@ -528,11 +526,34 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
 
 /* ---- tables: pst_tables_write.c, pst_tables_read.c ---- */
 
-struct psnap_pst_tables_writer;
-struct psnap_pst_tables_reader;
+/* What is one row, which is written when it has changed. */
+struct psnap_pst_description {
+    struct psnap_bytes now, last;
+};
 
-struct psnap_pst_tables_writer *psnap_pst_tables_writer_new(struct psnap_program *program);
-void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables);
+/* Zeroed but for the program. */
+struct psnap_pst_tables_writer {
+    struct psnap_program *program;
+    uint32_t loop_count, block_count, ref_count, object_count; /* written */
+    const char **strings; /* by number; 0 is "" and never written */
+    struct psnap_map numbers;
+    uint32_t string_count; /* but for "" */
+    size_t string_room;
+    uint64_t string_bytes;
+    /* where the objects from object_count on were announced */
+    uint64_t *positions;
+    uint32_t noted; /* all objects */
+    size_t position_room;
+    /* sections of the payload being made */
+    struct psnap_bytes new_strings, rows;
+    struct psnap_pst_description provenance, part, rank;
+    uint32_t new_string_count;
+    enum psnap_status status; /* the first thing that went wrong */
+    char message[128];
+};
+
+/* What it has, but for itself. */
+void psnap_pst_tables_writer_release(struct psnap_pst_tables_writer *tables);
 /* Notes that the objects new since the last call were announced before access `position`. */
 enum psnap_status psnap_pst_tables_note(struct psnap_pst_tables_writer *tables, uint64_t position,
                                         struct psnap_error *error);
@@ -543,8 +564,30 @@ enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables_writer *tables,
 void psnap_pst_tables_executions(const struct psnap_pst_tables_writer *tables,
                                  struct psnap_bytes *payload);
 
-struct psnap_pst_tables_reader *psnap_pst_tables_reader_new(struct psnap_program *program);
-void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables);
+/* An object that is not announced yet. */
+struct psnap_pst_waiting {
+    uint64_t position;
+    struct psnap_object object;
+};
+
+/* Zeroed but for the program. */
+struct psnap_pst_tables_reader {
+    struct psnap_program *program;
+    const char **strings; /* by number less 1 */
+    uint32_t string_count;
+    uint64_t string_bytes;
+    uint32_t loops_checked;
+    uint32_t operations; /* that the blocks of this section count */
+    struct psnap_pst_waiting *waiting;
+    uint32_t waiting_count, announced;
+    const char **command;
+    double *errors;
+    size_t string_room, waiting_room, command_room, error_room;
+    const char *regions[PSNAP_PST_REGIONS_MAX + 1];
+};
+
+/* What it has, but for itself. */
+void psnap_pst_tables_reader_release(struct psnap_pst_tables_reader *tables);
 /* Adds the rows of a payload to the program; objects wait until they are announced. */
 enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables_reader *tables,
                                         struct psnap_cursor *payload, struct psnap_error *error);

@@ -36,19 +36,13 @@ static bool grow_lanes(struct psnap_pst_encoder *encoder)
     return true;
 }
 
-struct psnap_pst_encoder *psnap_pst_encoder_new(void)
+bool psnap_pst_encoder_init(struct psnap_pst_encoder *encoder)
 {
-    struct psnap_pst_encoder *encoder = calloc(1, sizeof *encoder);
-
-    if (!encoder)
-        return NULL;
     encoder->token_limit = PSNAP_PST_CHUNK_TOKENS;
-    if (psnap_pst_folder_init(&encoder->folder) && grow_lanes(encoder)) {
-        encoder->lanes[0].key = NO_KEY;
-        return encoder;
-    }
-    psnap_pst_encoder_free(encoder);
-    return NULL;
+    if (!psnap_pst_folder_init(&encoder->folder) || !grow_lanes(encoder))
+        return false;
+    encoder->lanes[0].key = NO_KEY;
+    return true;
 }
 
 static void release_tracks(struct psnap_pst_encoder *encoder)
@@ -78,22 +72,14 @@ static void start_chunk(struct psnap_pst_encoder *encoder)
     encoder->address = 0;
 }
 
-void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder)
+void psnap_pst_encoder_release(struct psnap_pst_encoder *encoder)
 {
-    if (!encoder)
-        return;
     release_tracks(encoder);
     free(encoder->lanes);
     free(encoder->tracks);
     free(encoder->numbers.slots);
     free(encoder->log.events);
     free(encoder->folder.places);
-    free(encoder);
-}
-
-uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder)
-{
-    return encoder->accesses;
 }
 
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder)
@@ -101,12 +87,6 @@ bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder)
     return encoder->lane_count >= PSNAP_PST_CHUNK_LANES ||
            encoder->folder.tokens >= encoder->token_limit ||
            encoder->accesses >= PSNAP_PST_CHUNK_MAX;
-}
-
-void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens)
-{
-    if (tokens < encoder->token_limit)
-        encoder->token_limit = tokens;
 }
 
 static enum psnap_status check_access(const struct psnap_access *access, uint32_t ref_count,

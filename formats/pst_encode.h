@@ -2,14 +2,13 @@
 /*
  * A chunk while it is written: its lanes, with what is predicted of them, and a log of the tokens
  * that a nest made. pst_encode.c puts accesses and runs into it, pst_nest.c whole iterations of
- * loops. Private to these.
+ * loops, pst_writer.c has it. Private to these.
  */
 #ifndef PSNAP_FORMATS_PST_ENCODE_H
 #define PSNAP_FORMATS_PST_ENCODE_H
 
 #include <string.h>
 
-#include "formats/base/map.h"
 #include "formats/pst.h"
 
 #define PSNAP_PST_LOG_EVENTS (UINT32_C(1) << 13)
@@ -60,10 +59,10 @@ struct psnap_pst_encoder {
     struct psnap_pst_folder folder;
     struct psnap_map numbers; /* of lanes by their keys, from 1 on */
     uint32_t lane_count, lane_room;
-    uint32_t previous; /* lane of the last access */
-    uint64_t address;  /* and its address */
-    uint32_t accesses;
-    uint32_t token_limit;
+    uint32_t previous;    /* lane of the last access */
+    uint64_t address;     /* and its address */
+    uint32_t accesses;    /* of the chunk so far */
+    uint32_t token_limit; /* of a chunk; may be set to fewer than CHUNK_TOKENS */
     struct psnap_pst_bases bases;
     struct psnap_pst_log log;
 };

@@ -25,50 +25,12 @@
 /* Kinds of operations that a later writer may count; those not known are dropped. */
 #define OPERATIONS_MAX 1000u
 
-struct waiting_object {
-    uint64_t position;
-    struct psnap_object object;
-};
-
-struct psnap_pst_tables_reader {
-    struct psnap_program *program;
-    const char **strings;
-    uint32_t string_count;
-    uint64_t string_bytes;
-    uint32_t loops_checked;
-    uint32_t operations; /* that the blocks of this section count */
-    struct waiting_object *waiting;
-    uint32_t waiting_count, announced;
-    const char **command;
-    double *errors;
-    size_t string_room, waiting_room, command_room, error_room;
-    const char *regions[PSNAP_PST_REGIONS_MAX + 1];
-};
-
-struct psnap_pst_tables_reader *psnap_pst_tables_reader_new(struct psnap_program *program)
+void psnap_pst_tables_reader_release(struct psnap_pst_tables_reader *tables)
 {
-    struct psnap_pst_tables_reader *tables = calloc(1, sizeof *tables);
-
-    if (!tables)
-        return NULL;
-    tables->program = program;
-    if (!psnap_make_room(&tables->strings, &tables->string_room, 1, sizeof *tables->strings)) {
-        free(tables);
-        return NULL;
-    }
-    tables->strings[tables->string_count++] = "";
-    return tables;
-}
-
-void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables)
-{
-    if (!tables)
-        return;
     free(tables->strings);
     free(tables->waiting);
     free(tables->command);
     free(tables->errors);
-    free(tables);
 }
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
@@ -88,7 +50,7 @@ static enum psnap_status get_string(struct psnap_pst_tables_reader *tables,
         return PSNAP_OK; /* section->failed */
     tables->string_bytes += length;
     if (length == 0 || memchr(at, 0, length) || tables->string_bytes > PSNAP_PST_STRINGS_MAX ||
-        tables->string_count >= PSNAP_PST_STRING_COUNT_MAX) {
+        tables->string_count + 1 >= PSNAP_PST_STRING_COUNT_MAX) {
         section->failed = true;
         return PSNAP_OK;
     }
@@ -100,10 +62,16 @@ static enum psnap_status get_string(struct psnap_pst_tables_reader *tables,
     return PSNAP_OK;
 }
 
+/* The string of a number; 0 is "". */
+static const char *string_of(const struct psnap_pst_tables_reader *tables, uint64_t number)
+{
+    return number ? tables->strings[number - 1] : "";
+}
+
 static const char *get_name(const struct psnap_pst_tables_reader *tables,
                             struct psnap_cursor *section)
 {
-    return tables->strings[psnap_cursor_below(section, tables->string_count - 1)];
+    return string_of(tables, psnap_cursor_below(section, tables->string_count));
 }
 
 static enum psnap_status get_provenance(struct psnap_pst_tables_reader *tables,
@@ -254,8 +222,8 @@ static enum psnap_status get_ref(struct psnap_pst_tables_reader *tables,
 
     ref.block = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
     ref.src_line = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
-    object = psnap_cursor_below(section, tables->string_count);
-    ref.object = object ? tables->strings[object - 1] : NULL;
+    object = psnap_cursor_below(section, tables->string_count + UINT64_C(1));
+    ref.object = object ? string_of(tables, object - 1) : NULL;
     ref.object_kind = psnap_cursor_u8(section);
     ref.kind = psnap_cursor_u8(section);
     ref.size = psnap_cursor_u8(section);
@@ -273,7 +241,7 @@ static enum psnap_status get_ref(struct psnap_pst_tables_reader *tables,
 static enum psnap_status get_object(struct psnap_pst_tables_reader *tables,
                                     struct psnap_cursor *section, struct psnap_error *error)
 {
-    struct waiting_object waiting = {0};
+    struct psnap_pst_waiting waiting = {0};
 
     waiting.position = psnap_cursor_varint(section);
     waiting.object.address = psnap_cursor_varint(section);
@@ -398,7 +366,7 @@ enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables_reader *tabl
                                             struct psnap_error *error)
 {
     for (; tables->announced < tables->waiting_count; tables->announced++) {
-        const struct waiting_object *waiting = &tables->waiting[tables->announced];
+        const struct psnap_pst_waiting *waiting = &tables->waiting[tables->announced];
 
         if (waiting->position > position) {
             *next = waiting->position;

@@ -11,36 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/map.h"
 #include "formats/base/room.h"
 #include "formats/pst.h"
 
 #define PAYLOAD_SOFT_MAX ((size_t)4 << 20) /* bytes after which a payload takes no more rows */
-
-/* What is one row, which is written when it has changed. */
-struct description {
-    struct psnap_bytes now, last;
-};
-
-struct psnap_pst_tables_writer {
-    struct psnap_program *program;
-    uint32_t loop_count, block_count, ref_count, object_count; /* written */
-    const char **strings; /* string 0 is "" and never written */
-    struct psnap_map numbers;
-    uint32_t string_count;
-    size_t string_room;
-    uint64_t string_bytes;
-    /* where the objects from object_count on were announced */
-    uint64_t *positions;
-    uint32_t noted; /* all objects */
-    size_t position_room;
-    /* sections of the payload being made */
-    struct psnap_bytes new_strings, rows;
-    struct description provenance, part, rank;
-    uint32_t new_string_count;
-    enum psnap_status status; /* the first thing that went wrong */
-    char message[128];
-};
 
 static void fail(struct psnap_pst_tables_writer *tables, enum psnap_status status,
                  const char *message)
@@ -51,31 +25,14 @@ static void fail(struct psnap_pst_tables_writer *tables, enum psnap_status statu
     strncpy(tables->message, message, sizeof tables->message - 1);
 }
 
-struct psnap_pst_tables_writer *psnap_pst_tables_writer_new(struct psnap_program *program)
-{
-    struct psnap_pst_tables_writer *tables = calloc(1, sizeof *tables);
-
-    if (!tables)
-        return NULL;
-    tables->program = program;
-    if (!psnap_make_room(&tables->strings, &tables->string_room, 1, sizeof *tables->strings)) {
-        psnap_pst_tables_writer_free(tables);
-        return NULL;
-    }
-    tables->strings[tables->string_count++] = "";
-    return tables;
-}
-
-static void description_release(struct description *description)
+static void description_release(struct psnap_pst_description *description)
 {
     psnap_bytes_release(&description->now);
     psnap_bytes_release(&description->last);
 }
 
-void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables)
+void psnap_pst_tables_writer_release(struct psnap_pst_tables_writer *tables)
 {
-    if (!tables)
-        return;
     free(tables->numbers.slots);
     free(tables->strings);
     free(tables->positions);
@@ -84,7 +41,6 @@ void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables)
     description_release(&tables->provenance);
     description_release(&tables->part);
     description_release(&tables->rank);
-    free(tables);
 }
 
 /* The number of a string, which is written if it is new. NULL reads as "". */
@@ -100,24 +56,24 @@ static uint32_t string_number(struct psnap_pst_tables_writer *tables, const char
          (known = (uint32_t)psnap_map_get(&tables->numbers, key)) != 0; key++)
         if (!strcmp(tables->strings[known], text))
             return known;
-    if (length > PSNAP_PST_STRING_MAX || tables->string_count >= PSNAP_PST_STRING_COUNT_MAX ||
+    if (length > PSNAP_PST_STRING_MAX || tables->string_count + 1 >= PSNAP_PST_STRING_COUNT_MAX ||
         tables->string_bytes + length > PSNAP_PST_STRINGS_MAX) {
         fail(tables, PSNAP_ERROR_VALUE, "names in the program are too long for a .pst");
         return 0;
     }
     number = psnap_map_put(&tables->numbers, key);
     if (!number || !psnap_make_room(&tables->strings, &tables->string_room,
-                                    tables->string_count + 1, sizeof *tables->strings)) {
+                                    tables->string_count + 2, sizeof *tables->strings)) {
         fail(tables, PSNAP_ERROR_MEMORY, "out of memory");
         return 0;
     }
-    tables->strings[tables->string_count] = text;
+    tables->strings[++tables->string_count] = text;
     tables->string_bytes += length;
     psnap_bytes_varint(&tables->new_strings, length);
     psnap_bytes_put(&tables->new_strings, text, length);
     tables->new_string_count++;
-    *number = tables->string_count++;
-    return (uint32_t)*number;
+    *number = tables->string_count;
+    return tables->string_count;
 }
 
 static void put_string(struct psnap_pst_tables_writer *tables, struct psnap_bytes *bytes,
@@ -329,7 +285,7 @@ static void put_objects(struct psnap_pst_tables_writer *tables, struct psnap_byt
 }
 
 static void put_if_new(struct psnap_pst_tables_writer *tables, struct psnap_bytes *body,
-                       uint8_t tag, struct description *description,
+                       uint8_t tag, struct psnap_pst_description *description,
                        void (*put)(struct psnap_pst_tables_writer *))
 {
     struct psnap_bytes *now = &description->now, *last = &description->last;
