@@ -42,45 +42,48 @@ static enum psnap_status spool_failed(struct psnap_error *error)
                               "cannot use a temporary file (TMPDIR names the folder)");
 }
 
-static enum psnap_status open_spool(struct oracle *oracle, struct psnap_error *error)
+/* False, with errno set: there is none. */
+static bool open_spool(struct oracle *oracle)
 {
     const char *folder = getenv("TMPDIR");
     char path[4096];
-    int fd;
+    int fd, reason;
 
     snprintf(path, sizeof path, "%.4000s/psnap-XXXXXX", folder && *folder ? folder : "/tmp");
     fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0)
-        return spool_failed(error);
+        return false;
     unlink(path);
     oracle->spool = fdopen(fd, "r+");
+    reason = errno;
     if (!oracle->spool)
         close(fd);
-    return oracle->spool ? PSNAP_OK : spool_failed(error);
+    errno = reason;
+    return oracle->spool;
 }
 
 /* All of `n` numbers at place `at` of the file, to it or from it. */
-static enum psnap_status move(const struct oracle *oracle, uint64_t *numbers, size_t n, uint64_t at,
+static enum psnap_status move(struct oracle *oracle, uint64_t *numbers, size_t n, uint64_t at,
                               bool in, struct psnap_error *error)
 {
-    errno = 0;
-    if (fseeko(oracle->spool, (off_t)(at * sizeof *numbers), SEEK_SET) != 0 ||
-        (in ? fread(numbers, sizeof *numbers, n, oracle->spool)
-            : fwrite(numbers, sizeof *numbers, n, oracle->spool)) != n)
+    size_t done;
+
+    if ((!oracle->spool && !open_spool(oracle)) ||
+        fseeko(oracle->spool, (off_t)(at * sizeof *numbers), SEEK_SET) != 0)
         return spool_failed(error);
-    return PSNAP_OK;
+    errno = 0; /* where the file is short it stays so */
+    done = in ? fread(numbers, sizeof *numbers, n, oracle->spool)
+              : fwrite(numbers, sizeof *numbers, n, oracle->spool);
+    return done == n ? PSNAP_OK : spool_failed(error);
 }
 
 /* ---------------------------------------------------------------- three passes */
 
 static enum psnap_status keep_lines(struct oracle *oracle, struct psnap_error *error)
 {
-    enum psnap_status status = PSNAP_OK;
+    const enum psnap_status status =
+        move(oracle, oracle->lines, oracle->used, oracle->written, false, error);
 
-    if (!oracle->spool)
-        status = open_spool(oracle, error);
-    if (!status)
-        status = move(oracle, oracle->lines, oracle->used, oracle->written, false, error);
     oracle->written += oracle->used;
     oracle->used = 0;
     return status;
