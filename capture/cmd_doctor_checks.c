@@ -15,7 +15,6 @@
 #include "capture/cmd_doctor.h"
 #include "capture/collect/find_program.h"
 #include "capture/collect/rings.h"
-#include "capture/valgrind/symbols.h"
 #include "formats/formats.h"
 #include "predict/amm/cmd_mca.h"
 #include "predict/cmd_gnuplot.h"
@@ -171,8 +170,8 @@ static void set_library(struct psnap_finding *finding, bool is_there, const char
     snprintf(finding->hint, sizeof finding->hint, "install %s and build psnap again", package);
 }
 
-/* Whether a trace of this format and compression can be written, to a file without a name. */
-static bool can_write(const char *format, const char *compression)
+/* Whether a trace of this format can be written, to a file without a name. */
+static bool can_write(const char *format)
 {
     struct psnap_program *program = psnap_program_new();
     FILE *file = tmpfile();
@@ -180,7 +179,7 @@ static bool can_write(const char *format, const char *compression)
     struct psnap_sink *sink = NULL;
 
     if (program && file)
-        sink = psnap_trace_writer_new_compressed(format, compression, NULL, file, program, &error);
+        sink = psnap_trace_writer_new(format, file, program, &error);
     psnap_sink_free(sink);
     psnap_program_free(program);
     if (file)
@@ -190,18 +189,8 @@ static bool can_write(const char *format, const char *compression)
 
 static void check_libraries(struct psnap_findings *findings)
 {
-    struct psnap_error error = {0};
-    struct psnap_symbols *symbols = psnap_symbols_new(&error);
-
-    set_library(psnap_finding_add(findings, "libdw", "names of --engine valgrind"), symbols != NULL,
-                "libdw-dev");
-    psnap_symbols_free(symbols);
-    set_library(psnap_finding_add(findings, "zlib", "traces in .gz"), can_write("din", ".gz"),
-                "zlib1g-dev");
-    set_library(psnap_finding_add(findings, "liblzma", "traces in .xz"), can_write("din", ".xz"),
-                "liblzma-dev");
-    set_library(psnap_finding_add(findings, "protobuf-c", "traces of gem5"),
-                can_write("gem5", NULL), "libprotobuf-c-dev, protobuf-c-compiler");
+    set_library(psnap_finding_add(findings, "protobuf-c", "traces of gem5"), can_write("gem5"),
+                "libprotobuf-c-dev, protobuf-c-compiler");
     set_library(psnap_finding_add(findings, "GSL", "psnap hybrid"), hybrid_is_built(),
                 "libgsl-dev");
     set_library(psnap_finding_add(findings, "NLopt", "psnap fit --method nlopt"), fit_has_nlopt(),

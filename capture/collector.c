@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -400,7 +399,6 @@ static const struct psnap_source_ops capture_ops = {.free = capture_free,
 static struct capture *new_capture(struct psnap_error *error)
 {
     struct capture *self = calloc(1, sizeof *self);
-    cpu_set_t processors;
 
     if (self) {
         self->base.ops = &capture_ops;
@@ -409,8 +407,7 @@ static struct capture *new_capture(struct psnap_error *error)
         psnap_rebase_init(&self->decoder.context.rebase);
         self->decoder.context.program = self->base.program;
         psnap_capture_tables_init(&self->decoder.context.tables, self->base.program);
-        self->may_spin =
-            sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1;
+        self->may_spin = psnap_processors() > 1;
     }
     if (self && self->base.program)
         return self;

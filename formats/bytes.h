@@ -14,26 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
+#include "formats/record_numbers.h"
+
 struct psnap_bytes {
     unsigned char *data;
     size_t size, room;
     bool failed; /* out of memory; nothing is written after */
 };
 
-/* Room for `count` items of `size` bytes, one at least, at *array, a pointer; those that were there
- * may be lost. False: out of memory, there is no room. */
+/* Room for `count` items of `size` bytes, one at least, at *array, a pointer. False: out of memory.
+ */
 static inline bool psnap_reserve(void *array, size_t *room, size_t count, size_t size)
 {
-    void **items = array;
-
     if (*room > count)
         return true;
-    free(*items);
-    *room = 0;
-    *items = malloc((count + 1) * size);
-    if (*items)
-        *room = count + 1;
-    return *items != NULL;
+    if (!psnap_resize(array, count + 1, size))
+        return false;
+    *room = count + 1;
+    return true;
 }
 
 /* Room for `n` more bytes at the returned place, which count as written; NULL: out of memory. */
@@ -41,18 +40,10 @@ static inline unsigned char *psnap_bytes_extend(struct psnap_bytes *bytes, size_
 {
     unsigned char *at;
 
+    bytes->failed =
+        bytes->failed || !psnap_make_room(&bytes->data, &bytes->room, bytes->size + n + 1, 1);
     if (bytes->failed)
         return NULL;
-    if (!bytes->data || bytes->room - bytes->size < n) {
-        const size_t room = (bytes->size + n) * 2 + 64;
-        unsigned char *larger = realloc(bytes->data, room);
-        if (!larger) {
-            bytes->failed = true;
-            return NULL;
-        }
-        bytes->data = larger;
-        bytes->room = room;
-    }
     at = bytes->data + bytes->size;
     bytes->size += n;
     return at;
@@ -150,28 +141,6 @@ static inline uint64_t psnap_zigzag(uint64_t difference)
 static inline uint64_t psnap_unzigzag(uint64_t value)
 {
     return (value >> 1) ^ (0 - (value & 1));
-}
-
-static inline void psnap_store_u32(unsigned char *at, uint32_t value)
-{
-    for (int i = 0; i < 4; i++)
-        at[i] = (unsigned char)(value >> (8 * i));
-}
-
-static inline void psnap_store_u64(unsigned char *at, uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        at[i] = (unsigned char)(value >> (8 * i));
-}
-
-static inline uint32_t psnap_load_u32(const unsigned char *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-static inline uint64_t psnap_load_u64(const unsigned char *at)
-{
-    return psnap_load_u32(at) | (uint64_t)psnap_load_u32(at + 4) << 32;
 }
 
 #endif

@@ -145,15 +145,5 @@ struct psnap_reader *psnap_decompress(struct psnap_reader *inner, struct psnap_e
     const size_t n = psnap_reader_ahead(inner, BEGIN_BYTES);
     const struct psnap_compression *with = find(inner->data + inner->at, n);
 
-    if (!with)
-        return inner;
-    if (with->begin_read)
-        return begin(with, inner, error);
-    psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                    "input is compressed with %s, which this psnap was built without; decompress "
-                    "it into a pipe and read '-'",
-                    with->name);
-    psnap_error_at(error, inner->name, 0, 0);
-    psnap_reader_free(inner);
-    return NULL;
+    return with ? begin(with, inner, error) : inner;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compressed files: a reader of what another reader's gzip, xz or zstd data stand for, and how such
- * data are written. One .c for each library; a build without one of them refuses such files by
- * name. Private to formats/.
+ * data are written. One .c for each library. Private to formats/.
  */
 #ifndef PSNAP_FORMATS_COMPRESSED_H
 #define PSNAP_FORMATS_COMPRESSED_H
@@ -26,10 +25,7 @@ struct psnap_compress_step {
 struct psnap_compression {
     const char *name, *suffix; /* "gzip", ".gz" */
     bool (*is_mine)(const unsigned char *start, size_t n);
-    /*
-     * The beginning of reading or writing; NULL: out of memory. The members are NULL when they are
-     * not in this build.
-     */
+    /* The beginning of reading or writing; NULL: out of memory. */
     void *(*begin_read)(void);
     void *(*begin_write)(void);
     /* Read and make as much as they can. An error that they fill has no place. When all was

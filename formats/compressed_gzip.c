@@ -5,19 +5,17 @@
  */
 #include "formats/compressed.h"
 
+#include <limits.h>
 #include <stdlib.h>
+
+#define ZLIB_CONST /* zlib's input pointer is to const */
+#include <zlib.h>
 
 /* Magic, method 8, and no flag that the format does not have. */
 static bool is_gzip(const unsigned char *start, size_t n)
 {
     return n >= 4 && start[0] == 0x1f && start[1] == 0x8b && start[2] == 8 && start[3] < 0x20;
 }
-
-#ifdef PSNAP_HAVE_ZLIB
-
-#    include <limits.h>
-#    define ZLIB_CONST /* zlib's input pointer is to const */
-#    include <zlib.h>
 
 struct gzip {
     z_stream stream;
@@ -101,7 +99,7 @@ static enum psnap_status gzip_read(void *state, struct psnap_compress_step *step
                            stream->msg ? stream->msg : "cannot be decompressed");
 }
 
-#    define LEVEL 6 /* gzip's own */
+#define LEVEL 6 /* gzip's own */
 
 static void *gzip_begin_write(void)
 {
@@ -138,10 +136,3 @@ const struct psnap_compression psnap_compression_gzip = {
     .end_read = gzip_end_read,
     .end_write = gzip_end_write,
 };
-
-#else
-
-const struct psnap_compression psnap_compression_gzip = {
-    .name = "gzip (zlib)", .suffix = ".gz", .is_mine = is_gzip};
-
-#endif

@@ -5,6 +5,7 @@
  */
 #include "formats/compressed.h"
 
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,7 @@ static bool is_xz(const unsigned char *start, size_t n)
     return n >= 6 && memcmp(start, "\xfd\x37\x7a\x58\x5a\x00", 6) == 0;
 }
 
-#ifdef PSNAP_HAVE_LZMA
-
-#    include <lzma.h>
-
-#    define MEMORY_BYTES ((uint64_t)272 << 20)
+#define MEMORY_BYTES ((uint64_t)272 << 20)
 
 static void *xz_begin_read(void)
 {
@@ -71,7 +68,7 @@ static enum psnap_status xz_read(void *state, struct psnap_compress_step *step,
     return xz_failed(result, error);
 }
 
-#    define PRESET 1 /* of 0 to 9; text comes out 2 % larger than by 3, in half the time */
+#define PRESET 1 /* of 0 to 9; text comes out 2 % larger than by 3, in half the time */
 
 static void *xz_begin_write(void)
 {
@@ -104,10 +101,3 @@ const struct psnap_compression psnap_compression_xz = {
     .end_read = xz_end_read,
     .end_write = xz_end_read,
 };
-
-#else
-
-const struct psnap_compression psnap_compression_xz = {
-    .name = "xz (liblzma)", .suffix = ".xz", .is_mine = is_xz};
-
-#endif

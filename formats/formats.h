@@ -101,10 +101,10 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *fi
 PSNAP_API const char *psnap_compression_of_path(const char *path);
 
 /*
- * psnap_trace_writer_new, with the file compressed in such a way; a build without the library that
- * it needs fails with UNSUPPORTED. A stream may be what is left of a program's: `clock` then says,
- * whenever accesses are put, how many the program made before these, for the formats that have
- * times. It outlives the sink; NULL: the stream is all of it, an access is a unit of time.
+ * psnap_trace_writer_new, with the file compressed in such a way. A stream may be what is left of a
+ * program's: `clock` then says, whenever accesses are put, how many the program made before these,
+ * for the formats that have times. It outlives the sink; NULL: the stream is all of it, an access
+ * is a unit of time.
  */
 PSNAP_API struct psnap_sink *psnap_trace_writer_new_compressed(const char *format,
                                                                const char *compression,

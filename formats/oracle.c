@@ -26,7 +26,7 @@ enum { LINE_BITS = 6, LINE_BYTES = 1 << LINE_BITS, RECORD = 24, PIECE = 8192 };
 struct oracle {
     struct psnap_sink base;
     FILE *file;
-    int spool; /* -1: not there yet */
+    FILE *spool; /* NULL: not there yet */
     uint64_t written;
     size_t used;
     struct psnap_map places; /* where each line comes next */
@@ -42,51 +42,48 @@ static enum psnap_status spool_failed(struct psnap_error *error)
                               "cannot use a temporary file (TMPDIR names the folder)");
 }
 
-static enum psnap_status open_spool(struct oracle *oracle, struct psnap_error *error)
+/* False, with errno set: there is none. */
+static bool open_spool(struct oracle *oracle)
 {
     const char *folder = getenv("TMPDIR");
     char path[4096];
+    int fd, reason;
 
     snprintf(path, sizeof path, "%.4000s/psnap-XXXXXX", folder && *folder ? folder : "/tmp");
-    oracle->spool = mkostemp(path, O_CLOEXEC);
-    if (oracle->spool < 0)
-        return spool_failed(error);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        return false;
     unlink(path);
-    return PSNAP_OK;
+    oracle->spool = fdopen(fd, "r+");
+    reason = errno;
+    if (!oracle->spool)
+        close(fd);
+    errno = reason;
+    return oracle->spool;
 }
 
 /* All of `n` numbers at place `at` of the file, to it or from it. */
-static enum psnap_status move(const struct oracle *oracle, uint64_t *numbers, size_t n, uint64_t at,
+static enum psnap_status move(struct oracle *oracle, uint64_t *numbers, size_t n, uint64_t at,
                               bool in, struct psnap_error *error)
 {
-    char *bytes = (char *)numbers;
-    size_t left = n * sizeof *numbers;
-    off_t offset = (off_t)(at * sizeof *numbers);
+    size_t done;
 
-    while (left) {
-        const ssize_t done = in ? pread(oracle->spool, bytes, left, offset)
-                                : pwrite(oracle->spool, bytes, left, offset);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return spool_failed(error);
-        bytes += done;
-        left -= (size_t)done;
-        offset += done;
-    }
-    return PSNAP_OK;
+    if ((!oracle->spool && !open_spool(oracle)) ||
+        fseeko(oracle->spool, (off_t)(at * sizeof *numbers), SEEK_SET) != 0)
+        return spool_failed(error);
+    errno = 0; /* where the file is short it stays so */
+    done = in ? fread(numbers, sizeof *numbers, n, oracle->spool)
+              : fwrite(numbers, sizeof *numbers, n, oracle->spool);
+    return done == n ? PSNAP_OK : spool_failed(error);
 }
 
 /* ---------------------------------------------------------------- three passes */
 
 static enum psnap_status keep_lines(struct oracle *oracle, struct psnap_error *error)
 {
-    enum psnap_status status = PSNAP_OK;
+    const enum psnap_status status =
+        move(oracle, oracle->lines, oracle->used, oracle->written, false, error);
 
-    if (oracle->spool < 0)
-        status = open_spool(oracle, error);
-    if (!status)
-        status = move(oracle, oracle->lines, oracle->used, oracle->written, false, error);
     oracle->written += oracle->used;
     oracle->used = 0;
     return status;
@@ -180,8 +177,8 @@ static void oracle_free(struct psnap_sink *self)
 {
     struct oracle *oracle = (struct oracle *)self;
 
-    if (oracle->spool >= 0)
-        close(oracle->spool);
+    if (oracle->spool)
+        fclose(oracle->spool);
     free(oracle->places.slots);
     free(oracle);
 }
@@ -201,7 +198,7 @@ static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE 
     }
     oracle->base.ops = &ops;
     oracle->file = file;
-    oracle->spool = -1;
+    oracle->spool = NULL;
     oracle->written = 0;
     oracle->used = 0;
     oracle->places = (struct psnap_map){0};

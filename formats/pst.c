@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/pst.h"
+#include "formats/pst_decode.h"
 #include "formats/trace.h"
 
 struct pst_source {
     struct psnap_trace trace;
-    struct psnap_pst_unpacker *unpacker;
-    struct psnap_pst_decoder *decoder;
-    struct psnap_pst_tables_reader *tables;
+    struct psnap_pst_unpacker unpacker;
+    struct psnap_pst_decoder decoder;
+    struct psnap_pst_tables_reader tables;
     struct psnap_pst_frame chunk; /* the chunk of accesses that is next or under way */
     bool has_chunk;               /* chunk is read, its accesses are not all delivered */
     bool decoding;                /* and the decoder is in it */
@@ -47,7 +47,7 @@ static enum psnap_status read_end(struct pst_source *source, const struct psnap_
                                   struct psnap_cursor *payload, struct psnap_error *error)
 {
     const size_t size = PSNAP_PST_FRAME_HEADER + (size_t)frame->stored_size;
-    enum psnap_status status = psnap_pst_tables_check(source->tables, error);
+    enum psnap_status status = psnap_pst_tables_check(&source->tables, error);
 
     if (status != PSNAP_OK)
         return status;
@@ -55,7 +55,7 @@ static enum psnap_status read_end(struct pst_source *source, const struct psnap_
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                                "the end counts other accesses than the %" PRIu64 " there are",
                                source->position);
-    status = psnap_pst_tables_read_executions(source->tables, payload, error);
+    status = psnap_pst_tables_read_executions(&source->tables, payload, error);
     if (status != PSNAP_OK)
         return status;
     source->trace.is_limited =
@@ -83,10 +83,10 @@ static enum psnap_status read_other(struct pst_source *source, struct psnap_pst_
                                "has a kind of chunk that only a newer psnap can read");
     }
     status =
-        psnap_pst_unpack_payload(source->unpacker, source->trace.reader, frame, &payload, error);
+        psnap_pst_unpack_payload(&source->unpacker, source->trace.reader, frame, &payload, error);
     if (status != PSNAP_OK)
         return status;
-    return frame->type == PSNAP_PST_TABLES ? psnap_pst_tables_read(source->tables, &payload, error)
+    return frame->type == PSNAP_PST_TABLES ? psnap_pst_tables_read(&source->tables, &payload, error)
                                            : read_end(source, frame, &payload, error);
 }
 
@@ -99,7 +99,7 @@ static enum psnap_status truncated(struct pst_source *source, struct psnap_error
                     "trace was cut off; its first %" PRIu64 " accesses are whole",
                     source->position);
     psnap_error_at_offset(error, source->trace.reader->name, offset);
-    psnap_pst_tables_cut(source->tables);
+    psnap_pst_tables_cut(&source->tables);
     psnap_sampling_end(&source->trace.base.program->sampling, source->position);
     return PSNAP_ERROR_TRUNCATED;
 }
@@ -111,7 +111,7 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
 
     while (!source->has_chunk && !source->ended) {
         enum psnap_status status =
-            psnap_pst_unpack(source->unpacker, source->trace.reader, frame, error);
+            psnap_pst_unpack(&source->unpacker, source->trace.reader, frame, error);
 
         if (status == PSNAP_ERROR_TRUNCATED)
             return truncated(source, error);
@@ -125,23 +125,24 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
         if (status == PSNAP_OK && frame->type != PSNAP_PST_ACCESSES)
             status = read_other(source, frame, error);
         else if (status == PSNAP_OK)
-            status = psnap_pst_tables_check(source->tables, error);
+            status = psnap_pst_tables_check(&source->tables, error);
         if (status != PSNAP_OK)
             return at_frame(source, frame, status, error);
         source->has_chunk = frame->type == PSNAP_PST_ACCESSES;
         source->chunk_end = source->position + frame->accesses;
     }
-    return psnap_pst_tables_announce(source->tables, source->position, &source->next_object, error);
+    return psnap_pst_tables_announce(&source->tables, source->position, &source->next_object,
+                                     error);
 }
 
 static enum psnap_status start_decoding(struct pst_source *source, struct psnap_error *error)
 {
     struct psnap_cursor payload;
-    enum psnap_status status = psnap_pst_unpack_payload(source->unpacker, source->trace.reader,
+    enum psnap_status status = psnap_pst_unpack_payload(&source->unpacker, source->trace.reader,
                                                         &source->chunk, &payload, error);
 
     if (status == PSNAP_OK)
-        status = psnap_pst_decoder_start(source->decoder, &payload, source->chunk.accesses,
+        status = psnap_pst_decoder_start(&source->decoder, &payload, source->chunk.accesses,
                                          source->trace.base.program->ref_count, error);
     source->decoding = status == PSNAP_OK;
     return status;
@@ -176,7 +177,7 @@ static enum psnap_status decode(struct pst_source *source, struct psnap_access *
                                 struct psnap_error *error)
 {
     const enum psnap_status status =
-        psnap_pst_decoder_next(source->decoder, block, (size_t)n, error);
+        psnap_pst_decoder_next(&source->decoder, block, (size_t)n, error);
 
     if (status == PSNAP_OK)
         advance(source, n);
@@ -210,9 +211,9 @@ static ssize_t pst_next_nest(struct psnap_source *self, struct psnap_access *roo
     (void)block;
     run->count = 0;
     if (status == PSNAP_OK && left > 0) {
-        status = psnap_pst_decoder_next_run(source->decoder, self->program, left, room, capacity,
+        status = psnap_pst_decoder_next_run(&source->decoder, self->program, left, room, capacity,
                                             &n, run, error);
-        if (status == PSNAP_OK && !psnap_pst_decoder_is_whole(source->decoder))
+        if (status == PSNAP_OK && !psnap_pst_decoder_is_whole(&source->decoder))
             status = psnap_pst_makes_no_sense(error);
         status = at_frame(source, &source->chunk, status, error);
     }
@@ -269,9 +270,9 @@ static void pst_free(struct psnap_source *self)
     struct pst_source *source = (struct pst_source *)self;
 
     psnap_reader_free(source->trace.reader);
-    psnap_pst_unpacker_free(source->unpacker);
-    psnap_pst_decoder_free(source->decoder);
-    psnap_pst_tables_reader_free(source->tables);
+    psnap_pst_expander_free(source->unpacker.expander);
+    psnap_pst_decoder_release(&source->decoder);
+    psnap_pst_tables_reader_release(&source->tables);
     psnap_program_free(source->trace.base.program);
     free(source);
 }
@@ -284,7 +285,6 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;
-    uint32_t version;
 
     if (!source || !program) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -296,15 +296,14 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
     source->trace.base = (struct psnap_source){.ops = &ops, .program = program};
     source->trace.format = format;
     source->trace.reader = reader;
-    source->unpacker = psnap_pst_unpacker_new();
-    source->decoder = psnap_pst_decoder_new();
-    source->tables = psnap_pst_tables_reader_new(program);
-    if (!source->unpacker || !source->decoder || !source->tables)
+    source->unpacker.expander = psnap_pst_expander_new();
+    source->tables.program = program;
+    if (!source->unpacker.expander)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     else
-        status = psnap_pst_unpack_file_header(source->unpacker, reader, &version, error);
+        status = psnap_pst_unpack_file_header(&source->unpacker, reader, error);
     if (status == PSNAP_OK) {
-        psnap_pst_decoder_version(source->decoder, version);
+        source->decoder.version = source->unpacker.version;
         status = find_chunk(source, error);
         if (status == PSNAP_ERROR_TRUNCATED)
             status = PSNAP_OK; /* next will say so, with what came before */

@@ -15,6 +15,7 @@
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
+#include "formats/base/map.h"
 #include "formats/bytes.h"
 #include "formats/formats.h"
 #include "formats/reader.h"
@@ -111,9 +112,6 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
 
 /* ---- frames: pst_frame.c ---- */
 
-struct psnap_pst_packer;
-struct psnap_pst_unpacker;
-
 struct psnap_pst_frame {
     uint32_t type;
     uint32_t accesses; /* in this frame */
@@ -124,8 +122,29 @@ struct psnap_pst_frame {
     uint8_t method;
 };
 
-struct psnap_pst_packer *psnap_pst_packer_new(FILE *file);
-void psnap_pst_packer_free(struct psnap_pst_packer *packer);
+/* Writes frames to a file, stored by a squeezer, neither of which it owns; else zeroed at first. */
+struct psnap_pst_packer {
+    FILE *file;
+    struct psnap_pst_squeezer *squeezer;
+    uint64_t chain; /* checksum of what was written last */
+    uint64_t written;
+    uint64_t max_bytes; /* of the file, before which frames must end from here on; 0: no limit */
+};
+
+/* Reads frames, whose payloads an expander decompresses that it does not own; else zeroed at first.
+ */
+struct psnap_pst_unpacker {
+    struct psnap_pst_expander *expander;
+    uint64_t chain;
+    uint32_t version; /* of the format */
+    size_t consume;   /* bytes of the reader's buffer that the frame given out last still needs */
+    uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there; 0:
+                                      there was none, as the file header is there */
+    struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
+    bool has_passed;
+    bool is_behind; /* parts of the stream are missing */
+};
+
 enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
                                              struct psnap_error *error);
 /* Writes a frame with `frame`'s type, first and accesses, and this payload. PSNAP_ERROR_LIMIT, and
@@ -135,13 +154,9 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
                                  const struct psnap_pst_frame *frame,
                                  const struct psnap_bytes *payload, struct psnap_error *error);
 
-/* From here on frames must end before `max_bytes` of the file; 0: no limit. */
-void psnap_pst_packer_limit(struct psnap_pst_packer *packer, uint64_t max_bytes);
-
-struct psnap_pst_unpacker *psnap_pst_unpacker_new(void);
-void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker);
+/* Sets unpacker->version. */
 enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
-                                               struct psnap_reader *reader, uint32_t *version,
+                                               struct psnap_reader *reader,
                                                struct psnap_error *error);
 /* Reads a frame and checks its checksums. `frame->stored` is valid until the next call. */
 enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
@@ -254,8 +269,8 @@ struct psnap_pst_folder {
     uint32_t windows;                /* room of all windows */
 };
 
-struct psnap_pst_folder *psnap_pst_folder_new(void);
-void psnap_pst_folder_free(struct psnap_pst_folder *folder);
+/* Its places are to be freed. False: out of memory. */
+bool psnap_pst_folder_init(struct psnap_pst_folder *folder);
 /* Starts a chunk: tracks of the last one are forgotten. */
 void psnap_pst_folder_start(struct psnap_pst_folder *folder);
 #define PSNAP_PST_SAMPLE_MASK 15u  /* one token in 16, by its hash, is put down */
@@ -342,8 +357,10 @@ bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *l
 struct psnap_pst_encoder;
 struct psnap_pst_decoder;
 
-struct psnap_pst_encoder *psnap_pst_encoder_new(void);
-void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder);
+/* It is zeroed before. False: out of memory. */
+bool psnap_pst_encoder_init(struct psnap_pst_encoder *encoder);
+/* What it has, but for itself. */
+void psnap_pst_encoder_release(struct psnap_pst_encoder *encoder);
 /* Takes up to `n` accesses, whose refs must be below `ref_count`, until the chunk is full; *taken
  * says how many. After an error the encoder is good for nothing but freeing. */
 enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
@@ -364,11 +381,8 @@ void psnap_pst_encoder_log(struct psnap_pst_encoder *encoder, bool is_on);
  */
 bool psnap_pst_encoder_forward(struct psnap_pst_encoder *encoder, struct psnap_nest_walk *walk,
                                uint32_t depth, uint64_t limit);
-uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder);
 /* It takes no further access: what it has must be flushed. */
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder);
-/* Chunks of this encoder have so many tokens at most, in place of CHUNK_TOKENS. */
-void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens);
 /* Replaces *payload by the chunk so far (at least one access) and starts the next one. */
 enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
                                           struct psnap_bytes *payload, struct psnap_error *error);
@@ -481,10 +495,8 @@ static inline void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, uint6
                               (struct psnap_pst_token){.value = value, .run = run});
 }
 
-struct psnap_pst_decoder *psnap_pst_decoder_new(void);
-void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder);
-/* Chunks are of this version; to be called before the first one. */
-void psnap_pst_decoder_version(struct psnap_pst_decoder *decoder, uint32_t version);
+/* What it has, but for itself. */
+void psnap_pst_decoder_release(struct psnap_pst_decoder *decoder);
 /* Starts a chunk of `accesses`; `payload` may go after the call. */
 enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
                                           struct psnap_cursor *payload, uint32_t accesses,
@@ -514,11 +526,34 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
 
 /* ---- tables: pst_tables_write.c, pst_tables_read.c ---- */
 
-struct psnap_pst_tables_writer;
-struct psnap_pst_tables_reader;
+/* What is one row, which is written when it has changed. */
+struct psnap_pst_description {
+    struct psnap_bytes now, last;
+};
 
-struct psnap_pst_tables_writer *psnap_pst_tables_writer_new(struct psnap_program *program);
-void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables);
+/* Zeroed but for the program. */
+struct psnap_pst_tables_writer {
+    struct psnap_program *program;
+    uint32_t loop_count, block_count, ref_count, object_count; /* written */
+    const char **strings; /* by number; 0 is "" and never written */
+    struct psnap_map numbers;
+    uint32_t string_count; /* but for "" */
+    size_t string_room;
+    uint64_t string_bytes;
+    /* where the objects from object_count on were announced */
+    uint64_t *positions;
+    uint32_t noted; /* all objects */
+    size_t position_room;
+    /* sections of the payload being made */
+    struct psnap_bytes new_strings, rows;
+    struct psnap_pst_description provenance, part, rank;
+    uint32_t new_string_count;
+    enum psnap_status status; /* the first thing that went wrong */
+    char message[128];
+};
+
+/* What it has, but for itself. */
+void psnap_pst_tables_writer_release(struct psnap_pst_tables_writer *tables);
 /* Notes that the objects new since the last call were announced before access `position`. */
 enum psnap_status psnap_pst_tables_note(struct psnap_pst_tables_writer *tables, uint64_t position,
                                         struct psnap_error *error);
@@ -529,8 +564,30 @@ enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables_writer *tables,
 void psnap_pst_tables_executions(const struct psnap_pst_tables_writer *tables,
                                  struct psnap_bytes *payload);
 
-struct psnap_pst_tables_reader *psnap_pst_tables_reader_new(struct psnap_program *program);
-void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables);
+/* An object that is not announced yet. */
+struct psnap_pst_waiting {
+    uint64_t position;
+    struct psnap_object object;
+};
+
+/* Zeroed but for the program. */
+struct psnap_pst_tables_reader {
+    struct psnap_program *program;
+    const char **strings; /* by number less 1 */
+    uint32_t string_count;
+    uint64_t string_bytes;
+    uint32_t loops_checked;
+    uint32_t operations; /* that the blocks of this section count */
+    struct psnap_pst_waiting *waiting;
+    uint32_t waiting_count, announced;
+    const char **command;
+    double *errors;
+    size_t string_room, waiting_room, command_room, error_room;
+    const char *regions[PSNAP_PST_REGIONS_MAX + 1];
+};
+
+/* What it has, but for itself. */
+void psnap_pst_tables_reader_release(struct psnap_pst_tables_reader *tables);
 /* Adds the rows of a payload to the program; objects wait until they are announced. */
 enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables_reader *tables,
                                         struct psnap_cursor *payload, struct psnap_error *error);

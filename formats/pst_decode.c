@@ -19,15 +19,8 @@
  * the same one each round. Then it is looked for less and less often. */
 #define TRIES 160u
 
-struct psnap_pst_decoder *psnap_pst_decoder_new(void)
+void psnap_pst_decoder_release(struct psnap_pst_decoder *decoder)
 {
-    return calloc(1, sizeof(struct psnap_pst_decoder));
-}
-
-void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder)
-{
-    if (!decoder)
-        return;
     free(decoder->lanes);
     free(decoder->tracks);
     free(decoder->values);
@@ -35,12 +28,6 @@ void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder)
     free(decoder->copies);
     free(decoder->windows);
     free(decoder->levels);
-    free(decoder);
-}
-
-void psnap_pst_decoder_version(struct psnap_pst_decoder *decoder, uint32_t version)
-{
-    decoder->version = version;
 }
 
 /* The value of the track's token is known. Goes on to the next one, given the run until then and

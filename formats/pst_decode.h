@@ -2,7 +2,8 @@
 /*
  * A chunk while it is read: its lanes, with what is predicted of them, and the
  * tokens that correct that. pst_payload_read.c makes it from the bytes,
- * pst_decode.c runs it, pst_run.c takes from it what repeats. Private to these.
+ * pst_decode.c runs it, pst_run.c takes from it what repeats, pst.c has it. Private to
+ * these.
  */
 #ifndef PSNAP_FORMATS_PST_DECODE_H
 #define PSNAP_FORMATS_PST_DECODE_H

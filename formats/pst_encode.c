@@ -20,44 +20,29 @@
 
 #include "formats/pst_encode.h"
 
-#define FIRST_BUCKETS 1024u
 #define KEPT_BYTES ((size_t)128 << 20)
 #define NO_KEY UINT64_MAX /* of no access */
 
 static bool grow_lanes(struct psnap_pst_encoder *encoder)
 {
     const uint32_t room = encoder->lane_room ? encoder->lane_room * 2 : 64;
-    struct psnap_pst_write_lane *lanes = realloc(encoder->lanes, (room + 1) * sizeof *lanes);
-    struct psnap_pst_lane *tracks;
 
-    if (!lanes)
+    if (!psnap_resize(&encoder->lanes, (size_t)room + 1, sizeof *encoder->lanes) ||
+        !psnap_resize(&encoder->tracks, room, sizeof *encoder->tracks))
         return false;
-    encoder->lanes = lanes;
-    tracks = realloc(encoder->tracks, room * sizeof *tracks);
-    if (!tracks)
-        return false;
-    encoder->tracks = tracks;
-    memset(tracks + encoder->lane_room, 0, (room - encoder->lane_room) * sizeof *tracks);
+    memset(encoder->tracks + encoder->lane_room, 0,
+           (room - encoder->lane_room) * sizeof *encoder->tracks);
     encoder->lane_room = room;
     return true;
 }
 
-struct psnap_pst_encoder *psnap_pst_encoder_new(void)
+bool psnap_pst_encoder_init(struct psnap_pst_encoder *encoder)
 {
-    struct psnap_pst_encoder *encoder = calloc(1, sizeof *encoder);
-
-    if (!encoder)
-        return NULL;
-    encoder->folder = psnap_pst_folder_new();
     encoder->token_limit = PSNAP_PST_CHUNK_TOKENS;
-    encoder->bucket_count = FIRST_BUCKETS;
-    encoder->buckets = calloc(FIRST_BUCKETS, sizeof *encoder->buckets);
-    if (encoder->folder && encoder->buckets && grow_lanes(encoder)) {
-        encoder->lanes[0].key = NO_KEY;
-        return encoder;
-    }
-    psnap_pst_encoder_free(encoder);
-    return NULL;
+    if (!psnap_pst_folder_init(&encoder->folder) || !grow_lanes(encoder))
+        return false;
+    encoder->lanes[0].key = NO_KEY;
+    return true;
 }
 
 static void release_tracks(struct psnap_pst_encoder *encoder)
@@ -79,57 +64,29 @@ static void start_chunk(struct psnap_pst_encoder *encoder)
     }
     if (bytes > KEPT_BYTES)
         release_tracks(encoder);
-    memset(encoder->buckets, 0, encoder->bucket_count * sizeof *encoder->buckets);
-    psnap_pst_folder_start(encoder->folder);
+    psnap_map_clear(&encoder->numbers);
+    psnap_pst_folder_start(&encoder->folder);
     psnap_pst_log_clear(&encoder->log);
     encoder->lanes[0].key = NO_KEY;
     encoder->lane_count = encoder->previous = encoder->accesses = 0;
     encoder->address = 0;
 }
 
-void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder)
+void psnap_pst_encoder_release(struct psnap_pst_encoder *encoder)
 {
-    if (!encoder)
-        return;
     release_tracks(encoder);
     free(encoder->lanes);
     free(encoder->tracks);
-    free(encoder->buckets);
+    free(encoder->numbers.slots);
     free(encoder->log.events);
-    psnap_pst_folder_free(encoder->folder);
-    free(encoder);
-}
-
-uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder)
-{
-    return encoder->accesses;
+    free(encoder->folder.places);
 }
 
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder)
 {
     return encoder->lane_count >= PSNAP_PST_CHUNK_LANES ||
-           encoder->folder->tokens >= encoder->token_limit ||
+           encoder->folder.tokens >= encoder->token_limit ||
            encoder->accesses >= PSNAP_PST_CHUNK_MAX;
-}
-
-void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens)
-{
-    if (tokens < encoder->token_limit)
-        encoder->token_limit = tokens;
-}
-
-static bool grow_buckets(struct psnap_pst_encoder *encoder)
-{
-    uint32_t *buckets = calloc((size_t)encoder->bucket_count * 4, sizeof *buckets);
-
-    if (!buckets)
-        return false;
-    free(encoder->buckets);
-    encoder->buckets = buckets;
-    encoder->bucket_count *= 4;
-    for (uint32_t i = 0; i < encoder->lane_count; i++)
-        *psnap_pst_bucket(encoder, encoder->lanes[i].key) = i + 1;
-    return true;
 }
 
 static enum psnap_status check_access(const struct psnap_access *access, uint32_t ref_count,
@@ -164,23 +121,21 @@ static enum psnap_status find_lane(struct psnap_pst_encoder *encoder,
                                    const struct psnap_access *access, uint32_t ref_count,
                                    uint32_t *index, struct psnap_error *error)
 {
-    uint32_t *bucket = psnap_pst_bucket(encoder, psnap_pst_key(access));
+    uint64_t *number = psnap_map_put(&encoder->numbers, psnap_pst_key(access));
     enum psnap_status status;
 
-    if (*bucket) {
-        *index = *bucket - 1;
+    if (number && *number) {
+        *index = (uint32_t)*number - 1;
         return PSNAP_OK;
     }
     status = check_access(access, ref_count, error);
     if (status != PSNAP_OK)
         return status;
     *index = encoder->lane_count;
-    *bucket = *index + 1;
-    if (*index == encoder->lane_room && !grow_lanes(encoder))
+    if (!number || (*index == encoder->lane_room && !grow_lanes(encoder)))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     add_lane(encoder, access);
-    if (encoder->lane_count >= encoder->bucket_count / 2 && !grow_buckets(encoder))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    *number = encoder->lane_count;
     return PSNAP_OK;
 }
 
@@ -193,7 +148,7 @@ static bool take_next(struct psnap_pst_encoder *encoder, uint32_t index, uint32_
 
     if (run == 0)
         lane->next = value;
-    return psnap_pst_fold(encoder->folder, &encoder->tracks[index].next, 2 * index, value, run,
+    return psnap_pst_fold(&encoder->folder, &encoder->tracks[index].next, 2 * index, value, run,
                           expected, NULL);
 }
 
@@ -221,7 +176,7 @@ static bool take_address(struct psnap_pst_encoder *encoder, uint32_t index, uint
         lane->follows ^= 1;
         lane->score = 0;
     }
-    return psnap_pst_fold(encoder->folder, &encoder->tracks[index].address, 2 * index + 1, step,
+    return psnap_pst_fold(&encoder->folder, &encoder->tracks[index].address, 2 * index + 1, step,
                           run, expected, &address);
 }
 
@@ -397,8 +352,8 @@ enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
 
     payload->size = 0;
     for (uint32_t i = 0; i < encoder->lane_count; i++)
-        good &= psnap_pst_fold_end(encoder->folder, &encoder->tracks[i].next) &&
-                psnap_pst_fold_end(encoder->folder, &encoder->tracks[i].address);
+        good &= psnap_pst_fold_end(&encoder->folder, &encoder->tracks[i].next) &&
+                psnap_pst_fold_end(&encoder->folder, &encoder->tracks[i].address);
     good = good &&
            psnap_pst_payload_put(payload, encoder->tracks, encoder->lane_count, &encoder->bases);
     start_chunk(encoder);

@@ -2,7 +2,7 @@
 /*
  * A chunk while it is written: its lanes, with what is predicted of them, and a log of the tokens
  * that a nest made. pst_encode.c puts accesses and runs into it, pst_nest.c whole iterations of
- * loops. Private to these.
+ * loops, pst_writer.c has it. Private to these.
  */
 #ifndef PSNAP_FORMATS_PST_ENCODE_H
 #define PSNAP_FORMATS_PST_ENCODE_H
@@ -56,14 +56,13 @@ struct psnap_pst_log {
 struct psnap_pst_encoder {
     struct psnap_pst_write_lane *lanes; /* and one more, with NO_KEY */
     struct psnap_pst_lane *tracks;
-    struct psnap_pst_folder *folder;
-    uint32_t *buckets;     /* open addressing: lane + 1, 0 is empty */
-    uint32_t bucket_count; /* a power of two */
+    struct psnap_pst_folder folder;
+    struct psnap_map numbers; /* of lanes by their keys, from 1 on */
     uint32_t lane_count, lane_room;
-    uint32_t previous; /* lane of the last access */
-    uint64_t address;  /* and its address */
-    uint32_t accesses;
-    uint32_t token_limit;
+    uint32_t previous;    /* lane of the last access */
+    uint64_t address;     /* and its address */
+    uint32_t accesses;    /* of the chunk so far */
+    uint32_t token_limit; /* of a chunk; may be set to fewer than CHUNK_TOKENS */
     struct psnap_pst_bases bases;
     struct psnap_pst_log log;
 };
@@ -74,18 +73,6 @@ static inline uint64_t psnap_pst_key(const struct psnap_access *access)
 
     memcpy(&key, (const char *)access + sizeof access->address, sizeof key);
     return key;
-}
-
-/* The bucket of the lane with this key, or the one where it belongs. */
-static inline uint32_t *psnap_pst_bucket(const struct psnap_pst_encoder *encoder, uint64_t key)
-{
-    uint32_t b = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-
-    while (true) {
-        uint32_t *bucket = &encoder->buckets[b++ & (encoder->bucket_count - 1)];
-        if (*bucket == 0 || encoder->lanes[*bucket - 1].key == key)
-            return bucket;
-    }
 }
 
 /* Folds the event's token, and changes what its lane predicts, but for runs. False: out of memory.

@@ -62,26 +62,11 @@ struct psnap_pst_places {
     struct place recent[1 << RECENT_BITS], sampled[1 << SAMPLED_BITS];
 };
 
-struct psnap_pst_folder *psnap_pst_folder_new(void)
+bool psnap_pst_folder_init(struct psnap_pst_folder *folder)
 {
-    struct psnap_pst_folder *folder = calloc(1, sizeof *folder);
-
-    if (!folder)
-        return NULL;
-    folder->epoch = EPOCH_STEP;
-    folder->places = calloc(1, sizeof *folder->places);
-    if (folder->places)
-        return folder;
-    free(folder);
-    return NULL;
-}
-
-void psnap_pst_folder_free(struct psnap_pst_folder *folder)
-{
-    if (!folder)
-        return;
-    free(folder->places);
-    free(folder);
+    *folder =
+        (struct psnap_pst_folder){.epoch = EPOCH_STEP, .places = calloc(1, sizeof *folder->places)};
+    return folder->places;
 }
 
 void psnap_pst_folder_start(struct psnap_pst_folder *folder)
@@ -137,15 +122,12 @@ void psnap_pst_track_release(struct psnap_pst_track *track)
 /* Room for one more of `count` items of `size` bytes. */
 static bool grow(void *array, uint32_t count, uint32_t *room, size_t size)
 {
-    void **items = array, *larger;
     const uint32_t more = *room ? *room * 2 : 4;
 
     if (count < *room)
         return true;
-    larger = realloc(*items, more * size);
-    if (!larger)
+    if (!psnap_resize(array, more, size))
         return false;
-    *items = larger;
     *room = more;
     return true;
 }
@@ -197,15 +179,11 @@ static bool in_line(const struct psnap_pst_track *track, const struct psnap_pst_
 static bool set_window(struct psnap_pst_folder *folder, struct psnap_pst_level *level,
                        uint32_t room, uint32_t limit)
 {
-    struct psnap_pst_token *larger;
-
     if (room > PSNAP_PST_WINDOW || folder->windows + (room - level->window_room) > limit)
         return false;
     if (level->window_have < room) {
-        larger = realloc(level->window, room * sizeof *larger);
-        if (!larger)
+        if (!psnap_resize(&level->window, room, sizeof *level->window))
             return false;
-        level->window = larger;
         level->window_have = room;
     }
     folder->windows += room - level->window_room;

@@ -27,31 +27,12 @@
 
 enum { HEADER_SEALED = 28 }; /* bytes of a frame header that its own check covers */
 
-struct psnap_pst_packer {
-    FILE *file;
-    struct psnap_pst_squeezer *squeezer;
-    uint64_t chain; /* checksum of what was written last */
-    uint64_t written, max_bytes;
-};
-
-struct psnap_pst_unpacker {
-    struct psnap_pst_expander *expander;
-    uint64_t chain;
-    uint32_t version; /* of the format */
-    size_t consume;   /* bytes of the reader's buffer that the frame given out last still needs */
-    uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there; 0:
-                                      there was none, as the file header is there */
-    struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
-    bool has_passed;
-    bool is_behind; /* parts of the stream are missing */
-};
-
 void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_t *chain)
 {
     memcpy(header, PSNAP_PST_MAGIC, 8);
-    psnap_store_u32(header + 8, version);
+    psnap_record_put_u32(header + 8, version);
     *chain = XXH3_64bits(header, 12);
-    psnap_store_u32(header + 12, (uint32_t)*chain);
+    psnap_record_put_u32(header + 12, (uint32_t)*chain);
 }
 
 void psnap_pst_frame_seal(unsigned char *header, const unsigned char *stored, size_t stored_size,
@@ -60,36 +41,8 @@ void psnap_pst_frame_seal(unsigned char *header, const unsigned char *stored, si
     const uint64_t sealed = XXH3_64bits_withSeed(header, HEADER_SEALED, *chain);
 
     *chain = XXH3_64bits_withSeed(stored, stored_size, sealed);
-    psnap_store_u32(header + HEADER_SEALED, (uint32_t)sealed);
-    psnap_store_u64(header + 32, *chain);
-}
-
-struct psnap_pst_packer *psnap_pst_packer_new(FILE *file)
-{
-    struct psnap_pst_packer *packer = calloc(1, sizeof *packer);
-
-    if (!packer)
-        return NULL;
-    packer->file = file;
-    packer->squeezer = psnap_pst_squeezer_new();
-    if (!packer->squeezer) {
-        psnap_pst_packer_free(packer);
-        return NULL;
-    }
-    return packer;
-}
-
-void psnap_pst_packer_free(struct psnap_pst_packer *packer)
-{
-    if (!packer)
-        return;
-    psnap_pst_squeezer_free(packer->squeezer);
-    free(packer);
-}
-
-void psnap_pst_packer_limit(struct psnap_pst_packer *packer, uint64_t max_bytes)
-{
-    packer->max_bytes = max_bytes;
+    psnap_record_put_u32(header + HEADER_SEALED, (uint32_t)sealed);
+    psnap_record_put_u64(header + 32, *chain);
 }
 
 static enum psnap_status write_bytes(struct psnap_pst_packer *packer, const void *data, size_t n,
@@ -125,28 +78,14 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
         psnap_pst_squeeze(packer->squeezer, frame->accesses, payload, &stored, &stored_size);
     if (packer->max_bytes && packer->written + sizeof header + stored_size > packer->max_bytes)
         return psnap_error_set(error, PSNAP_ERROR_LIMIT, "trace has its full size");
-    psnap_store_u32(header, frame->type);
-    psnap_store_u64(header + 8, frame->first);
-    psnap_store_u32(header + 16, frame->accesses);
-    psnap_store_u32(header + 20, (uint32_t)payload->size);
-    psnap_store_u32(header + 24, (uint32_t)stored_size);
+    psnap_record_put_u32(header, frame->type);
+    psnap_record_put_u64(header + 8, frame->first);
+    psnap_record_put_u32(header + 16, frame->accesses);
+    psnap_record_put_u32(header + 20, (uint32_t)payload->size);
+    psnap_record_put_u32(header + 24, (uint32_t)stored_size);
     psnap_pst_frame_seal(header, stored, stored_size, &packer->chain);
     status = write_bytes(packer, header, sizeof header, error);
     return status != PSNAP_OK ? status : write_bytes(packer, stored, stored_size, error);
-}
-
-struct psnap_pst_unpacker *psnap_pst_unpacker_new(void)
-{
-    struct psnap_pst_unpacker *unpacker = calloc(1, sizeof *unpacker);
-
-    if (!unpacker)
-        return NULL;
-    unpacker->expander = psnap_pst_expander_new();
-    if (!unpacker->expander) {
-        free(unpacker);
-        return NULL;
-    }
-    return unpacker;
 }
 
 uint64_t psnap_pst_count(int fd)
@@ -160,22 +99,14 @@ uint64_t psnap_pst_count(int fd)
         return 0;
     chain = XXH3_64bits(header, 12);
     while (pread(fd, header, sizeof header, offset) == (ssize_t)sizeof header) {
-        if (psnap_load_u32(header + HEADER_SEALED) !=
+        if (psnap_record_u32(header + HEADER_SEALED) !=
             (uint32_t)XXH3_64bits_withSeed(header, HEADER_SEALED, chain))
             break;
-        accesses += psnap_load_u32(header + 16);
-        chain = psnap_load_u64(header + 32);
-        offset += PSNAP_PST_FRAME_HEADER + (off_t)psnap_load_u32(header + 24);
+        accesses += psnap_record_u32(header + 16);
+        chain = psnap_record_u64(header + 32);
+        offset += PSNAP_PST_FRAME_HEADER + (off_t)psnap_record_u32(header + 24);
     }
     return accesses;
-}
-
-void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker)
-{
-    if (!unpacker)
-        return;
-    psnap_pst_expander_free(unpacker->expander);
-    free(unpacker);
 }
 
 static enum psnap_status fail(const struct psnap_reader *reader, uint64_t offset,
@@ -199,7 +130,7 @@ static enum psnap_status cut_off(const struct psnap_reader *reader, const char *
 }
 
 enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
-                                               struct psnap_reader *reader, uint32_t *version,
+                                               struct psnap_reader *reader,
                                                struct psnap_error *error)
 {
     const size_t have = psnap_reader_ahead(reader, PSNAP_PST_FILE_HEADER);
@@ -211,19 +142,18 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
     if (have < PSNAP_PST_FILE_HEADER)
         return cut_off(reader, "input ends in the file header", error);
     unpacker->chain = XXH3_64bits(header, 12);
-    if (psnap_load_u32(header + 12) != (uint32_t)unpacker->chain)
+    if (psnap_record_u32(header + 12) != (uint32_t)unpacker->chain)
         return fail(reader, 8, PSNAP_ERROR_CORRUPT, "file header is damaged", error);
-    *version = psnap_load_u32(header + 8);
-    if (*version < PSNAP_PST_VERSION_READ || *version > PSNAP_PST_VERSION) {
+    unpacker->version = psnap_record_u32(header + 8);
+    if (unpacker->version < PSNAP_PST_VERSION_READ || unpacker->version > PSNAP_PST_VERSION) {
         psnap_error_set(error, PSNAP_ERROR_VERSION,
                         "written by %s psnap: trace version %" PRIu32
                         ", this one reads versions %u to %u",
-                        *version < PSNAP_PST_VERSION ? "an older" : "a newer", *version,
-                        PSNAP_PST_VERSION_READ, PSNAP_PST_VERSION);
+                        unpacker->version < PSNAP_PST_VERSION ? "an older" : "a newer",
+                        unpacker->version, PSNAP_PST_VERSION_READ, PSNAP_PST_VERSION);
         psnap_error_at_offset(error, reader->name, 8);
         return PSNAP_ERROR_VERSION;
     }
-    unpacker->version = *version;
     reader->at += PSNAP_PST_FILE_HEADER;
     return PSNAP_OK;
 }
@@ -248,13 +178,13 @@ static bool method_fits(const struct psnap_pst_frame *frame)
 /* Checks what a header says; true when it may be believed. */
 static bool parse_header(const unsigned char *header, uint64_t chain, struct psnap_pst_frame *frame)
 {
-    frame->type = psnap_load_u32(header);
+    frame->type = psnap_record_u32(header);
     frame->method = header[4];
-    frame->first = psnap_load_u64(header + 8);
-    frame->accesses = psnap_load_u32(header + 16);
-    frame->raw_size = psnap_load_u32(header + 20);
-    frame->stored_size = psnap_load_u32(header + 24);
-    return psnap_load_u32(header + HEADER_SEALED) ==
+    frame->first = psnap_record_u64(header + 8);
+    frame->accesses = psnap_record_u32(header + 16);
+    frame->raw_size = psnap_record_u32(header + 20);
+    frame->stored_size = psnap_record_u32(header + 24);
+    return psnap_record_u32(header + HEADER_SEALED) ==
                (uint32_t)XXH3_64bits_withSeed(header, HEADER_SEALED, chain) &&
            frame->raw_size <= PSNAP_PST_PAYLOAD_MAX && method_fits(frame) &&
            frame->accesses <= PSNAP_PST_CHUNK_MAX;
@@ -296,7 +226,7 @@ static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
         unpacker->is_behind = false;
     }
     unpacker->chain = XXH3_64bits_withSeed(frame->stored, frame->stored_size, sealed);
-    if (psnap_load_u64(header + 32) != unpacker->chain)
+    if (psnap_record_u64(header + 32) != unpacker->chain)
         return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
                     "damaged chunk: its checksum does not match", error);
     if (frame->method == PSNAP_PST_CONTINUED && !unpacker->origin)

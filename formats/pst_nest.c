@@ -43,7 +43,7 @@ static uint32_t move_run(struct psnap_pst_encoder *encoder, const struct psnap_n
 
         index = encoder->lanes[index].next;
         if (encoder->lanes[index].key != key)
-            index = *psnap_pst_bucket(encoder, key) - 1;
+            index = (uint32_t)psnap_map_get(&encoder->numbers, key) - 1;
         lane = &encoder->lanes[index];
         logged = encoder->tracks[index].logged;
         lane->last = nest->first[a].address;
@@ -172,7 +172,7 @@ static bool may_come(const struct psnap_pst_encoder *encoder, uint32_t a, uint32
     struct psnap_pst_event *events = encoder->log.events;
     const uint32_t end = b + (b - a);
 
-    if (encoder->folder->tokens + (b - a) * FOLDED_MAX >= encoder->token_limit)
+    if (encoder->folder.tokens + (b - a) * FOLDED_MAX >= encoder->token_limit)
         return false;
     for (uint32_t i = b; i < end; i++, a++) {
         struct psnap_pst_event *event = &events[i];

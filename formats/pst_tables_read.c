@@ -19,57 +19,18 @@
 #include <string.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/room.h"
 #include "formats/pst.h"
 
 /* Kinds of operations that a later writer may count; those not known are dropped. */
 #define OPERATIONS_MAX 1000u
 
-struct waiting_object {
-    uint64_t position;
-    struct psnap_object object;
-};
-
-struct psnap_pst_tables_reader {
-    struct psnap_program *program;
-    const char **strings;
-    uint32_t string_count, string_room;
-    uint64_t string_bytes;
-    uint32_t loops_checked;
-    uint32_t operations; /* that the blocks of this section count */
-    struct waiting_object *waiting;
-    uint32_t waiting_count, waiting_room, announced;
-    const char **command;
-    double *errors;
-    size_t command_room, error_room;
-    const char *regions[PSNAP_PST_REGIONS_MAX + 1];
-};
-
-struct psnap_pst_tables_reader *psnap_pst_tables_reader_new(struct psnap_program *program)
+void psnap_pst_tables_reader_release(struct psnap_pst_tables_reader *tables)
 {
-    struct psnap_pst_tables_reader *tables = calloc(1, sizeof *tables);
-
-    if (!tables)
-        return NULL;
-    tables->program = program;
-    tables->string_room = 64;
-    tables->strings = malloc(tables->string_room * sizeof *tables->strings);
-    if (!tables->strings) {
-        free(tables);
-        return NULL;
-    }
-    tables->strings[tables->string_count++] = "";
-    return tables;
-}
-
-void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables)
-{
-    if (!tables)
-        return;
     free(tables->strings);
     free(tables->waiting);
     free(tables->command);
     free(tables->errors);
-    free(tables);
 }
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
@@ -89,28 +50,28 @@ static enum psnap_status get_string(struct psnap_pst_tables_reader *tables,
         return PSNAP_OK; /* section->failed */
     tables->string_bytes += length;
     if (length == 0 || memchr(at, 0, length) || tables->string_bytes > PSNAP_PST_STRINGS_MAX ||
-        tables->string_count >= PSNAP_PST_STRING_COUNT_MAX) {
+        tables->string_count + 1 >= PSNAP_PST_STRING_COUNT_MAX) {
         section->failed = true;
         return PSNAP_OK;
     }
-    if (tables->string_count == tables->string_room) {
-        const char **larger = realloc(tables->strings, 2 * tables->string_room * sizeof *larger);
-        if (!larger)
-            return out_of_memory(error);
-        tables->strings = larger;
-        tables->string_room *= 2;
-    }
     copy = psnap_arena_strndup(tables->program->arena, (const char *)at, length);
-    if (!copy)
+    if (!copy || !psnap_make_room(&tables->strings, &tables->string_room, tables->string_count + 1,
+                                  sizeof *tables->strings))
         return out_of_memory(error);
     tables->strings[tables->string_count++] = copy;
     return PSNAP_OK;
 }
 
+/* The string of a number; 0 is "". */
+static const char *string_of(const struct psnap_pst_tables_reader *tables, uint64_t number)
+{
+    return number ? tables->strings[number - 1] : "";
+}
+
 static const char *get_name(const struct psnap_pst_tables_reader *tables,
                             struct psnap_cursor *section)
 {
-    return tables->strings[psnap_cursor_below(section, tables->string_count - 1)];
+    return string_of(tables, psnap_cursor_below(section, tables->string_count));
 }
 
 static enum psnap_status get_provenance(struct psnap_pst_tables_reader *tables,
@@ -154,7 +115,7 @@ static enum psnap_status get_errors(struct psnap_pst_tables_reader *tables,
     if (!psnap_reserve(&tables->errors, &tables->error_room, count, sizeof *tables->errors))
         return out_of_memory(error);
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t bits = psnap_load_u64(at + i * sizeof bits);
+        const uint64_t bits = psnap_record_u64(at + i * sizeof bits);
         double value;
 
         memcpy(&value, &bits, sizeof bits);
@@ -261,8 +222,8 @@ static enum psnap_status get_ref(struct psnap_pst_tables_reader *tables,
 
     ref.block = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
     ref.src_line = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
-    object = psnap_cursor_below(section, tables->string_count);
-    ref.object = object ? tables->strings[object - 1] : NULL;
+    object = psnap_cursor_below(section, tables->string_count + UINT64_C(1));
+    ref.object = object ? string_of(tables, object - 1) : NULL;
     ref.object_kind = psnap_cursor_u8(section);
     ref.kind = psnap_cursor_u8(section);
     ref.size = psnap_cursor_u8(section);
@@ -280,7 +241,7 @@ static enum psnap_status get_ref(struct psnap_pst_tables_reader *tables,
 static enum psnap_status get_object(struct psnap_pst_tables_reader *tables,
                                     struct psnap_cursor *section, struct psnap_error *error)
 {
-    struct waiting_object waiting = {0};
+    struct psnap_pst_waiting waiting = {0};
 
     waiting.position = psnap_cursor_varint(section);
     waiting.object.address = psnap_cursor_varint(section);
@@ -295,14 +256,9 @@ static enum psnap_status get_object(struct psnap_pst_tables_reader *tables,
         section->failed = true;
     if (section->failed)
         return PSNAP_OK;
-    if (tables->waiting_count == tables->waiting_room) {
-        const uint32_t room = tables->waiting_room * 2 + 64;
-        struct waiting_object *larger = realloc(tables->waiting, room * sizeof *larger);
-        if (!larger)
-            return out_of_memory(error);
-        tables->waiting = larger;
-        tables->waiting_room = room;
-    }
+    if (!psnap_make_room(&tables->waiting, &tables->waiting_room, tables->waiting_count + 1,
+                         sizeof *tables->waiting))
+        return out_of_memory(error);
     tables->waiting[tables->waiting_count++] = waiting;
     return PSNAP_OK;
 }
@@ -310,43 +266,22 @@ static enum psnap_status get_object(struct psnap_pst_tables_reader *tables,
 static enum psnap_status read_section(struct psnap_pst_tables_reader *tables, uint8_t tag,
                                       struct psnap_cursor *section, struct psnap_error *error)
 {
-    enum psnap_status (*get)(struct psnap_pst_tables_reader *, struct psnap_cursor *,
-                             struct psnap_error *) = NULL;
+    static enum psnap_status (*const getters[])(struct psnap_pst_tables_reader *,
+                                                struct psnap_cursor *, struct psnap_error *) = {
+        [PSNAP_PST_STRING_ROWS] = get_string, [PSNAP_PST_PROVENANCE] = get_provenance,
+        [PSNAP_PST_LOOP_ROWS] = get_loop,     [PSNAP_PST_BLOCK_ROWS] = get_block,
+        [PSNAP_PST_REF_ROWS] = get_ref,       [PSNAP_PST_OBJECT_ROWS] = get_object,
+        [PSNAP_PST_PART] = get_part,          [PSNAP_PST_RANK] = get_rank,
+    };
     uint64_t count;
 
-    switch (tag) {
-    case PSNAP_PST_STRING_ROWS:
-        get = get_string;
-        break;
-    case PSNAP_PST_PROVENANCE:
-        get = get_provenance;
-        break;
-    case PSNAP_PST_LOOP_ROWS:
-        get = get_loop;
-        break;
-    case PSNAP_PST_BLOCK_ROWS:
-        get = get_block;
-        break;
-    case PSNAP_PST_REF_ROWS:
-        get = get_ref;
-        break;
-    case PSNAP_PST_OBJECT_ROWS:
-        get = get_object;
-        break;
-    case PSNAP_PST_PART:
-        get = get_part;
-        break;
-    case PSNAP_PST_RANK:
-        get = get_rank;
-        break;
-    default:
+    if (tag >= sizeof getters / sizeof *getters || !getters[tag])
         return PSNAP_OK;
-    }
     count = psnap_cursor_varint(section);
     if (tag == PSNAP_PST_BLOCK_ROWS)
         tables->operations = (uint32_t)psnap_cursor_below(section, OPERATIONS_MAX);
     for (uint64_t i = 0; i < count && !section->failed; i++) {
-        const enum psnap_status status = get(tables, section, error);
+        const enum psnap_status status = getters[tag](tables, section, error);
         if (status != PSNAP_OK)
             return status;
     }
@@ -431,7 +366,7 @@ enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables_reader *tabl
                                             struct psnap_error *error)
 {
     for (; tables->announced < tables->waiting_count; tables->announced++) {
-        const struct waiting_object *waiting = &tables->waiting[tables->announced];
+        const struct psnap_pst_waiting *waiting = &tables->waiting[tables->announced];
 
         if (waiting->position > position) {
             *next = waiting->position;

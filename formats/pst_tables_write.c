@@ -11,34 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
 #include "formats/pst.h"
 
 #define PAYLOAD_SOFT_MAX ((size_t)4 << 20) /* bytes after which a payload takes no more rows */
-#define FIRST_BUCKETS 256u
-
-/* What is one row, which is written when it has changed. */
-struct description {
-    struct psnap_bytes now, last;
-};
-
-struct psnap_pst_tables_writer {
-    struct psnap_program *program;
-    uint32_t loop_count, block_count, ref_count, object_count; /* written */
-    /* strings: open addressing of number + 1; string 0 is "" and never written */
-    const char **strings;
-    uint32_t *buckets;
-    uint32_t string_count, string_room, bucket_count;
-    uint64_t string_bytes;
-    /* where the objects from object_count on were announced */
-    uint64_t *positions;
-    uint32_t noted, position_room; /* noted counts all objects */
-    /* sections of the payload being made */
-    struct psnap_bytes new_strings, rows;
-    struct description provenance, part, rank;
-    uint32_t new_string_count;
-    enum psnap_status status; /* the first thing that went wrong */
-    char message[128];
-};
 
 static void fail(struct psnap_pst_tables_writer *tables, enum psnap_status status,
                  const char *message)
@@ -49,36 +25,15 @@ static void fail(struct psnap_pst_tables_writer *tables, enum psnap_status statu
     strncpy(tables->message, message, sizeof tables->message - 1);
 }
 
-struct psnap_pst_tables_writer *psnap_pst_tables_writer_new(struct psnap_program *program)
-{
-    struct psnap_pst_tables_writer *tables = calloc(1, sizeof *tables);
-
-    if (!tables)
-        return NULL;
-    tables->program = program;
-    tables->bucket_count = FIRST_BUCKETS;
-    tables->string_room = FIRST_BUCKETS / 2;
-    tables->buckets = calloc(tables->bucket_count, sizeof *tables->buckets);
-    tables->strings = malloc(tables->string_room * sizeof *tables->strings);
-    if (!tables->buckets || !tables->strings) {
-        psnap_pst_tables_writer_free(tables);
-        return NULL;
-    }
-    tables->strings[tables->string_count++] = "";
-    return tables;
-}
-
-static void description_release(struct description *description)
+static void description_release(struct psnap_pst_description *description)
 {
     psnap_bytes_release(&description->now);
     psnap_bytes_release(&description->last);
 }
 
-void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables)
+void psnap_pst_tables_writer_release(struct psnap_pst_tables_writer *tables)
 {
-    if (!tables)
-        return;
-    free(tables->buckets);
+    free(tables->numbers.slots);
     free(tables->strings);
     free(tables->positions);
     psnap_bytes_release(&tables->new_strings);
@@ -86,70 +41,39 @@ void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables)
     description_release(&tables->provenance);
     description_release(&tables->part);
     description_release(&tables->rank);
-    free(tables);
-}
-
-/* FNV-1a, 32 bits. */
-static uint32_t hash_of(const char *text)
-{
-    uint32_t hash = 2166136261u;
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
-static bool grow_strings(struct psnap_pst_tables_writer *tables)
-{
-    const uint32_t count = tables->bucket_count * 2;
-    uint32_t *buckets = calloc(count, sizeof *buckets);
-    const char **strings = realloc(tables->strings, count / 2 * sizeof *strings);
-
-    if (strings)
-        tables->strings = strings;
-    if (!buckets || !strings) {
-        free(buckets);
-        return false;
-    }
-    for (uint32_t i = 1; i < tables->string_count; i++) {
-        uint32_t b = hash_of(strings[i]) & (count - 1);
-        while (buckets[b])
-            b = (b + 1) & (count - 1);
-        buckets[b] = i + 1;
-    }
-    free(tables->buckets);
-    tables->buckets = buckets;
-    tables->bucket_count = count;
-    tables->string_room = count / 2;
-    return true;
 }
 
 /* The number of a string, which is written if it is new. NULL reads as "". */
 static uint32_t string_number(struct psnap_pst_tables_writer *tables, const char *text)
 {
     const size_t length = text ? strlen(text) : 0;
-    uint32_t b;
+    uint64_t key, *number;
+    uint32_t known;
 
     if (length == 0 || tables->status != PSNAP_OK)
         return 0;
-    b = hash_of(text) & (tables->bucket_count - 1);
-    for (; tables->buckets[b]; b = (b + 1) & (tables->bucket_count - 1))
-        if (!strcmp(tables->strings[tables->buckets[b] - 1], text))
-            return tables->buckets[b] - 1;
-    if (length > PSNAP_PST_STRING_MAX || tables->string_count >= PSNAP_PST_STRING_COUNT_MAX ||
+    for (key = psnap_map_hash(0, text);
+         (known = (uint32_t)psnap_map_get(&tables->numbers, key)) != 0; key++)
+        if (!strcmp(tables->strings[known], text))
+            return known;
+    if (length > PSNAP_PST_STRING_MAX || tables->string_count + 1 >= PSNAP_PST_STRING_COUNT_MAX ||
         tables->string_bytes + length > PSNAP_PST_STRINGS_MAX) {
         fail(tables, PSNAP_ERROR_VALUE, "names in the program are too long for a .pst");
         return 0;
     }
-    tables->buckets[b] = tables->string_count + 1;
-    tables->strings[tables->string_count] = text;
+    number = psnap_map_put(&tables->numbers, key);
+    if (!number || !psnap_make_room(&tables->strings, &tables->string_room,
+                                    tables->string_count + 2, sizeof *tables->strings)) {
+        fail(tables, PSNAP_ERROR_MEMORY, "out of memory");
+        return 0;
+    }
+    tables->strings[++tables->string_count] = text;
     tables->string_bytes += length;
     psnap_bytes_varint(&tables->new_strings, length);
     psnap_bytes_put(&tables->new_strings, text, length);
     tables->new_string_count++;
-    if (++tables->string_count == tables->string_room && !grow_strings(tables))
-        fail(tables, PSNAP_ERROR_MEMORY, "out of memory");
-    return tables->string_count - 1;
+    *number = tables->string_count;
+    return tables->string_count;
 }
 
 static void put_string(struct psnap_pst_tables_writer *tables, struct psnap_bytes *bytes,
@@ -216,7 +140,7 @@ static void put_part(struct psnap_pst_tables_writer *tables)
         unsigned char stored[8];
         uint64_t bits;
         memcpy(&bits, &part->loop_errors[i], sizeof bits);
-        psnap_store_u64(stored, bits);
+        psnap_record_put_u64(stored, bits);
         psnap_bytes_put(bytes, stored, sizeof stored);
     }
 }
@@ -342,14 +266,9 @@ enum psnap_status psnap_pst_tables_note(struct psnap_pst_tables_writer *tables, 
         count = PSNAP_PST_OBJECTS_MAX;
     if (count == tables->noted)
         return PSNAP_OK;
-    if (count - tables->object_count > tables->position_room) {
-        const uint32_t room = (count - tables->object_count) * 2;
-        uint64_t *larger = realloc(tables->positions, room * sizeof *larger);
-        if (!larger)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        tables->positions = larger;
-        tables->position_room = room;
-    }
+    if (!psnap_make_room(&tables->positions, &tables->position_room, count - tables->object_count,
+                         sizeof *tables->positions))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     for (; tables->noted < count; tables->noted++)
         tables->positions[tables->noted - tables->object_count] = position;
     return PSNAP_OK;
@@ -366,7 +285,7 @@ static void put_objects(struct psnap_pst_tables_writer *tables, struct psnap_byt
 }
 
 static void put_if_new(struct psnap_pst_tables_writer *tables, struct psnap_bytes *body,
-                       uint8_t tag, struct description *description,
+                       uint8_t tag, struct psnap_pst_description *description,
                        void (*put)(struct psnap_pst_tables_writer *))
 {
     struct psnap_bytes *now = &description->now, *last = &description->last;

@@ -14,15 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/pst.h"
+#include "formats/pst_encode.h"
 
 struct pst_writer {
     struct psnap_sink base;
-    FILE *file;
     struct psnap_program *program;
-    struct psnap_pst_packer *packer;
-    struct psnap_pst_encoder *encoder;
-    struct psnap_pst_tables_writer *tables;
+    struct psnap_pst_packer packer;
+    struct psnap_pst_encoder encoder;
+    struct psnap_pst_tables_writer tables;
     struct psnap_bytes payload;
     struct psnap_bytes end;          /* under a limit: the end frame of what is written */
     struct psnap_trace_limit *limit; /* NULL: none */
@@ -39,7 +38,7 @@ static enum psnap_status write_frame(struct pst_writer *writer, uint32_t type, u
 
     if (writer->payload.failed)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return psnap_pst_pack(writer->packer, &frame, &writer->payload, error);
+    return psnap_pst_pack(&writer->packer, &frame, &writer->payload, error);
 }
 
 static enum psnap_status write_tables(struct pst_writer *writer, struct psnap_error *error)
@@ -47,7 +46,7 @@ static enum psnap_status write_tables(struct pst_writer *writer, struct psnap_er
     enum psnap_status status = PSNAP_OK;
 
     while (status == PSNAP_OK) {
-        status = psnap_pst_tables_flush(writer->tables, &writer->payload, error);
+        status = psnap_pst_tables_flush(&writer->tables, &writer->payload, error);
         if (status != PSNAP_OK || writer->payload.size == 0)
             break;
         status = write_frame(writer, PSNAP_PST_TABLES, 0, error);
@@ -66,22 +65,21 @@ static void reserve_end(struct pst_writer *writer, const struct psnap_bytes *end
     const uint64_t reserved = PSNAP_PST_FRAME_HEADER + end->size + 1;
 
     if (writer->limit)
-        psnap_pst_packer_limit(writer->packer, writer->limit->max_bytes > reserved
-                                                   ? writer->limit->max_bytes - reserved
-                                                   : 1);
+        writer->packer.max_bytes =
+            writer->limit->max_bytes > reserved ? writer->limit->max_bytes - reserved : 1;
 }
 
 static void make_end(const struct pst_writer *writer, uint64_t accesses, struct psnap_bytes *end)
 {
     end->size = 0;
     psnap_bytes_varint(end, accesses);
-    psnap_pst_tables_executions(writer->tables, end);
+    psnap_pst_tables_executions(&writer->tables, end);
 }
 
 /* The chunk that does not fit is dropped, and the trace ends here. */
 static enum psnap_status end_at_limit(struct pst_writer *writer, struct psnap_error *error)
 {
-    psnap_pst_packer_limit(writer->packer, 0);
+    writer->packer.max_bytes = 0;
     writer->limit->is_reached = true;
     writer->payload.size = 0;
     psnap_bytes_put(&writer->payload, writer->end.data, writer->end.size);
@@ -93,7 +91,7 @@ static enum psnap_status write_accesses(struct pst_writer *writer, uint32_t acce
                                         struct psnap_error *error)
 {
     struct psnap_bytes end = {0};
-    enum psnap_status status = psnap_pst_encoder_flush(writer->encoder, &writer->payload, error);
+    enum psnap_status status = psnap_pst_encoder_flush(&writer->encoder, &writer->payload, error);
 
     if (writer->limit)
         make_end(writer, writer->accesses + accesses, &end);
@@ -113,7 +111,7 @@ static enum psnap_status write_accesses(struct pst_writer *writer, uint32_t acce
 
 static enum psnap_status write_chunk(struct pst_writer *writer, struct psnap_error *error)
 {
-    const uint32_t accesses = psnap_pst_encoder_accesses(writer->encoder);
+    const uint32_t accesses = writer->encoder.accesses;
     enum psnap_status status;
 
     reserve_end(writer, &writer->end);
@@ -137,15 +135,15 @@ static uint32_t next_limit(const struct pst_writer *writer)
 /* What is written is the reader's even if the next moment kills us. */
 static enum psnap_status flush(struct pst_writer *writer, struct psnap_error *error)
 {
-    return fflush(writer->file) == 0 ? PSNAP_OK : psnap_error_system(error, errno, "cannot write");
+    return fflush(writer->packer.file) == 0 ? PSNAP_OK
+                                            : psnap_error_system(error, errno, "cannot write");
 }
 
 static enum psnap_status write_full_chunk(struct pst_writer *writer, struct psnap_error *error)
 {
     enum psnap_status status;
 
-    if (psnap_pst_encoder_accesses(writer->encoder) < writer->chunk_limit &&
-        !psnap_pst_encoder_full(writer->encoder))
+    if (writer->encoder.accesses < writer->chunk_limit && !psnap_pst_encoder_full(&writer->encoder))
         return PSNAP_OK;
     status = write_chunk(writer, error);
     if (status == PSNAP_OK)
@@ -160,10 +158,10 @@ static enum psnap_status put_accesses(struct pst_writer *writer, const struct ps
     enum psnap_status status = PSNAP_OK;
 
     while (n > 0 && status == PSNAP_OK && !is_over(writer)) {
-        const uint32_t room = writer->chunk_limit - psnap_pst_encoder_accesses(writer->encoder);
+        const uint32_t room = writer->chunk_limit - writer->encoder.accesses;
         size_t taken = 0;
 
-        status = psnap_pst_encoder_put(writer->encoder, block, n < room ? n : room,
+        status = psnap_pst_encoder_put(&writer->encoder, block, n < room ? n : room,
                                        writer->program->ref_count, &taken, error);
         if (status == PSNAP_OK)
             status = write_full_chunk(writer, error);
@@ -175,8 +173,8 @@ static enum psnap_status put_accesses(struct pst_writer *writer, const struct ps
 
 static enum psnap_status note_objects(struct pst_writer *writer, struct psnap_error *error)
 {
-    return psnap_pst_tables_note(
-        writer->tables, writer->accesses + psnap_pst_encoder_accesses(writer->encoder), error);
+    return psnap_pst_tables_note(&writer->tables, writer->accesses + writer->encoder.accesses,
+                                 error);
 }
 
 static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_access *block,
@@ -203,11 +201,11 @@ static enum psnap_status put_run(struct pst_writer *writer, const struct psnap_r
         status = psnap_sink_put_repetitions(self, run, i, i + 1, error);
         i++;
         if (status == PSNAP_OK && i < run->count && !is_over(writer)) {
-            const uint32_t held = psnap_pst_encoder_accesses(writer->encoder);
+            const uint32_t held = writer->encoder.accesses;
             const uint64_t room = (writer->chunk_limit - held) / run->width;
             const uint64_t left = run->count - i;
 
-            i += psnap_pst_encoder_repeat(writer->encoder, run, i, left < room ? left : room);
+            i += psnap_pst_encoder_repeat(&writer->encoder, run, i, left < room ? left : room);
             status = write_full_chunk(writer, error);
         }
     }
@@ -223,7 +221,7 @@ static enum psnap_status forward(struct pst_writer *writer, struct psnap_nest_wa
     for (uint32_t d = walk->depth; d-- > 0 && status == PSNAP_OK;) {
         if (walk->at <= walk->open[d] + walk->nest->loops[walk->open[d]].inside)
             break;
-        if (!psnap_pst_encoder_forward(writer->encoder, walk, d, writer->chunk_limit))
+        if (!psnap_pst_encoder_forward(&writer->encoder, walk, d, writer->chunk_limit))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         status = write_full_chunk(writer, error);
         if (walk->iteration[d] + 1 < walk->count[d])
@@ -241,13 +239,13 @@ static enum psnap_status writer_put_nest(struct psnap_sink *self, const struct p
     struct psnap_run run;
 
     psnap_nest_walk_init(&walk, nest);
-    psnap_pst_encoder_log(writer->encoder, nest->loop_count > 1);
+    psnap_pst_encoder_log(&writer->encoder, nest->loop_count > 1);
     while (status == PSNAP_OK && !is_over(writer) && psnap_nest_walk_next(&walk, &run)) {
         status = put_run(writer, &run, error);
         if (status == PSNAP_OK)
             status = forward(writer, &walk, error);
     }
-    psnap_pst_encoder_log(writer->encoder, false);
+    psnap_pst_encoder_log(&writer->encoder, false);
     return status;
 }
 
@@ -259,7 +257,7 @@ static enum psnap_status finish(struct pst_writer *writer, struct psnap_error *e
         status = write_chunk(writer, error);
     if (status != PSNAP_OK || is_over(writer))
         return status;
-    psnap_pst_packer_limit(writer->packer, writer->limit ? writer->limit->max_bytes : 0);
+    writer->packer.max_bytes = writer->limit ? writer->limit->max_bytes : 0;
     make_end(writer, writer->accesses, &writer->payload);
     status = write_frame(writer, PSNAP_PST_END, 0, error);
     return status == PSNAP_ERROR_LIMIT ? end_at_limit(writer, error) : status;
@@ -279,9 +277,9 @@ static void writer_free(struct psnap_sink *self)
 {
     struct pst_writer *writer = (struct pst_writer *)self;
 
-    psnap_pst_packer_free(writer->packer);
-    psnap_pst_encoder_free(writer->encoder);
-    psnap_pst_tables_writer_free(writer->tables);
+    psnap_pst_squeezer_free(writer->packer.squeezer);
+    psnap_pst_encoder_release(&writer->encoder);
+    psnap_pst_tables_writer_release(&writer->tables);
     psnap_bytes_release(&writer->payload);
     psnap_bytes_release(&writer->end);
     free(writer);
@@ -296,7 +294,7 @@ static void set_limit(struct pst_writer *writer, struct psnap_trace_limit *limit
     psnap_bytes_varint(&writer->end, 0); /* accesses */
     psnap_bytes_varint(&writer->end, 0); /* blocks */
     if (tokens < PSNAP_PST_CHUNK_TOKENS)
-        psnap_pst_encoder_limit(writer->encoder, tokens < 1024 ? 1024 : (uint32_t)tokens);
+        writer->encoder.token_limit = tokens < 1024 ? 1024 : (uint32_t)tokens;
 }
 
 struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
@@ -314,21 +312,20 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
         return NULL;
     }
     writer->base.ops = &ops;
-    writer->file = file;
+    writer->packer.file = file;
     writer->program = program;
     writer->chunk_accesses = chunk_accesses;
     writer->chunk_limit = next_limit(writer);
-    writer->packer = psnap_pst_packer_new(file);
-    writer->encoder = psnap_pst_encoder_new();
-    writer->tables = psnap_pst_tables_writer_new(program);
-    if (!writer->packer || !writer->encoder || !writer->tables) {
+    writer->packer.squeezer = psnap_pst_squeezer_new();
+    writer->tables.program = program;
+    if (!writer->packer.squeezer || !psnap_pst_encoder_init(&writer->encoder)) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         writer_free(&writer->base);
         return NULL;
     }
     if (limit && limit->max_bytes > 0)
         set_limit(writer, limit);
-    if (psnap_pst_pack_file_header(writer->packer, error) != PSNAP_OK) {
+    if (psnap_pst_pack_file_header(&writer->packer, error) != PSNAP_OK) {
         writer_free(&writer->base);
         return NULL;
     }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/room.h"
 #include "formats/base/text.h"
 
 /* Of a loop, in accesses. */
@@ -46,18 +47,13 @@ struct sampler {
 
 static bool grow(struct sampler *self, uint32_t loops)
 {
-    uint32_t count = loops + loops / 2 + 16;
-    struct tally *tallies = realloc(self->tallies, count * sizeof *tallies);
-    uint32_t *open;
+    const uint32_t count = loops + loops / 2 + 16;
 
-    if (!tallies)
+    if (!psnap_resize(&self->tallies, count, sizeof *self->tallies) ||
+        !psnap_resize(&self->open, count, sizeof *self->open))
         return false;
-    self->tallies = tallies;
-    memset(tallies + self->tally_count, 0, (count - self->tally_count) * sizeof *tallies);
-    open = realloc(self->open, count * sizeof *open);
-    if (!open)
-        return false;
-    self->open = open;
+    memset(self->tallies + self->tally_count, 0,
+           (count - self->tally_count) * sizeof *self->tallies);
     self->tally_count = count;
     return true;
 }

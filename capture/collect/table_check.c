@@ -6,7 +6,7 @@
  */
 #include "capture/collect/table_view.h"
 
-static enum psnap_status corrupt(struct psnap_error *error, const char *what)
+enum psnap_status psnap_table_corrupt(struct psnap_error *error, const char *what)
 {
     return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "the program sent a corrupt table: %s",
                            what);
@@ -190,24 +190,24 @@ enum psnap_status psnap_table_check(const struct psnap_table_view *view, struct 
 
     for (uint32_t i = 0; i < header->blocks; i++)
         if (view->blocks[i].loop >= header->loops || view->blocks[i].same_as > header->blocks)
-            return corrupt(error, "a block of no loop, or like no block");
+            return psnap_table_corrupt(error, "a block of no loop, or like no block");
     for (uint32_t i = 0; i < header->refs; i++) {
         const struct psnap_table_ref *ref = &view->refs[i];
         if (ref->block >= header->blocks || ref->op >= PSNAP_REF_OP_COUNT || ref->kind > 2 ||
             ref->lanes < 1 || ref->lanes > 64 || ref->object_kind > 2 || ref->size < 1)
-            return corrupt(error, "a reference that cannot be");
+            return psnap_table_corrupt(error, "a reference that cannot be");
         if (ref->op == PSNAP_REF_COPY &&
             (i + 1 == header->refs || view->refs[i + 1].op != PSNAP_REF_NONE))
-            return corrupt(error, "half a copy");
+            return psnap_table_corrupt(error, "half a copy");
     }
     for (uint32_t i = 0; i < header->pieces; i++) {
         const struct psnap_table_piece *piece = &view->pieces[i];
         uint32_t words = 1;
         if (piece->first_ref > header->refs || piece->refs > header->refs - piece->first_ref ||
             piece->words > PSNAP_RECORD_WORDS_MAX || piece->guard > PSNAP_HOIST_GUARDS_MAX)
-            return corrupt(error, "a piece without references");
+            return psnap_table_corrupt(error, "a piece without references");
         if (!is_end(view, piece))
-            return corrupt(error, "an end of no loop, or behind it");
+            return psnap_table_corrupt(error, "an end of no loop, or behind it");
         if (piece->hoist)
             words = view->hoists[piece->hoist - 1].words;
         if (piece->nest)
@@ -215,13 +215,13 @@ enum psnap_status psnap_table_check(const struct psnap_table_view *view, struct 
         for (uint32_t k = piece->first_ref; k < piece->first_ref + piece->refs; k++)
             words += psnap_ref_words(view->refs[k].op, view->refs[k].lanes);
         if (words != piece->words)
-            return corrupt(error, "a piece of a wrong length");
+            return psnap_table_corrupt(error, "a piece of a wrong length");
     }
     for (uint32_t i = 0; i < header->hoists; i++)
         if (!is_hoist(view, &view->hoists[i]))
-            return corrupt(error, "a loop that cannot be hoisted");
+            return psnap_table_corrupt(error, "a loop that cannot be hoisted");
     for (uint32_t i = 0; i < header->nests; i++)
         if (!is_nest(view, i))
-            return corrupt(error, "a nest of loops that cannot be");
+            return psnap_table_corrupt(error, "a nest of loops that cannot be");
     return PSNAP_OK;
 }

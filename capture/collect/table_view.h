@@ -16,6 +16,9 @@ struct psnap_table_view {
     const char *strings;
 };
 
+/* Sets the error of a table that cannot be used, and says why. */
+enum psnap_status psnap_table_corrupt(struct psnap_error *error, const char *what);
+
 /* Cross references of the rows, before any is used as an index. */
 enum psnap_status psnap_table_check(const struct psnap_table_view *view, struct psnap_error *error);
 

@@ -20,28 +20,14 @@ void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap
 void psnap_capture_tables_release(struct psnap_capture_tables *tables)
 {
     psnap_loop_names_release(&tables->names);
+#define FREE(row, rows) free(tables->rows);
+    PSNAP_CAPTURE_ROWS(FREE)
+#undef FREE
     free(tables->modules);
-    free(tables->pieces);
-    free(tables->refs);
-    free(tables->hoists);
-    free(tables->moves);
-    free(tables->quotients);
-    free(tables->nests);
-    free(tables->values);
-    free(tables->steps);
     free(tables->same_as);
-    free(tables->sites);
     free(tables->bytes);
     free(tables->globals);
     psnap_capture_tables_init(tables, NULL);
-}
-
-/* Room for `more` rows of `size` behind `count`, which are as many as there was room for. */
-static bool make_rows(void *array, size_t count, size_t more, size_t size)
-{
-    size_t room = count;
-
-    return psnap_make_room(array, &room, count + more, size);
 }
 
 bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const void *bytes,
@@ -67,12 +53,6 @@ bool psnap_capture_tables_add_globals(struct psnap_capture_tables *tables,
     return true;
 }
 
-static enum psnap_status corrupt(struct psnap_error *error, const char *what)
-{
-    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "the program sent a corrupt table: %s",
-                           what);
-}
-
 static enum psnap_status take_view(const struct psnap_capture_tables *tables,
                                    const uint64_t *description, struct psnap_table_view *view,
                                    struct psnap_error *error)
@@ -84,7 +64,7 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
     do {                                                                                           \
         uint64_t bytes = (uint64_t)(count) * sizeof *view->member;                                 \
         if (bytes > left)                                                                          \
-            return corrupt(error, #member " run past its end");                                    \
+            return psnap_table_corrupt(error, #member " run past its end");                        \
         view->member = (const void *)at;                                                           \
         at += bytes;                                                                               \
         left -= bytes;                                                                             \
@@ -92,7 +72,7 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
 
     TAKE(header, 1);
     if (view->header->magic != PSNAP_CAPTURE_MAGIC)
-        return corrupt(error, "no magic");
+        return psnap_table_corrupt(error, "no magic");
     if (view->header->abi != PSNAP_CAPTURE_ABI)
         return psnap_error_set(error, PSNAP_ERROR_VERSION,
                                "a module was compiled for capture ABI %u, this is %u",
@@ -103,10 +83,10 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
     TAKE(strings, view->header->string_bytes);
 #undef TAKE
     if (!view->header->string_bytes || view->strings[view->header->string_bytes - 1])
-        return corrupt(error, "strings have no end");
+        return psnap_table_corrupt(error, "strings have no end");
     if (description[2] != view->header->pieces || description[3] != view->header->sites ||
         tables->global_count != view->header->globals)
-        return corrupt(error, "counts differ");
+        return psnap_table_corrupt(error, "counts differ");
     return PSNAP_OK;
 }
 
@@ -146,15 +126,12 @@ static bool add_loops(struct psnap_capture_tables *tables, const struct psnap_ta
 static bool add_blocks(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                        uint32_t first_loop, uint32_t first_block)
 {
-    uint32_t *same_as =
-        realloc(tables->same_as, (first_block + view->header->blocks + 1) * sizeof *same_as);
-
-    if (!same_as)
+    if (!psnap_resize(&tables->same_as, (size_t)first_block + view->header->blocks,
+                      sizeof *tables->same_as))
         return false;
-    tables->same_as = same_as;
     for (uint32_t i = 0; i < view->header->blocks; i++) {
         const struct psnap_table_block *row = &view->blocks[i];
-        same_as[first_block + i] = first_block + (row->same_as ? row->same_as - 1 : i);
+        tables->same_as[first_block + i] = first_block + (row->same_as ? row->same_as - 1 : i);
         struct psnap_block block = {.loop = first_loop + row->loop, .src_line = row->src_line};
         for (unsigned k = 0; k < PSNAP_OPERATION_COUNT; k++)
             block.operations[k] = row->operations[k];
@@ -352,17 +329,11 @@ static void add_nests(struct psnap_capture_tables *tables, const struct psnap_ta
 
 static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap_table_header *add)
 {
-    return make_rows(&tables->modules, tables->module_count, 1, sizeof *tables->modules) &&
-           make_rows(&tables->pieces, tables->piece_count, add->pieces, sizeof *tables->pieces) &&
-           make_rows(&tables->refs, tables->ref_count, add->refs, sizeof *tables->refs) &&
-           make_rows(&tables->hoists, tables->hoist_count, add->hoists, sizeof *tables->hoists) &&
-           make_rows(&tables->moves, tables->move_count, add->moves, sizeof *tables->moves) &&
-           make_rows(&tables->quotients, tables->quotient_count, add->quotients,
-                     sizeof *tables->quotients) &&
-           make_rows(&tables->nests, tables->nest_count, add->nests, sizeof *tables->nests) &&
-           make_rows(&tables->values, tables->value_count, add->values, sizeof *tables->values) &&
-           make_rows(&tables->steps, tables->step_count, add->steps, sizeof *tables->steps) &&
-           make_rows(&tables->sites, tables->site_count, add->sites, sizeof *tables->sites);
+#define RESERVE(row, rows)                                                                         \
+    psnap_resize(&tables->rows, (size_t)tables->row##_count + add->rows, sizeof *tables->rows) &&
+    return PSNAP_CAPTURE_ROWS(RESERVE)
+        psnap_resize(&tables->modules, (size_t)tables->module_count + 1, sizeof *tables->modules);
+#undef RESERVE
 }
 
 static bool set_provenance(struct psnap_program *program, const struct psnap_table_view *view)

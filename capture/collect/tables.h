@@ -103,6 +103,18 @@ struct psnap_capture_module {
     uint64_t table_bytes, table_hash; /* modules with the same table share its rows */
 };
 
+/* The rows that the tables have of those of modules, in any order. */
+#define PSNAP_CAPTURE_ROWS(ROWS)                                                                   \
+    ROWS(piece, pieces)                                                                            \
+    ROWS(ref, refs)                                                                                \
+    ROWS(hoist, hoists)                                                                            \
+    ROWS(move, moves)                                                                              \
+    ROWS(quotient, quotients)                                                                      \
+    ROWS(nest, nests)                                                                              \
+    ROWS(value, values)                                                                            \
+    ROWS(step, steps)                                                                              \
+    ROWS(site, sites)
+
 struct psnap_capture_tables {
     struct psnap_program *program;
     struct psnap_capture_module *modules;

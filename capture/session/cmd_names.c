@@ -16,11 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/base/room.h"
+
 enum { FILE_BYTES_MAX = 4 << 20 };
 
 char *psnap_process_file(pid_t pid, const char *name, size_t *size)
 {
     char path[64], *text = NULL;
+    size_t room = 0;
     ssize_t more = 1;
     int fd;
 
@@ -29,13 +32,9 @@ char *psnap_process_file(pid_t pid, const char *name, size_t *size)
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    for (size_t room = 0; more > 0; *size += (size_t)more) {
-        if (room - *size < 2 && room < FILE_BYTES_MAX) {
-            char *larger = realloc(text, room = room ? 2 * room : 8192);
-            if (!larger)
-                break;
-            text = larger;
-        }
+    for (; more > 0; *size += (size_t)more) {
+        if (room < FILE_BYTES_MAX && !psnap_make_room(&text, &room, *size + 4096, 1))
+            break;
         more = read(fd, text + *size, room - *size - 1);
         more = more < 0 ? 0 : more;
     }

@@ -121,11 +121,6 @@ static enum psnap_status note_put_nest(struct psnap_sink *self, const struct psn
     return PSNAP_OK;
 }
 
-static void nothing_to_free(struct psnap_sink *self)
-{
-    (void)self; /* lies on the stack */
-}
-
 static enum psnap_status note_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     const struct note_sink *sink = (const struct note_sink *)self;
@@ -141,7 +136,7 @@ static enum psnap_status pump(struct psnap_recording *recording, const struct wa
                               const struct psnap_recording_sinks *sinks, struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {
-        .put = note_put, .finish = note_finish, .free = nothing_to_free, .put_nest = note_put_nest};
+        .put = note_put, .finish = note_finish, .put_nest = note_put_nest};
     struct note_sink note = {{&ops}, recording, way};
     struct psnap_sink *all[1 + PSNAP_RECORDING_SINKS] = {&note.base}, *tee;
     enum psnap_status status;

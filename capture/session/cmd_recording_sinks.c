@@ -47,13 +47,8 @@ static enum psnap_status trace_finish(struct psnap_sink *self, struct psnap_erro
     return PSNAP_OK;
 }
 
-static void nothing_to_free(struct psnap_sink *self)
-{
-    (void)self; /* lies in its psnap_recording_sinks */
-}
-
 static const struct psnap_sink_ops trace_ops = {
-    .put = trace_put, .finish = trace_finish, .free = nothing_to_free, .put_nest = trace_put_nest};
+    .put = trace_put, .finish = trace_finish, .put_nest = trace_put_nest};
 
 /* Puts the trace in its place, or says why there is none. */
 static enum psnap_status end_trace(struct psnap_recording *recording, struct psnap_trace_sink *sink,

@@ -7,25 +7,16 @@
  */
 #include "capture/session/cmd_roi.h"
 
-#include <elf.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/text.h"
-
-/* A file's bytes; those of a section are a part of it. */
-struct bytes {
-    const unsigned char *at;
-    size_t size;
-};
 
 /* Names, terminated, which are not owned. */
 struct names {
@@ -33,77 +24,18 @@ struct names {
     size_t count;
 };
 
-static struct bytes open_file(const char *path)
+/* The first section of that name; NULL when there is none. */
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *header)
 {
-    struct bytes file = {NULL, 0};
-    struct stat about;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    void *map = MAP_FAILED;
+    Elf_Scn *section = NULL;
+    const char *found = NULL;
+    size_t names;
 
-    if (fd < 0)
-        return file;
-    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0)
-        map = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (map != MAP_FAILED)
-        file = (struct bytes){map, (size_t)about.st_size};
-    return file;
-}
-
-static bool is_elf(struct bytes file)
-{
-    return file.size >= sizeof(Elf64_Ehdr) && !memcmp(file.at, ELFMAG, SELFMAG) &&
-           file.at[EI_CLASS] == ELFCLASS64 && file.at[EI_DATA] == ELFDATA2LSB;
-}
-
-/* The index-th section header; false when there is none. */
-static bool read_header(struct bytes file, unsigned index, Elf64_Shdr *header)
-{
-    Elf64_Ehdr elf;
-
-    memcpy(&elf, file.at, sizeof elf);
-    if (index >= elf.e_shnum || elf.e_shentsize != sizeof *header || elf.e_shoff > file.size ||
-        (file.size - elf.e_shoff) / sizeof *header <= index)
-        return false;
-    memcpy(header, file.at + elf.e_shoff + index * sizeof *header, sizeof *header);
-    return true;
-}
-
-static struct bytes contents_of(struct bytes file, const Elf64_Shdr *header)
-{
-    if (header->sh_type == SHT_NOBITS || header->sh_offset > file.size ||
-        header->sh_size > file.size - header->sh_offset)
-        return (struct bytes){NULL, 0};
-    return (struct bytes){file.at + header->sh_offset, header->sh_size};
-}
-
-/* The string at an offset of a table; "" when it does not end in it. */
-static const char *string_at(struct bytes table, uint64_t offset)
-{
-    if (offset >= table.size || !memchr(table.at + offset, '\0', table.size - offset))
-        return "";
-    return (const char *)table.at + offset;
-}
-
-/* The section of that name, and the string table that it refers to; empty when there is none. */
-static struct bytes find_section(struct bytes file, const char *name, struct bytes *strings)
-{
-    struct bytes names = {NULL, 0};
-    Elf64_Shdr header, linked;
-    Elf64_Ehdr elf;
-
-    memcpy(&elf, file.at, sizeof elf);
-    *strings = (struct bytes){NULL, 0};
-    if (read_header(file, elf.e_shstrndx, &header))
-        names = contents_of(file, &header);
-    for (unsigned i = 0; read_header(file, i, &header); i++) {
-        if (strcmp(string_at(names, header.sh_name), name) != 0)
-            continue;
-        if (read_header(file, header.sh_link, &linked))
-            *strings = contents_of(file, &linked);
-        return contents_of(file, &header);
-    }
-    return (struct bytes){NULL, 0};
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return NULL;
+    while ((!found || strcmp(found, name) != 0) && (section = elf_nextscn(elf, section)))
+        found = gelf_getshdr(section, header) ? elf_strptr(elf, names, header->sh_name) : NULL;
+    return section;
 }
 
 static bool is_system_library(const char *name)
@@ -125,35 +57,45 @@ static bool is_system_library(const char *name)
 }
 
 /* Whether code from elsewhere may be instrumented too. */
-static bool may_load_others(struct bytes file)
+static bool may_load_others(Elf *elf)
 {
-    struct bytes strings, dynamic = find_section(file, ".dynamic", &strings), symbols;
-    bool may = false;
+    GElf_Shdr header;
+    Elf_Data *data = elf_getdata(find_section(elf, ".dynamic", &header), NULL);
+    const char *name;
+    GElf_Dyn entry;
+    GElf_Sym symbol;
 
-    for (size_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic.size && !may; at += sizeof(Elf64_Dyn)) {
-        Elf64_Dyn entry;
-        memcpy(&entry, dynamic.at + at, sizeof entry);
-        may = entry.d_tag == DT_NEEDED && !is_system_library(string_at(strings, entry.d_un.d_val));
+    for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+        name = entry.d_tag == DT_NEEDED ? elf_strptr(elf, header.sh_link, entry.d_un.d_val) : NULL;
+        if (name && !is_system_library(name))
+            return true;
     }
-    symbols = find_section(file, ".dynsym", &strings);
-    for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size && !may; at += sizeof(Elf64_Sym)) {
-        Elf64_Sym symbol;
-        memcpy(&symbol, symbols.at + at, sizeof symbol);
-        may = symbol.st_shndx == SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_WEAK &&
-              !strncmp(string_at(strings, symbol.st_name), "dl", 2) &&
-              strstr(string_at(strings, symbol.st_name), "open");
+    data = elf_getdata(find_section(elf, ".dynsym", &header), NULL);
+    for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+        name = elf_strptr(elf, header.sh_link, symbol.st_name);
+        if (symbol.st_shndx == SHN_UNDEF && GELF_ST_BIND(symbol.st_info) != STB_WEAK && name &&
+            !strncmp(name, "dl", 2) && strstr(name, "open"))
+            return true;
     }
-    return may;
+    return false;
+}
+
+/* The string at a place of the section; "" when it does not end in it. */
+static const char *string_at(const Elf_Data *section, size_t at)
+{
+    const char *text = section->d_buf;
+
+    return at < section->d_size && memchr(text + at, '\0', section->d_size - at) ? text + at : "";
 }
 
 /* All names with this letter; items NULL when out of memory. */
-static struct names names_of(struct bytes section, char letter)
+static struct names names_of(const Elf_Data *section, char letter)
 {
-    struct names names = {malloc((section.size + 1) * sizeof *names.items), 0};
+    struct names names = {malloc((section->d_size + 1) * sizeof *names.items), 0};
     size_t at = 0;
 
-    while (names.items && at < section.size) {
-        const bool is_wanted = section.at[at++] == (unsigned char)letter;
+    while (names.items && at < section->d_size) {
+        const bool is_wanted = ((const char *)section->d_buf)[at++] == letter;
         for (; *string_at(section, at); at += strlen(string_at(section, at)) + 1)
             if (is_wanted)
                 names.items[names.count++] = string_at(section, at);
@@ -182,7 +124,7 @@ static bool next_line(const char **list, char *line, size_t size)
     return true;
 }
 
-static enum psnap_status check_names(const char *roi, struct bytes section,
+static enum psnap_status check_names(const char *roi, const Elf_Data *section,
                                      struct psnap_error *error)
 {
     struct names own = names_of(section, PSNAP_FUNCTION_OWN);
@@ -214,15 +156,21 @@ static enum psnap_status check_names(const char *roi, struct bytes section,
 
 enum psnap_status psnap_roi_check(const char *roi, const char *path, struct psnap_error *error)
 {
-    struct bytes file = open_file(path), section = {NULL, 0}, strings;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     enum psnap_status status = PSNAP_OK;
+    Elf_Data *section;
+    GElf_Shdr header;
+    Elf *elf;
 
-    if (is_elf(file))
-        section = find_section(file, PSNAP_FUNCTIONS_SECTION, &strings);
-    if (section.size && !may_load_others(file))
+    if (fd < 0)
+        return PSNAP_OK;
+    elf_version(EV_CURRENT);
+    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    section = elf_getdata(find_section(elf, PSNAP_FUNCTIONS_SECTION, &header), NULL);
+    if (section && section->d_buf && section->d_size && !may_load_others(elf))
         status = check_names(roi, section, error);
-    if (file.at)
-        munmap((void *)(uintptr_t)file.at, file.size);
+    elf_end(elf);
+    close(fd);
     return status;
 }
 

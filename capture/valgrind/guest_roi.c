@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
+
 enum { UNKNOWN, OTHER, WANTED };
 
 void psnap_guest_roi_release(struct psnap_guest_roi *roi)
@@ -34,15 +36,12 @@ static uint64_t names_of(const char *list, const struct psnap_guest_function *fu
 static bool is_named(struct psnap_guest_roi *roi, const struct psnap_guest_code *code,
                      uint32_t function)
 {
-    if (function >= roi->room) {
-        const size_t room = function + function / 2 + 64;
-        unsigned char *known = realloc(roi->known, room);
-        if (!known)
-            return false;
-        memset(known + roi->room, UNKNOWN, room - roi->room);
-        roi->known = known;
-        roi->room = room;
-    }
+    const size_t had = roi->room;
+
+    if (!psnap_make_room(&roi->known, &roi->room, (size_t)function + 1, 1))
+        return false;
+    if (roi->room > had)
+        memset(roi->known + had, UNKNOWN, roi->room - had);
     if (roi->known[function] == UNKNOWN) {
         const uint64_t bits = names_of(roi->list, &code->functions[function]);
         roi->found |= bits;

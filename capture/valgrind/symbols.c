@@ -13,19 +13,17 @@
  */
 #include "capture/valgrind/symbols.h"
 
-#ifdef PSNAP_HAVE_LIBDW
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#    include <dwarf.h>
-#    include <elfutils/libdw.h>
-#    include <elfutils/libdwfl.h>
-#    include <fcntl.h>
-#    include <stdio.h>
-#    include <stdlib.h>
-#    include <string.h>
-#    include <unistd.h>
-
-#    include "formats/base/room.h"
-#    include "formats/base/text.h"
+#include "formats/base/room.h"
+#include "formats/base/text.h"
 
 struct unit {
     uint64_t low, high;
@@ -154,27 +152,6 @@ static bool read_symbols(struct loaded_image *image)
     return true;
 }
 
-/* The addresses of the file's segments, before they are moved. */
-static bool extent(Elf *elf, uint64_t *low, uint64_t *high)
-{
-    size_t count;
-
-    *low = UINT64_MAX;
-    *high = 0;
-    if (elf_getphdrnum(elf, &count) != 0)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr segment;
-        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD)
-            continue;
-        *low = segment.p_vaddr < *low ? segment.p_vaddr : *low;
-        if (segment.p_vaddr + segment.p_memsz > *high)
-            *high = segment.p_vaddr + segment.p_memsz;
-    }
-    *low &= ~UINT64_C(4095);
-    return *low < *high;
-}
-
 /* Hands the file to libdwfl as it lies in memory; false when it is none that libdwfl can read. */
 static bool report(struct loaded_image *image)
 {
@@ -183,31 +160,27 @@ static bool report(struct loaded_image *image)
         .find_debuginfo = dwfl_standard_find_debuginfo,
         .debuginfo_path = &no_path,
     };
-    int fd = open(image->image.path, O_RDONLY | O_CLOEXEC);
-    uint64_t low = 0, high = 0, bias;
+    const int fd = open(image->image.path, O_RDONLY | O_CLOEXEC);
+    bool is_elf; /* libdwfl would unpack others, however large they are */
     Elf *elf;
-    bool is_elf;
 
     if (fd < 0)
         return false;
     elf_version(EV_CURRENT);
     elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    is_elf = elf && elf_kind(elf) == ELF_K_ELF && extent(elf, &low, &high);
+    is_elf = elf_kind(elf) == ELF_K_ELF;
     elf_end(elf);
-    if (is_elf) {
-        bias = image->image.low - low;
-        image->image.high = high + bias;
-        image->dwfl = dwfl_begin(&callbacks);
-        /* owns fd when it has worked */
-        if (image->dwfl)
-            image->module =
-                dwfl_report_elf(image->dwfl, image->image.name, image->image.path, fd, bias, true);
-    }
-    if (!image->module)
+    image->dwfl = is_elf ? dwfl_begin(&callbacks) : NULL;
+    if (image->dwfl) /* owns fd when it has worked */
+        image->module = dwfl_report_elf(image->dwfl, image->image.name, image->image.path, fd,
+                                        image->image.low, false);
+    if (!image->module) {
         close(fd);
-    else
-        dwfl_report_end(image->dwfl, NULL, NULL);
-    return image->module != NULL;
+        return false;
+    }
+    dwfl_report_end(image->dwfl, NULL, NULL);
+    dwfl_module_info(image->module, NULL, NULL, &image->image.high, NULL, NULL, NULL, NULL);
+    return true;
 }
 
 enum psnap_status psnap_symbols_image(struct psnap_symbols *symbols, const char *path, uint64_t low,
@@ -457,56 +430,3 @@ void psnap_symbols_origin(const struct psnap_image *image, uint64_t address, con
     producer = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attribute));
     *compiler = producer ? producer : "";
 }
-
-#else
-
-struct psnap_symbols *psnap_symbols_new(struct psnap_error *error)
-{
-    psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                    "this psnap was built without elfutils' libdw (Debian package libdw-dev), "
-                    "which the engine valgrind needs to name functions and lines");
-    return NULL;
-}
-
-void psnap_symbols_free(struct psnap_symbols *symbols)
-{
-    (void)symbols;
-}
-
-enum psnap_status psnap_symbols_image(struct psnap_symbols *symbols, const char *path, uint64_t low,
-                                      const struct psnap_image **image, struct psnap_error *error)
-{
-    (void)symbols, (void)path, (void)low, (void)error;
-    *image = NULL;
-    return PSNAP_OK;
-}
-
-bool psnap_symbols_function(const struct psnap_image *image, uint64_t address,
-                            struct psnap_symbol *function)
-{
-    (void)image, (void)address, (void)function;
-    return false;
-}
-
-bool psnap_symbols_variable(const struct psnap_image *image, size_t n,
-                            struct psnap_symbol *variable)
-{
-    (void)image, (void)n, (void)variable;
-    return false;
-}
-
-void psnap_symbols_place(const struct psnap_image *image, uint64_t address, bool with_function,
-                         struct psnap_place_in_source *place)
-{
-    (void)image, (void)address, (void)with_function;
-    *place = (struct psnap_place_in_source){.file = ""};
-}
-
-void psnap_symbols_origin(const struct psnap_image *image, uint64_t address, const char **language,
-                          const char **compiler)
-{
-    (void)image, (void)address;
-    *language = *compiler = "";
-}
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Names for addresses of a program that is running: functions and variables
  * from the symbol tables of its ELF files (or of their separate debug files),
- * lines from DWARF. Built with elfutils' libdw; without it psnap_symbols_new
- * fails and says so.
+ * lines from DWARF.
  */
 #ifndef PSNAP_CAPTURE_VALGRIND_SYMBOLS_H
 #define PSNAP_CAPTURE_VALGRIND_SYMBOLS_H

@@ -2,10 +2,9 @@
 /*
  * Bump allocation. Memory comes in chunks that double from CHUNK_FIRST to
  * CHUNK_LAST, so small documents stay small and large ones make few calls. A
- * request of more than a quarter of a chunk gets a chunk of its own, put behind
- * the current one, whose free room is thus not lost.
+ * request that is larger gets a chunk of its size.
  *
- * Invariant: the head of the list is the chunk that small requests come from.
+ * Invariant: the head of the list is the chunk that requests come from.
  */
 #include "formats/base/arena.h"
 
@@ -52,31 +51,6 @@ void psnap_arena_free(struct psnap_arena *arena)
     free(arena);
 }
 
-static struct chunk *chunk_new(size_t size)
-{
-    struct chunk *chunk = calloc(1, sizeof *chunk + size);
-
-    if (chunk)
-        chunk->size = size;
-    return chunk;
-}
-
-static void *alloc_own_chunk(struct psnap_arena *arena, size_t size)
-{
-    struct chunk *chunk = chunk_new(size);
-
-    if (!chunk)
-        return NULL;
-    chunk->used = size;
-    if (arena->chunks) {
-        chunk->next = arena->chunks->next;
-        arena->chunks->next = chunk;
-    } else {
-        arena->chunks = chunk;
-    }
-    return chunk->data;
-}
-
 void *psnap_arena_alloc(struct psnap_arena *arena, size_t size)
 {
     struct chunk *chunk = arena->chunks;
@@ -88,13 +62,14 @@ void *psnap_arena_alloc(struct psnap_arena *arena, size_t size)
     if (size == 0)
         size = ALIGNMENT; /* distinct pointers, also for nothing */
     if (!chunk || chunk->size - chunk->used < size) {
-        if (size > arena->chunk_size / 4)
-            return alloc_own_chunk(arena, size);
-        chunk = chunk_new(arena->chunk_size);
+        const size_t room = size < arena->chunk_size ? arena->chunk_size : size;
+
+        chunk = calloc(1, sizeof *chunk + room);
         if (!chunk)
             return NULL;
         if (arena->chunk_size < CHUNK_LAST)
             arena->chunk_size *= 2;
+        chunk->size = room;
         chunk->next = arena->chunks;
         arena->chunks = chunk;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table of numbers by numbers: open addressing with linear probing, at most half full.
+ * A table of numbers by numbers: open addressing with linear probing, at most half full. Texts are
+ * found by their hash: a text whose hash is another one's has the next key that is free.
  */
 #ifndef PSNAP_BASE_MAP_H
 #define PSNAP_BASE_MAP_H
@@ -8,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct psnap_map_slot {
     uint64_t key, value; /* value 0: a free slot */
@@ -18,6 +20,24 @@ struct psnap_map {
     struct psnap_map_slot *slots;
     size_t room, count; /* room is a power of two, or 0 */
 };
+
+/* The hash of a text, and of those before it that `hash` is of, at first 0: FNV-1a. */
+static inline uint64_t psnap_map_hash(uint64_t hash, const char *text)
+{
+    hash ^= UINT64_C(0xcbf29ce484222325);
+    do
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    while (*text++);
+    return hash;
+}
+
+/* Forgets all keys; the room stays. */
+static inline void psnap_map_clear(struct psnap_map *map)
+{
+    if (map->room)
+        memset(map->slots, 0, map->room * sizeof *map->slots);
+    map->count = 0;
+}
 
 /* The slot of a key, or the free one for it. There is room. */
 static inline struct psnap_map_slot *psnap_map_slot(const struct psnap_map *map, uint64_t key)

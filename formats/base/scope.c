@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/map.h"
+
 static const char *const scope_names[PSNAP_SCOPE_COUNT] = {"total", "loop", "block", "region",
                                                            "thread"};
 
@@ -51,39 +53,28 @@ enum psnap_view psnap_scope_view(enum psnap_scope scope)
 
 /* ------------------------------------------------------------ loops by src_id */
 
-struct named_loop {
-    const char *src_id;
-    uint32_t index;
-};
-
-static int by_src_id(const void *left, const void *right)
-{
-    const struct named_loop *a = left, *b = right;
-    const int order = strcmp(a->src_id, b->src_id);
-
-    return order ? order : (a->index > b->index) - (a->index < b->index);
-}
-
 /* heads[i]: the first loop of the program that has loop i's src_id. */
 static uint32_t *loop_heads(const struct psnap_program *program)
 {
-    const uint32_t n = program->loop_count;
-    struct named_loop *loops = malloc((n + 1) * sizeof *loops);
-    uint32_t *heads = malloc((n + 1) * sizeof *heads);
+    uint32_t *heads = malloc((program->loop_count + (size_t)1) * sizeof *heads);
+    struct psnap_map numbers = {0}; /* of loops, from 1 on */
 
-    if (!loops || !heads) {
-        free(loops);
-        free(heads);
-        return NULL;
+    for (uint32_t i = 0; heads && i < program->loop_count; i++) {
+        const char *id = program->loops[i].src_id;
+        uint64_t key = psnap_map_hash(0, id), *number;
+
+        while ((number = psnap_map_put(&numbers, key)) && *number &&
+               strcmp(program->loops[*number - 1].src_id, id) != 0)
+            key++;
+        if (number) {
+            *number = *number ? *number : i + UINT64_C(1);
+            heads[i] = (uint32_t)*number - 1;
+        } else {
+            free(heads);
+            heads = NULL;
+        }
     }
-    for (uint32_t i = 0; i < n; i++)
-        loops[i] = (struct named_loop){program->loops[i].src_id, i};
-    qsort(loops, n, sizeof *loops, by_src_id);
-    for (uint32_t i = 0; i < n; i++) {
-        const bool same = i && !strcmp(loops[i].src_id, loops[i - 1].src_id);
-        heads[loops[i].index] = same ? heads[loops[i - 1].index] : loops[i].index;
-    }
-    free(loops);
+    free(numbers.slots);
     return heads;
 }
 

@@ -19,6 +19,8 @@
 #include <string.h>
 
 #include "formats/base/layout.h"
+#include "formats/base/map.h"
+#include "formats/base/room.h"
 
 #define LAYERS_MAX 32 /* of 2^31, ..., 2, 1 objects: all that an object_count can say */
 
@@ -45,11 +47,11 @@ struct psnap_touched {
     uint32_t layer_count;
     uint32_t objects_seen;
     struct memory *memories;
-    uint32_t memory_room;
+    size_t memory_room;
     struct psnap_touched_row *rows;
-    uint32_t row_count, row_room;
-    uint32_t *buckets;     /* of rows, open addressing, PSNAP_NONE: free */
-    uint32_t bucket_count; /* a power of two, at least twice row_count */
+    uint32_t row_count;
+    size_t row_room;
+    struct psnap_map numbers; /* of rows, from 1 on */
 };
 
 /* ---------------------------------------------------------------- the layers */
@@ -155,66 +157,23 @@ static const char *object_at(const struct psnap_touched *touched, uint64_t addre
 
 /* ------------------------------------------------------------------ the rows */
 
-static uint64_t hash_text(uint64_t hash, const char *text) /* FNV-1a, with the terminator */
-{
-    do {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++);
-    return hash;
-}
-
-static uint32_t *bucket_of(const struct psnap_touched *touched, const char *loop,
-                           const char *object)
-{
-    const uint32_t mask = touched->bucket_count - 1;
-    const uint64_t hash = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), loop), object);
-    uint32_t at = (uint32_t)(hash ^ hash >> 32) & mask;
-
-    for (;; at = (at + 1) & mask) {
-        const uint32_t row = touched->buckets[at];
-        if (row == PSNAP_NONE ||
-            (!strcmp(touched->rows[row].loop, loop) && !strcmp(touched->rows[row].object, object)))
-            return &touched->buckets[at];
-    }
-}
-
-static bool grow_rows(struct psnap_touched *touched)
-{
-    const uint32_t room = 2 * touched->row_room + 32;
-    struct psnap_touched_row *rows = realloc(touched->rows, room * sizeof *rows);
-    uint32_t bucket_count = 64, *buckets;
-
-    if (!rows)
-        return false;
-    touched->rows = rows;
-    while (bucket_count < 2 * room)
-        bucket_count *= 2;
-    buckets = malloc(bucket_count * sizeof *buckets);
-    if (!buckets)
-        return false;
-    memset(buckets, 0xff, bucket_count * sizeof *buckets); /* PSNAP_NONE */
-    free(touched->buckets);
-    touched->buckets = buckets;
-    touched->bucket_count = bucket_count;
-    touched->row_room = room;
-    for (uint32_t row = 0; row < touched->row_count; row++)
-        *bucket_of(touched, rows[row].loop, rows[row].object) = row;
-    return true;
-}
-
 static uint32_t row_of(struct psnap_touched *touched, const char *loop, const char *object,
                        bool is_object)
 {
-    uint32_t *bucket;
+    uint64_t key = psnap_map_hash(psnap_map_hash(0, loop), object), *number;
+    uint32_t known;
 
-    if (touched->row_count == touched->row_room && !grow_rows(touched))
+    for (; (known = (uint32_t)psnap_map_get(&touched->numbers, key)) != 0; key++)
+        if (!strcmp(touched->rows[known - 1].loop, loop) &&
+            !strcmp(touched->rows[known - 1].object, object))
+            return known - 1;
+    number = psnap_map_put(&touched->numbers, key);
+    if (!number || !psnap_make_room(&touched->rows, &touched->row_room, touched->row_count + 1,
+                                    sizeof *touched->rows))
         return PSNAP_NONE;
-    bucket = bucket_of(touched, loop, object);
-    if (*bucket == PSNAP_NONE) {
-        *bucket = touched->row_count;
-        touched->rows[touched->row_count++] = (struct psnap_touched_row){loop, object, is_object};
-    }
-    return *bucket;
+    touched->rows[touched->row_count] = (struct psnap_touched_row){loop, object, is_object};
+    *number = ++touched->row_count;
+    return touched->row_count - 1;
 }
 
 /* ------------------------------------------------------------------- tagging */
@@ -257,21 +216,16 @@ static bool look_up(struct psnap_touched *touched, const struct psnap_access *ac
 static bool catch_up(struct psnap_touched *touched)
 {
     const struct psnap_program *program = touched->program;
+    const size_t had = touched->memory_room;
 
     while (touched->objects_seen < program->object_count)
         if (!add_object(touched, &program->objects[touched->objects_seen++]))
             return false;
-    if (program->ref_count > touched->memory_room) {
-        const uint32_t twice = 2 * touched->memory_room;
-        const uint32_t room = program->ref_count > twice ? program->ref_count : twice;
-        struct memory *memories = realloc(touched->memories, room * sizeof *memories);
-        if (!memories)
-            return false;
-        for (uint32_t i = touched->memory_room; i < room; i++)
-            memories[i].objects_seen = PSNAP_NONE;
-        touched->memories = memories;
-        touched->memory_room = room;
-    }
+    if (!psnap_make_room(&touched->memories, &touched->memory_room, program->ref_count,
+                         sizeof *touched->memories))
+        return false;
+    for (size_t i = had; i < touched->memory_room; i++)
+        touched->memories[i].objects_seen = PSNAP_NONE;
     return true;
 }
 
@@ -317,6 +271,6 @@ void psnap_touched_free(struct psnap_touched *touched)
         free(touched->layers[i].ranges);
     free(touched->memories);
     free(touched->rows);
-    free(touched->buckets);
+    free(touched->numbers.slots);
     free(touched);
 }

@@ -18,6 +18,7 @@
 #include <yaml.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/room.h"
 #include "formats/base/yaml_tree.h"
 
 #define WIDTH 100
@@ -266,14 +267,9 @@ struct psnap_yaml_doc *psnap_yaml_read(FILE *file, const char *name, struct psna
     char *text = NULL;
 
     while (!feof(file) && !ferror(file) && size <= PSNAP_YAML_BYTES) {
-        if (size == room) {
-            room = room ? room * 2 : (size_t)64 << 10;
-            char *larger = realloc(text, room);
-            if (!larger) {
-                psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-                goto out;
-            }
-            text = larger;
+        if (!psnap_make_room(&text, &room, size + BUFSIZ, 1)) {
+            psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+            goto out;
         }
         errno = 0;
         size += fread(text + size, 1, room - size, file);

@@ -222,12 +222,22 @@ static void name_node(const struct psnap_yaml_node *node, char *text, size_t siz
         snprintf(text, size, "the value");
 }
 
+/* A value that is no good, or missing: `format` says what it must be. */
 static enum psnap_status wrong_value(const struct psnap_yaml_doc *doc,
-                                     const struct psnap_yaml_node *node, const char *wanted,
-                                     struct psnap_error *error)
+                                     const struct psnap_yaml_node *node, struct psnap_error *error,
+                                     const char *format, ...) PSNAP_PRINTF(4, 5);
+static enum psnap_status wrong_value(const struct psnap_yaml_doc *doc,
+                                     const struct psnap_yaml_node *node, struct psnap_error *error,
+                                     const char *format, ...)
 {
-    char name[96];
+    char name[96], wanted[96];
+    va_list arguments;
 
+    if (!node)
+        return psnap_yaml_fail(doc, NULL, error, PSNAP_ERROR_VALUE, "a required value is missing");
+    va_start(arguments, format);
+    vsnprintf(wanted, sizeof wanted, format, arguments);
+    va_end(arguments);
     name_node(node, name, sizeof name);
     if (node->kind != PSNAP_YAML_SCALAR)
         return psnap_yaml_fail(doc, node, error, PSNAP_ERROR_VALUE, "%s must be %s, not %s", name,
@@ -236,29 +246,20 @@ static enum psnap_status wrong_value(const struct psnap_yaml_doc *doc,
                            name, wanted, node->quoted ? "the text " : "", node->text);
 }
 
-static enum psnap_status missing(const struct psnap_yaml_doc *doc, struct psnap_error *error)
-{
-    return psnap_yaml_fail(doc, NULL, error, PSNAP_ERROR_VALUE, "a required value is missing");
-}
-
 static bool is_plain(const struct psnap_yaml_node *node)
 {
-    return node->kind == PSNAP_YAML_SCALAR && !node->quoted;
+    return node && node->kind == PSNAP_YAML_SCALAR && !node->quoted;
 }
 
 enum psnap_status psnap_yaml_u64(const struct psnap_yaml_doc *doc,
                                  const struct psnap_yaml_node *node, uint64_t low, uint64_t high,
                                  uint64_t *value, struct psnap_error *error)
 {
-    char wanted[96];
     uint64_t number;
 
-    if (!node)
-        return missing(doc, error);
-    if (!is_plain(node) || !psnap_text_u64(node->text, &number) || number < low || number > high) {
-        snprintf(wanted, sizeof wanted, "a whole number from %" PRIu64 " to %" PRIu64, low, high);
-        return wrong_value(doc, node, wanted, error);
-    }
+    if (!is_plain(node) || !psnap_text_u64(node->text, &number) || number < low || number > high)
+        return wrong_value(doc, node, error, "a whole number from %" PRIu64 " to %" PRIu64, low,
+                           high);
     *value = number;
     return PSNAP_OK;
 }
@@ -267,15 +268,11 @@ enum psnap_status psnap_yaml_i64(const struct psnap_yaml_doc *doc,
                                  const struct psnap_yaml_node *node, int64_t low, int64_t high,
                                  int64_t *value, struct psnap_error *error)
 {
-    char wanted[96];
     int64_t number;
 
-    if (!node)
-        return missing(doc, error);
-    if (!is_plain(node) || !psnap_text_i64(node->text, &number) || number < low || number > high) {
-        snprintf(wanted, sizeof wanted, "a whole number from %" PRId64 " to %" PRId64, low, high);
-        return wrong_value(doc, node, wanted, error);
-    }
+    if (!is_plain(node) || !psnap_text_i64(node->text, &number) || number < low || number > high)
+        return wrong_value(doc, node, error, "a whole number from %" PRId64 " to %" PRId64, low,
+                           high);
     *value = number;
     return PSNAP_OK;
 }
@@ -284,16 +281,12 @@ enum psnap_status psnap_yaml_real(const struct psnap_yaml_doc *doc,
                                   const struct psnap_yaml_node *node, double low, double high,
                                   double *value, struct psnap_error *error)
 {
-    char wanted[96], from[32], to[32];
+    char from[32], to[32];
     double number;
 
-    if (!node)
-        return missing(doc, error);
-    if (!is_plain(node) || !psnap_text_real(node->text, &number) || number < low || number > high) {
-        snprintf(wanted, sizeof wanted, "a number from %s to %s", psnap_text_from_real(low, from),
-                 psnap_text_from_real(high, to));
-        return wrong_value(doc, node, wanted, error);
-    }
+    if (!is_plain(node) || !psnap_text_real(node->text, &number) || number < low || number > high)
+        return wrong_value(doc, node, error, "a number from %s to %s",
+                           psnap_text_from_real(low, from), psnap_text_from_real(high, to));
     *value = number;
     return PSNAP_OK;
 }
@@ -302,16 +295,11 @@ enum psnap_status psnap_yaml_size(const struct psnap_yaml_doc *doc,
                                   const struct psnap_yaml_node *node, uint64_t low, uint64_t high,
                                   uint64_t *value, struct psnap_error *error)
 {
-    char wanted[96];
     uint64_t number;
 
-    if (!node)
-        return missing(doc, error);
-    if (!is_plain(node) || !psnap_text_size(node->text, &number) || number < low || number > high) {
-        snprintf(wanted, sizeof wanted, "a size (4096, 32K, 1M) from %" PRIu64 " to %" PRIu64, low,
-                 high);
-        return wrong_value(doc, node, wanted, error);
-    }
+    if (!is_plain(node) || !psnap_text_size(node->text, &number) || number < low || number > high)
+        return wrong_value(doc, node, error, "a size (4096, 32K, 1M) from %" PRIu64 " to %" PRIu64,
+                           low, high);
     *value = number;
     return PSNAP_OK;
 }
@@ -320,10 +308,8 @@ enum psnap_status psnap_yaml_text(const struct psnap_yaml_doc *doc,
                                   const struct psnap_yaml_node *node, const char **text,
                                   struct psnap_error *error)
 {
-    if (!node)
-        return missing(doc, error);
-    if (node->kind != PSNAP_YAML_SCALAR)
-        return wrong_value(doc, node, "one value", error);
+    if (!node || node->kind != PSNAP_YAML_SCALAR)
+        return wrong_value(doc, node, error, "one value");
     *text = node->text;
     return PSNAP_OK;
 }

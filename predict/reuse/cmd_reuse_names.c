@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows by their ids and names: a table with open addressing, which is never more than half full.
+ * Rows by their ids and names.
  */
 #include "predict/reuse/cmd_reuse_names.h"
 
@@ -9,63 +9,28 @@
 
 #include "formats/base/room.h"
 
-static uint64_t hash_text(uint64_t hash, const char *text) /* FNV-1a, with the terminator */
-{
-    do {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++);
-    return hash;
-}
-
-static uint32_t *bucket_of(const struct names *names, const char *id, const char *name)
-{
-    const uint64_t hash = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), id), name);
-    size_t at = (size_t)(hash ^ hash >> 32) & (names->bucket_count - 1);
-
-    for (;; at = (at + 1) & (names->bucket_count - 1)) {
-        const uint32_t row = names->buckets[at];
-        if (row == PSNAP_NONE ||
-            (!strcmp(names->rows[row].id, id) && !strcmp(names->rows[row].name, name)))
-            return &names->buckets[at];
-    }
-}
-
-static bool grow(struct names *names)
-{
-    const size_t count = names->bucket_count ? 2 * names->bucket_count : 64;
-
-    if (!psnap_resize(&names->buckets, count, sizeof *names->buckets))
-        return false;
-    memset(names->buckets, 0xff, count * sizeof *names->buckets); /* PSNAP_NONE */
-    names->bucket_count = count;
-    for (size_t i = 0; i < names->count; i++)
-        *bucket_of(names, names->rows[i].id, names->rows[i].name) = (uint32_t)i;
-    return true;
-}
-
 uint32_t names_add(struct names *names, const char *id, const char *name)
 {
-    struct names_row *room, row;
-    uint32_t *bucket;
+    uint64_t key = psnap_map_hash(psnap_map_hash(0, id), name), *number;
+    struct names_row row;
+    size_t known;
 
-    if (2 * (names->count + 1) > names->bucket_count && !grow(names))
+    for (; (known = (size_t)psnap_map_get(&names->numbers, key)) != 0; key++)
+        if (!strcmp(names->rows[known - 1].id, id) && !strcmp(names->rows[known - 1].name, name))
+            return (uint32_t)known - 1;
+    number = psnap_map_put(&names->numbers, key);
+    if (!number ||
+        !psnap_make_room(&names->rows, &names->room, names->count + 1, sizeof *names->rows))
         return PSNAP_NONE;
-    bucket = bucket_of(names, id, name);
-    if (*bucket != PSNAP_NONE)
-        return *bucket;
-    room = psnap_with_room(names->rows, &names->room, names->count + 1, sizeof *room);
-    if (!room)
-        return PSNAP_NONE;
-    names->rows = room;
     row = (struct names_row){strdup(id), strdup(name)};
     if (!row.id || !row.name) {
         free(row.id);
         free(row.name);
         return PSNAP_NONE;
     }
-    room[names->count] = row;
-    *bucket = (uint32_t)names->count;
-    return (uint32_t)names->count++;
+    names->rows[names->count] = row;
+    *number = ++names->count;
+    return (uint32_t)names->count - 1;
 }
 
 enum psnap_status names_map(struct names *names, uint32_t of, uint32_t row)
@@ -91,7 +56,7 @@ void names_release(struct names *names)
         free(names->rows[i].name);
     }
     free(names->rows);
-    free(names->buckets);
+    free(names->numbers.slots);
     free(names->row_of);
     *names = (struct names){0};
 }

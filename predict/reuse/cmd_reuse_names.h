@@ -6,6 +6,7 @@
 #ifndef PSNAP_PREDICT_CMD_REUSE_NAMES_H
 #define PSNAP_PREDICT_CMD_REUSE_NAMES_H
 
+#include "formats/base/map.h"
 #include "predict/reuse/cmd_reuse_rows.h"
 #include "predict/reuse/measure.h"
 
@@ -16,9 +17,8 @@ struct names_row {
 struct names { /* of a scope; zero-initialised: none */
     struct names_row *rows;
     size_t count, room;
-    uint32_t *buckets; /* of rows, open addressing, PSNAP_NONE: free */
-    size_t bucket_count;
-    uint32_t *row_of; /* by row of the view, PSNAP_NONE: not known */
+    struct psnap_map numbers; /* of rows, from 1 on */
+    uint32_t *row_of;         /* by row of the view, PSNAP_NONE: not known */
     size_t of_count, of_room;
 };
 

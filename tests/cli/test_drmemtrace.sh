@@ -81,7 +81,7 @@ tail -n +2 back.csv | cmp - made.wanted || fail "other accesses are read"
 "$PSNAP" convert - -f csv -o - < made 2> err | cmp - back.csv || fail "from a pipe"
 if command -v gzip > /dev/null; then
     gzip -c made > made.gz
-    "$PSNAP" convert made.gz -f csv -o - 2> err | cmp - back.csv || grep -q "built without" err || fail "compressed"
+    "$PSNAP" convert made.gz -f csv -o - 2> err | cmp - back.csv || fail "compressed"
 fi
 "$PSNAP" convert made --skip 321 --count 99 -f csv -o - 2> err | tail -n +2 |
     cmp - <(sed -n 322,420p made.wanted) || fail "a part is another one"

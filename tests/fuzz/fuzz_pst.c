@@ -57,13 +57,13 @@ static size_t add_frame(struct file *file, const uint8_t *data, size_t size)
     else
         memcpy(stored, data + 6, payload);
     memset(header, 0, PSNAP_PST_FRAME_HEADER);
-    psnap_store_u32(header, types[data[0] % 4]);
+    psnap_record_put_u32(header, types[data[0] % 4]);
     header[4] = how == CALLED_COMPRESSED ? data[0] >> 4 & 3 : how;
-    psnap_store_u64(header + 8, file->first);
-    psnap_store_u32(header + 16, accesses);
-    psnap_store_u32(header + 20,
-                    (uint32_t)payload + (how == CALLED_COMPRESSED ? accesses % 4096 : 0));
-    psnap_store_u32(header + 24, (uint32_t)stored_size);
+    psnap_record_put_u64(header + 8, file->first);
+    psnap_record_put_u32(header + 16, accesses);
+    psnap_record_put_u32(header + 20,
+                         (uint32_t)payload + (how == CALLED_COMPRESSED ? accesses % 4096 : 0));
+    psnap_record_put_u32(header + 24, (uint32_t)stored_size);
     psnap_pst_frame_seal(header, stored, stored_size, &file->chain);
     if (data[0] % 4 == 1)
         file->first += accesses;

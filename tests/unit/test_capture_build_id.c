@@ -33,6 +33,10 @@ static struct file good_file(void)
 
     memcpy(file.header.e_ident, ELFMAG, SELFMAG);
     file.header.e_ident[EI_CLASS] = ELFCLASS64;
+    file.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    file.header.e_ident[EI_VERSION] = EV_CURRENT;
+    file.header.e_version = EV_CURRENT;
+    file.header.e_phentsize = sizeof *file.segments;
     file.header.e_phoff = offsetof(struct file, segments);
     file.header.e_phnum = 2;
     file.segments[1] = (Elf64_Phdr){.p_type = PT_NOTE,

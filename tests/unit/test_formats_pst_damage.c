@@ -90,9 +90,9 @@ static void test_frames_out_of_place(void **state)
     write_random(&written, 9, 300, 1, SMALL_CHUNK);
     data = calloc(1, written.size * 2);
     first = PSNAP_PST_FILE_HEADER; /* the tables */
-    first += PSNAP_PST_FRAME_HEADER + psnap_load_u32((unsigned char *)written.data + first + 24);
-    second =
-        first + PSNAP_PST_FRAME_HEADER + psnap_load_u32((unsigned char *)written.data + first + 24);
+    first += PSNAP_PST_FRAME_HEADER + psnap_record_u32((unsigned char *)written.data + first + 24);
+    second = first + PSNAP_PST_FRAME_HEADER +
+             psnap_record_u32((unsigned char *)written.data + first + 24);
     memcpy(data, written.data, first); /* without the first chunk */
     memcpy(data + first, written.data + second, written.size - second);
     source = open_memory(&input, data, written.size - (second - first), 1 << 20, NULL, &error);

@@ -30,12 +30,12 @@ static void add_frame(struct hand_made *file, uint32_t type, uint64_t first, uin
         header += file->size;
     }
     memset(header, 0, PSNAP_PST_FRAME_HEADER);
-    psnap_store_u32(header, type);
+    psnap_record_put_u32(header, type);
     header[4] = file->method;
-    psnap_store_u64(header + 8, first);
-    psnap_store_u32(header + 16, accesses);
-    psnap_store_u32(header + 20, (uint32_t)size);
-    psnap_store_u32(header + 24, (uint32_t)size);
+    psnap_record_put_u64(header + 8, first);
+    psnap_record_put_u32(header + 16, accesses);
+    psnap_record_put_u32(header + 20, (uint32_t)size);
+    psnap_record_put_u32(header + 24, (uint32_t)size);
     memcpy(header + PSNAP_PST_FRAME_HEADER, payload, size);
     psnap_pst_frame_seal(header, header + PSNAP_PST_FRAME_HEADER, size, &file->chain);
     file->size += PSNAP_PST_FRAME_HEADER + size;
@@ -248,14 +248,12 @@ static void test_payload_too_large(void **state)
     const struct psnap_bytes payload = {.size = PSNAP_PST_PAYLOAD_MAX + (size_t)1};
     const struct psnap_pst_frame frame = {.type = PSNAP_PST_TABLES};
     FILE *file = tmpfile();
-    struct psnap_pst_packer *packer = psnap_pst_packer_new(file);
+    struct psnap_pst_packer packer = {.file = file};
     struct psnap_error error;
 
     (void)state;
-    assert_non_null(packer);
-    assert_int_equal(psnap_pst_pack(packer, &frame, &payload, &error), PSNAP_ERROR_VALUE);
+    assert_int_equal(psnap_pst_pack(&packer, &frame, &payload, &error), PSNAP_ERROR_VALUE);
     assert_int_equal(ftell(file), 0);
-    psnap_pst_packer_free(packer);
     fclose(file);
 }
 
@@ -381,7 +379,7 @@ static enum psnap_status read_tables(struct psnap_pst_tables_reader *tables,
 static void test_replaced_rows(void **state)
 {
     struct psnap_program *program = psnap_program_new();
-    struct psnap_pst_tables_reader *tables = psnap_pst_tables_reader_new(program);
+    struct psnap_pst_tables_reader reader = {.program = program}, *tables = &reader;
     struct psnap_bytes payload = {0};
     size_t count = 0;
     long before;
@@ -410,7 +408,7 @@ static void test_replaced_rows(void **state)
               PSNAP_PST_ARGUMENTS_MAX + 1, 0);
     assert_int_equal(read_tables(tables, &payload), PSNAP_ERROR_CORRUPT);
     psnap_bytes_release(&payload);
-    psnap_pst_tables_reader_free(tables);
+    psnap_pst_tables_reader_release(tables);
     psnap_program_free(program);
 }
 

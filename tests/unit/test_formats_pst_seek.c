@@ -165,7 +165,7 @@ static size_t count_parts(void)
         const unsigned char *header = (const unsigned char *)data + at;
 
         n += header[4] == PSNAP_PST_CONTINUED;
-        at += PSNAP_PST_FRAME_HEADER + psnap_load_u32(header + 24);
+        at += PSNAP_PST_FRAME_HEADER + psnap_record_u32(header + 24);
     }
     return n;
 }
@@ -227,7 +227,7 @@ static void test_part_without_beginning(void **state)
     psnap_pst_file_header_make(header, PSNAP_PST_VERSION, &chain);
     while (at < size) {
         unsigned char *frame = (unsigned char *)data + at;
-        const size_t stored = psnap_load_u32(frame + 24);
+        const size_t stored = psnap_record_u32(frame + 24);
 
         if (frame[4] == PSNAP_PST_BEGUN) {
             frame[4] = PSNAP_PST_CONTINUED;

@@ -23,7 +23,7 @@ static void make_part(struct psnap_bytes *payload, uint64_t seed)
     at = psnap_bytes_extend(payload, PART);
     assert_non_null(at);
     for (size_t i = 0; i < PART; i += 8)
-        psnap_store_u64(at + i, psnap_rng_next(&rng));
+        psnap_record_put_u64(at + i, psnap_rng_next(&rng));
 }
 
 /* Stores the payload and reads it back; returns the method. */
@@ -141,7 +141,7 @@ static void chunks_grow(void **state)
     psnap_sink_free(sink);
     fclose(file);
     for (size_t at = PSNAP_PST_FILE_HEADER; at < size; chunks++)
-        at += PSNAP_PST_FRAME_HEADER + psnap_load_u32((const unsigned char *)data + at + 24);
+        at += PSNAP_PST_FRAME_HEADER + psnap_record_u32((const unsigned char *)data + at + 24);
     assert_in_range(chunks, 1, 24);
     assert_in_range(size, 1, 4000);
     source = open_memory(&input, data, size, 1 << 20, NULL, &error);
