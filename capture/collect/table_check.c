@@ -62,9 +62,8 @@ static bool is_hoist(const struct psnap_table_view *view, const struct psnap_tab
 
     if (hoist->loop >= header->loops || hoist->first_piece >= header->pieces || !hoist->pieces ||
         hoist->pieces > header->pieces - hoist->first_piece || hoist->words < least ||
-        hoist->words > most || hoist->rows > !hoist->nest ||
-        hoist->straight > !hoist->nest || hoist->nest > header->nests ||
-        hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
+        hoist->words > most || hoist->rows > !hoist->nest || hoist->straight > !hoist->nest ||
+        hoist->nest > header->nests || hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
         return false;
     next_ref = view->pieces[hoist->first_piece].first_ref;
     for (uint32_t i = 0; i < hoist->pieces; i++) {

@@ -81,12 +81,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 10
+#define PSNAP_CAPTURE_ABI 11
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_10"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_11"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -173,9 +173,9 @@ static inline bool psnap_capture_is_mark(const char *name, uint32_t kind)
 }
 
 enum {
-    PSNAP_CHUNK_WORDS = 16384,
-    PSNAP_RING_CHUNKS = 8,
-    PSNAP_RING_CHUNKS_LOW = 4,
+    PSNAP_CHUNK_WORDS = 65536,
+    PSNAP_RING_CHUNKS = 4,
+    PSNAP_RING_CHUNKS_LOW = 2,
     PSNAP_RINGS = 8192,             /* at most; ring 0 is the control ring */
     PSNAP_RINGS_LEAST = 4,          /* no session has fewer */
     PSNAP_REQUESTS = 32,            /* processes that may ask for a session at once */

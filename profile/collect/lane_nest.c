@@ -8,10 +8,11 @@
 #include "profile/collect/lane.h"
 
 enum {
-    SHORT = 16,  /* accesses; a run of fewer is put access by access, with others that follow it */
-    TRIES = 3,   /* iterations of a loop that are logged before it goes run by run */
-    LEFT = 2,    /* iterations behind a logged one, and ... */
-    WORTH = 256, /* ... accesses that they have at least, that make it worth while */
+    SHORT = 16, /* accesses; a run of fewer is put access by access, with others that follow it */
+    TRIES = 3,  /* iterations of a loop that are logged before it goes run by run */
+    LEFT = 2,   /* iterations behind a logged one, and ... */
+    AT_ONCE = 8192, /* accesses of a loop whose first iteration is logged already, */
+    WORTH = 256,    /* ... accesses that they have at least, that make it worth while */
 };
 
 /* A loop that the nest is in. */
@@ -164,11 +165,17 @@ static int go_on(struct putting *p)
     } else if (!leave(p, level)) {
         return -1;
     }
-    for (; p->depth < walk->depth; p->depth++)
-        p->levels[p->depth] = (struct level){
-            .loop = walk->open[p->depth],
-            .iteration = walk->iteration[p->depth],
-            .may_log = !p->lane->has_reuse && is_even(p->nest, walk->open[p->depth], p->depth)};
+    while (p->depth < walk->depth) {
+        struct level *at = &p->levels[p->depth];
+        *at = (struct level){.loop = walk->open[p->depth],
+                             .iteration = walk->iteration[p->depth],
+                             .may_log = !p->lane->has_reuse &&
+                                        is_even(p->nest, walk->open[p->depth], p->depth)};
+        p->depth++;
+        if (walk->count[p->depth - 1] * p->nest->loops[at->loop].width >= AT_ONCE &&
+            skip(p, p->depth - 1) < 0)
+            return -1;
+    }
     return 0;
 }
 

@@ -21,7 +21,7 @@
 enum {
     HOISTS = 6,
     MASKS_ALONE = 5, /* whose rows have no addresses */
-    PARTS_MAX = 5, /* pieces of a loop */
+    PARTS_MAX = 5,   /* pieces of a loop */
     ENDS = 3,
     PIECES_MAX = HOISTS * (PARTS_MAX + ENDS),
     REFS_MAX = 160,
