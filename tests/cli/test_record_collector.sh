@@ -60,9 +60,9 @@ int main(int argc, char **argv)
         pthread_t thread;
         ready();
         for (int i = 0; i < 6; i++) /* the main thread's own ring stays empty */
-            if (!pthread_create(&thread, NULL, allocate, (void *)4000L))
+            if (!pthread_create(&thread, NULL, allocate, (void *)10000L))
                 pthread_join(thread, NULL);
-        allocate((void *)10000L);
+        allocate((void *)30000L);
     }
     puts("whole");
     return 3;

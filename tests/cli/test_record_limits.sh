@@ -55,7 +55,7 @@ stores() {
 
 sanitized=$(grep -c '^PSNAP_SANITIZE:[^=]*=..*' "$PSNAP_BUILD/CMakeCache.txt" || true)
 if [ "$sanitized" = 0 ]; then
-    for kilobytes in 2000000 300000 80000 70000 60000; do # of everybody: fewer rings
+    for kilobytes in 2000000 300000 80000 75000 70000; do # of everybody: fewer rings
         rm -f p.yaml
         [ "$( (ulimit -v $kilobytes; status "$PSNAP" record -o p.yaml -- ./prog 100000) )" = 0 ] ||
             fail "ulimit -v $kilobytes: $(cat err)"
@@ -74,14 +74,14 @@ has out whole
 has err "1 process could not be recorded"
 ! grep -q "not instrumented" err || fail "no address space: $(cat err)"
 [ ! -e p.yaml ] || fail "a profile of nothing"
-result=$(status "$PSNAP" record -o p.yaml -- sh -c "ulimit -v $((least + 1500)); exec ./prog 100000 0 0 3")
+result=$(status "$PSNAP" record -o p.yaml -- sh -c "ulimit -v $((least + 3000)); exec ./prog 100000 0 0 3")
 [ "$result" = 125 ] || fail "no address space for a ring: $result: $(cat err)"
 has out whole
 has err "1 thread found no ring"
 rm -f p.yaml
-# and three megabytes are enough for one thread
-result=$(status "$PSNAP" record -o p.yaml -- sh -c "ulimit -v $((least + 3000)); exec ./prog 100000")
-[ "$result" = 0 ] && [ "$(stores p.yaml)" = 100000 ] || fail "three megabytes: $result: $(cat err)"
+# and six megabytes are enough for one thread
+result=$(status "$PSNAP" record -o p.yaml -- sh -c "ulimit -v $((least + 6000)); exec ./prog 100000")
+[ "$result" = 0 ] && [ "$(stores p.yaml)" = 100000 ] || fail "six megabytes: $result: $(cat err)"
 
 # A program that limits itself, or locks its memory, may have as much as without psnap.
 cat > self.c << 'END'
