@@ -36,8 +36,8 @@ struct psnap_capture_piece {
     uint32_t hoist;      /* not 0: no piece but an end of this hoisted loop, less 1 */
     uint32_t last;       /* ... and pieces of its partial iteration, or PSNAP_NONE */
     uint32_t nest;       /* not 0: an end of this nest, less 1, before its step `last` */
-    uint32_t periods[2]; /* of an end: words of iterations that began with such a record, the
-                            longest and the latest other one; 0: none */
+    uint32_t periods[2]; /* words of iterations that began with such a record, the longest and
+                            the latest shorter one; 0: none */
     uint32_t seen;       /* ... where the latest one was, in words: the lower bits */
     uint32_t began;      /* ... and where that one was that began a nest */
 };

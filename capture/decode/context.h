@@ -37,9 +37,9 @@ struct psnap_tally {
 };
 
 /*
- * While the first iteration of a period is decoded in which words of nests advance that are
- * compared: `deltas` of the words from `begin` on, and in how many more iterations all that nests
- * compare comes out as in this one, which decoding lowers.
+ * How the words of a period's first iteration advance, while that is decoded: `deltas` of those
+ * from `begin` on. In `times` further iterations all that nests compare comes out the same;
+ * decoding lowers it.
  */
 struct psnap_shift {
     const uint64_t *begin, *deltas;

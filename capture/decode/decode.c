@@ -2,9 +2,9 @@
 /*
  * Records to nests and accesses. An outer loop of the program in which the loops within it have
  * been hoisted writes the same records in each of its iterations: a period. From a record of a
- * hoisted loop or a nest on, the words up to the next record like it are taken for an iteration, or
- * those up to the next one that began a nest, which is an iteration of a loop further out. If
- * the words behind them in the chunk are further iterations (period.c) these have the same
+ * hoisted loop, a nest or a copy on, the words up to the next record like it are taken for an
+ * iteration, or those up to the next one that began a nest, which is an iteration of a loop further
+ * out. If the words behind them in the chunk are further iterations (period.c) these have the same
  * accesses, advanced. The first two iterations are decoded, for the accesses and by how much these
  * advance; the others are only compared. Executions of blocks in the two are put aside
  * (psnap_tally), and counted as often as there are iterations, or not at all.
@@ -65,6 +65,7 @@ static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period
     is_done = decode_iteration(decoder, period, words, &period->iterations[0], error);
     period->tally.counts = false;
     context->shift = NULL;
+    is_done = is_done && (!shift || shift->times + 1 >= ITERATIONS_MIN);
     is_done = is_done && decode_iteration(decoder, period, words, &period->iterations[1], error);
     context->tally = tally;
     decoder->tries = tries;
@@ -88,9 +89,9 @@ static bool may_begin(const struct psnap_context *context, uint32_t words)
 
 enum { CANDIDATES = 4 };
 
-/* Lengths in words of iterations that may begin here, the longest first: since the last nest that
- * began with such a record, as many as iterations had before, and since the last such record.
- * Returns how many. */
+/* Lengths in words of iterations that may begin here: since the last nest that began with such a
+ * record, as many as iterations had before, and since the last such record, each shorter than the
+ * one before. Returns how many. */
 static unsigned find_words(const struct psnap_context *context, struct psnap_capture_piece *piece,
                            uint32_t words[CANDIDATES])
 {
@@ -144,8 +145,6 @@ static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period
         !psnap_nest_advance(maker, &period->iterations[1]) || !has_same_counts(maker))
         return false;
     iterations = 1 + shift.times;
-    if (iterations < ITERATIONS_MIN)
-        return false;
     maker->loops[0].count = (int64_t)iterations;
     *nest = psnap_nest_made(maker);
     if (!nest->loop_count || !psnap_context_holds(context, nest)) {
@@ -169,6 +168,7 @@ static bool find_period(struct psnap_decoder *decoder, struct psnap_capture_piec
     unsigned n;
 
     if (!nest || context->is_part || context->is_bounded || context->is_skipping ||
+        decoder->tries == PSNAP_PERIOD_DEPTH ||
         (piece->hoist && context->tables.hoists[piece->hoist - 1].row_words))
         return false;
     n = find_words(context, piece, words);
@@ -188,6 +188,7 @@ static bool find_period(struct psnap_decoder *decoder, struct psnap_capture_piec
             piece->patience = 0;
             return true;
         }
+    piece->seen = place;
     psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
     return false;
 }

@@ -368,7 +368,7 @@ static uint32_t finish(struct folding *with, uint32_t at, uint32_t depth, uint64
     const struct psnap_capture_step *step = &with->open->steps[with->fold->steps[at]];
     const uint32_t begin = to;
 
-    if (depth > PSNAP_FOLD_DEPTH) /* never: compilers follow it far down */
+    if (depth > PSNAP_FOLD_DEPTH) /* put_loop refuses deeper ones; a compiler does not know */
         return to;
     if (step->op == PSNAP_STEP_RUN)
         psnap_hoist_count(with->context, &with->context->tables.hoists[step->a],

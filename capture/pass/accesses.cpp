@@ -3,9 +3,8 @@
  * Which instructions touch memory and how. One access is one load or store as
  * the IR makes it; gathers and scatters make one per active lane, masked
  * contiguous ones one from the first to the last active lane, copies and fills
- * 64-byte pieces. A vector of more than 64 bytes is an access for each 64 of them, larger values
- * (aggregates) are taken apart by the decoder. Scalable vectors and other address spaces are left
- * alone.
+ * 64-byte pieces. A load or store of 65 to 512 bytes is an access for each 64 of them; larger ones
+ * are taken apart by the decoder. Scalable vectors and other address spaces are left alone.
  */
 #include "pass.h"
 

@@ -5,10 +5,10 @@
  * pointers alone, and is that of a hoisted loop which stops in its first iteration
  * (capture_abi.h): the decoder knows no other form.
  *
- * There may be branches in it, that meet again, but no calls and no loops: pieces between a branch
- * and where its ways meet are guarded, and the record's only row is the mask of those executed. A
- * pointer that is known where the record is opened is stored there, another one where the first
- * access that needs it is, which then has no guard.
+ * There may be branches in it, that meet again, but no calls of what may be recorded and no loops:
+ * pieces between a branch and where its ways meet are guarded, and the record's only row is the
+ * mask of those executed. A pointer that is known where the record is opened is stored there,
+ * another one where the first access that needs it is, which then has no guard.
  */
 #include "plan.h"
 
@@ -34,7 +34,8 @@ class StraightPlan
   public:
     StraightPlan(FunctionPlan &the_plan, const PiecesOf &all_pieces,
                  FunctionAnalysisManager &analyses)
-        : plan(the_plan), pieces_of(all_pieces), layout(the_plan.function->getDataLayout()),
+        : plan(the_plan), pieces_of(all_pieces),
+          layout(the_plan.function->getParent()->getDataLayout()),
           library(analyses.getResult<TargetLibraryAnalysis>(*the_plan.function)),
           loops(analyses.getResult<LoopAnalysis>(*the_plan.function)),
           dominators(analyses.getResult<DominatorTreeAnalysis>(*the_plan.function)),
@@ -122,7 +123,8 @@ bool StraightPlan::addBlock(Straight &code, BasicBlock &block, bool is_guarded) 
 }
 
 /* The blocks on all ways from one block to another, in the order of the function, if that is one
- * that all ways follow, and all are of the same loop. */
+ * that all ways follow, and all are of the same loop. No other way leads to them or to the end: not
+ * even a way back into them, of a cycle that is no loop. */
 bool StraightPlan::between(BasicBlock &from, BasicBlock &to,
                            std::vector<BasicBlock *> &blocks) const
 {
@@ -144,6 +146,13 @@ bool StraightPlan::between(BasicBlock &from, BasicBlock &to,
         }
     }
     blocks.assign(found.begin(), found.end());
+    auto is_entered = [&](BasicBlock *block) {
+        return !all_of(predecessors(block), [&](BasicBlock *before) {
+            return before == &from || found.count(before) != 0;
+        });
+    };
+    if (is_entered(&to) || any_of(blocks, is_entered))
+        return false;
     std::sort(blocks.begin(), blocks.end(),
               [&](BasicBlock *a, BasicBlock *b) { return place.lookup(a) < place.lookup(b); });
     return true;

@@ -8,11 +8,11 @@
 #include "profile/collect/lane.h"
 
 enum {
-    SHORT = 16, /* accesses; a run of fewer is put access by access, with others that follow it */
-    TRIES = 3,  /* iterations of a loop that are logged before it goes run by run */
-    LEFT = 2,   /* iterations behind a logged one, and ... */
-    AT_ONCE = 8192, /* accesses of a loop whose first iteration is logged already, */
-    WORTH = 256,    /* ... accesses that they have at least, that make it worth while */
+    SHORT = 16,  /* accesses; a run of fewer is put access by access, with others that follow it */
+    TRIES = 3,   /* iterations of a loop that are logged before it goes run by run */
+    LEFT = 2,    /* iterations behind a logged one, and ... */
+    WORTH = 256, /* ... accesses that they have at least, that make it worth while */
+    AT_ONCE = 8192 /* accesses of a loop whose first iteration is logged already */
 };
 
 /* A loop that the nest is in. */

@@ -102,6 +102,30 @@ OPAQUE static void many_ways(double *to, const double *from, unsigned long bits)
 #define WAYS(k) WAY(k) WAY((k) + 1) WAY((k) + 2) WAY((k) + 3) WAY((k) + 4) WAY((k) + 5) WAY((k) + 6)
     WAYS(0) WAYS(7) WAYS(14) WAYS(21) WAYS(28) WAYS(35) WAYS(42) WAYS(49) WAYS(56)}
 
+/* Into the middle of a cycle, which is no loop then. */
+OPAQUE static void jumps_in(struct cell *at, long n, int into)
+{
+    at->state[0] += at->matrix[0][0] + at->matrix[0][1] + at->matrix[0][2] + at->matrix[0][3];
+    if (into)
+        goto middle;
+again:
+    at->matrix[1][0] += at->matrix[1][1] + at->matrix[1][2] + at->matrix[1][3];
+    at->matrix[2][0] += at->matrix[2][1] + at->matrix[2][2] + at->matrix[2][3];
+middle:
+    at->matrix[3][0] += at->matrix[3][1] + at->matrix[3][2] + at->matrix[3][3];
+    at->matrix[4][0] += at->matrix[4][1] + at->matrix[4][2] + at->matrix[4][3];
+    if (n-- > 0)
+        goto again;
+    at->state[1] += at->matrix[1][0] + at->matrix[2][0];
+}
+
+/* Rows that are copied as a whole. */
+OPAQUE static void copy_rows(struct cell *to, const struct cell *from, long n)
+{
+    for (long i = 0; i < n; i++)
+        memcpy(to[i].matrix, from[i].matrix, sizeof to->matrix);
+}
+
 /* Vectors of several rows at once; values that are copied as a whole. */
 OPAQUE static void rows_of_five(double (*rows)[M], double (*others)[M], long n)
 {
@@ -144,8 +168,10 @@ void branches(long n)
     for (long i = 0; i < 30; i++) {
         sum = sum + (double)inspect(&cells[i], n + i);
         sum = sum + wander(&cells[i], &cells[39 - i]);
+        jumps_in(&cells[i], n % 4, i & 1);
         many_ways(c + i, b + i, (unsigned long)(n * 2654435761) * (unsigned long)(i | 1));
     }
+    copy_rows(cells, cells + 20, n + 8);
     rows_of_five((double(*)[M])c, (double(*)[M])a, 20 * n);
     wide_vectors(c, b, 10 * n, n);
 }
