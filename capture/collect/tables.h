@@ -22,24 +22,27 @@ struct psnap_capture_ref {
     uint32_t wide_bytes; /* size, also when it is over 64 */
 };
 
+enum { PSNAP_PIECE_PERIODS = 4 };
+
 struct psnap_capture_piece {
     uint32_t first_ref; /* in the program and in psnap_capture_tables.refs */
     uint16_t refs, words;
-    uint32_t block;      /* whose execution it counts, or PSNAP_NONE */
-    uint8_t is_plain;    /* one word, one access per ref */
-    uint8_t rest;        /* records to go before a run of it is looked for again */
-    uint8_t patience;    /* what rest becomes after looking in vain */
-    uint8_t guard;       /* 0, or 1 + bit in the masks of its hoisted loop */
-    uint16_t row_words;  /* that it takes in a row of its hoisted loop; of an end of one without
-                            guards: that its partial iteration has, ... */
-    uint16_t part_refs;  /* ... and how many references */
-    uint32_t hoist;      /* not 0: no piece but an end of this hoisted loop, less 1 */
-    uint32_t last;       /* ... and pieces of its partial iteration, or PSNAP_NONE */
-    uint32_t nest;       /* not 0: an end of this nest, less 1, before its step `last` */
-    uint32_t periods[2]; /* words of iterations that began with such a record, the longest and
-                            the latest shorter one; 0: none */
-    uint32_t seen;       /* ... where the latest one was, in words: the lower bits */
-    uint32_t began;      /* ... and where that one was that began a nest */
+    uint32_t block;     /* whose execution it counts, or PSNAP_NONE */
+    uint8_t is_plain;   /* one word, one access per ref */
+    uint8_t rest;       /* records to go before a run of it is looked for again */
+    uint8_t patience;   /* what rest becomes after looking in vain */
+    uint8_t guard;      /* 0, or 1 + bit in the masks of its hoisted loop */
+    uint16_t row_words; /* that it takes in a row of its hoisted loop; of an end of one without
+                           guards: that its partial iteration has, ... */
+    uint16_t part_refs; /* ... and how many references */
+    uint32_t hoist;     /* not 0: no piece but an end of this hoisted loop, less 1 */
+    uint32_t last;      /* ... and pieces of its partial iteration, or PSNAP_NONE */
+    uint32_t nest;      /* not 0: an end of this nest, less 1, before its step `last` */
+    uint32_t seen;      /* where the latest such record was, in words: the lower bits */
+    struct {
+        uint32_t words;             /* of an iteration; 0: none */
+        uint32_t began;             /* where the latest one began */
+    } periods[PSNAP_PIECE_PERIODS]; /* that began with such a record, the latest one first */
 };
 
 struct psnap_capture_hoist {

@@ -36,14 +36,17 @@ struct psnap_tally {
     } executions[PSNAP_TALLY_COUNTS];
 };
 
+enum { PSNAP_PERIOD_DEPTH = 3 }; /* of periods within periods */
+
 /*
- * How the words of a period's first iteration advance, while that is decoded: `deltas` of those
- * from `begin` on. In `times` further iterations all that nests compare comes out the same;
- * decoding lowers it.
+ * How the words of a period's iteration advance, while that is decoded: `deltas` of those from
+ * `begin` on. In `times` further iterations all that nests compare comes out the same; decoding
+ * lowers it.
  */
 struct psnap_shift {
     const uint64_t *begin, *deltas;
     uint64_t times;
+    struct psnap_shift *outer; /* of a period that this one is in; NULL: none */
 };
 
 struct psnap_context {

@@ -12,9 +12,11 @@
 #include "capture/decode/decode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    ITERATIONS_MIN = 4, /* fewer are not worth a nest */
+    ITERATIONS_MIN = 4, /* fewer are not worth a nest, ... */
+    LONG = 256,         /* ... but for those of so many words, of which one less is */
     PATIENCE_MAX = 63
 };
 
@@ -22,6 +24,12 @@ void psnap_decoder_release(struct psnap_decoder *decoder)
 {
     for (unsigned i = 0; i < PSNAP_PERIOD_DEPTH; i++)
         free(decoder->periods[i]);
+}
+
+/* How many iterations of so many words are worth a nest. */
+static uint32_t least_iterations(uint32_t words)
+{
+    return words < LONG ? ITERATIONS_MIN : ITERATIONS_MIN - 1;
 }
 
 /* Decodes an iteration of a period at the decoder's place; false when it does not fit into a nest.
@@ -45,8 +53,12 @@ static bool decode_iteration(struct psnap_decoder *decoder, struct psnap_period 
     return true;
 }
 
-/* Decodes two iterations, in which there may be periods, too, unless there is a shift, and puts the
- * decoder back. */
+/*
+ * Decodes the first two of `shift->times + 1` iterations, in which there may be periods, too, and
+ * puts the decoder back. Where the iterations compare what advances, there are less in the end.
+ * Then and within another shift the last one is decoded, too: what is compared comes out the same
+ * in all iterations of the two periods if it does so at the corners, as it is linear along each.
+ */
 static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period *period,
                               uint32_t words, struct psnap_shift *shift, struct psnap_error *error)
 {
@@ -56,17 +68,24 @@ static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period
     const unsigned tries = decoder->tries;
     bool is_done;
 
-    decoder->tries = shift ? PSNAP_PERIOD_DEPTH : tries + 1;
-    context->shift = shift;
+    decoder->tries = tries + 1;
+    context->shift = period->is_bounded ? shift : shift->outer;
     context->tally = &period->tally;
     period->tally.is_short = false;
     period->tally.used = 0;
     period->tally.counts = true;
     is_done = decode_iteration(decoder, period, words, &period->iterations[0], error);
     period->tally.counts = false;
+    context->shift = shift->outer;
+    is_done = is_done && shift->times + 1 >= least_iterations(words);
+    if (is_done && shift->outer && period->is_bounded) {
+        context->at = at + shift->times * words;
+        is_done = decode_iteration(decoder, period, words, &period->iterations[1], error);
+        context->at = at + words;
+    }
     context->shift = NULL;
-    is_done = is_done && (!shift || shift->times + 1 >= ITERATIONS_MIN);
     is_done = is_done && decode_iteration(decoder, period, words, &period->iterations[1], error);
+    context->shift = shift->outer;
     context->tally = tally;
     decoder->tries = tries;
     decoder->records.expansion.piece = NULL;
@@ -83,29 +102,67 @@ static bool may_begin(const struct psnap_context *context, uint32_t words)
 {
     const uint64_t *at = context->at;
 
-    return words && (uint64_t)(context->end - at) >= (uint64_t)words * ITERATIONS_MIN &&
+    return words && (uint64_t)(context->end - at) >= (uint64_t)words * least_iterations(words) &&
            at[words] == *at && at[2 * words] == *at;
 }
 
-enum { CANDIDATES = 4 };
+enum { CANDIDATES = 1 + 2 * PSNAP_PIECE_PERIODS };
 
-/* Lengths in words of iterations that may begin here: since the last nest that began with such a
- * record, as many as iterations had before, and since the last such record, each shorter than the
- * one before. Returns how many. */
-static unsigned find_words(const struct psnap_context *context, struct psnap_capture_piece *piece,
+/* Adds a candidate to lengths of iterations, of which there are *n, the longest first. */
+static void add_words(const struct psnap_context *context, uint32_t words[CANDIDATES], unsigned *n,
+                      uint32_t candidate)
+{
+    unsigned i = 0;
+
+    if (candidate > PSNAP_PERIOD_WORDS || !may_begin(context, candidate))
+        return;
+    while (i < *n && words[i] > candidate)
+        i++;
+    if (i < *n && words[i] == candidate)
+        return;
+    memmove(words + i + 1, words + i, (*n - i) * sizeof *words);
+    words[i] = candidate;
+    ++*n;
+}
+
+/* Lengths in words of iterations that may begin at `place`, here, the longest first: those of
+ * periods before, since each of these began, and since the last such record. Returns how many. */
+static unsigned find_words(const struct psnap_context *context,
+                           const struct psnap_capture_piece *piece, uint32_t place,
                            uint32_t words[CANDIDATES])
 {
-    const uint32_t place = (uint32_t)((uintptr_t)context->at / sizeof *context->at);
-    const uint32_t candidates[CANDIDATES] = {place - piece->began, piece->periods[0],
-                                             piece->periods[1], place - piece->seen};
     unsigned n = 0;
 
-    piece->seen = place;
-    for (unsigned i = 0; i < CANDIDATES; i++)
-        if (candidates[i] <= PSNAP_PERIOD_WORDS && (!n || candidates[i] < words[n - 1]) &&
-            may_begin(context, candidates[i]))
-            words[n++] = candidates[i];
+    for (unsigned i = 0; i < PSNAP_PIECE_PERIODS; i++) {
+        add_words(context, words, &n, piece->periods[i].words);
+        add_words(context, words, &n, place - piece->periods[i].began);
+    }
+    add_words(context, words, &n, place - piece->seen);
     return n;
+}
+
+/* Iterations of so many words came again at `place`: the next time they may do so from the first
+ * one on. */
+static void keep_period(struct psnap_capture_piece *piece, uint32_t words, uint32_t place)
+{
+    unsigned i = 0;
+
+    while (i < PSNAP_PIECE_PERIODS - 1 && piece->periods[i].words != words)
+        i++;
+    memmove(piece->periods + 1, piece->periods, i * sizeof *piece->periods);
+    piece->periods[0].words = words;
+    piece->periods[0].began = place;
+}
+
+/* Whether an iteration of words[i] words is several of a shorter candidate's, of `n` in all. */
+static bool is_several(struct psnap_context *context, struct psnap_period *period,
+                       const uint32_t *words, unsigned i, unsigned n)
+{
+    for (unsigned k = i + 1; k < n; k++)
+        if (words[i] % words[k] == 0 &&
+            psnap_period_find(context, period, words[k]) >= 2 * (words[i] / words[k]))
+            return true;
+    return false;
 }
 
 /* The period that is to be tried next; NULL: there are enough, or out of memory. */
@@ -131,17 +188,33 @@ static bool has_same_counts(const struct psnap_nest_maker *maker)
     return true;
 }
 
-/* Iterations of so many words, from here on, as a nest; false when they are none. */
-static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period, uint32_t words,
+/* Whether the iterations advance alike along all shifts further out. */
+static bool is_even(const struct psnap_shift *shift, uint32_t words, uint64_t iterations)
+{
+    const uint64_t *const at = shift->begin;
+
+    while ((shift = shift->outer)) {
+        const uint64_t *deltas = shift->deltas + (at - shift->begin);
+        if (memcmp(deltas, deltas + words, (iterations - 1) * words * sizeof *deltas) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Iterations of so many words, from `place`, here, on, as a nest; false when they are none. */
+static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period,
+                      struct psnap_capture_piece *piece, uint32_t place, uint32_t words,
                       struct psnap_nest *nest, struct psnap_error *error)
 {
     struct psnap_context *context = &decoder->context;
     struct psnap_nest_maker *maker = &period->iterations[0];
     uint64_t iterations = psnap_period_find(context, period, words);
-    struct psnap_shift shift = {context->at, period->deltas, iterations - 1};
+    struct psnap_shift shift = {context->at, period->deltas, iterations - 1, context->shift};
 
-    if (iterations < ITERATIONS_MIN ||
-        !decode_iterations(decoder, period, words, period->is_bounded ? &shift : NULL, error) ||
+    if (iterations)
+        keep_period(piece, words, place);
+    if (iterations < least_iterations(words) || !is_even(&shift, words, iterations) ||
+        !decode_iterations(decoder, period, words, &shift, error) ||
         !psnap_nest_advance(maker, &period->iterations[1]) || !has_same_counts(maker))
         return false;
     iterations = 1 + shift.times;
@@ -162,29 +235,29 @@ static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period
 static bool find_period(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
                         struct psnap_nest *nest, struct psnap_error *error)
 {
-    const struct psnap_context *context = &decoder->context;
+    struct psnap_context *context = &decoder->context;
     struct psnap_period *period;
-    uint32_t words[CANDIDATES], place;
+    const uint32_t place = (uint32_t)((uintptr_t)context->at / sizeof *context->at);
+    uint32_t words[CANDIDATES];
     unsigned n;
 
     if (!nest || context->is_part || context->is_bounded || context->is_skipping ||
         decoder->tries == PSNAP_PERIOD_DEPTH ||
         (piece->hoist && context->tables.hoists[piece->hoist - 1].row_words))
         return false;
-    n = find_words(context, piece, words);
+    n = find_words(context, piece, place, words);
+    piece->seen = place;
     if (!n)
         return false;
     if (piece->rest) {
         piece->rest--;
         return false;
     }
-    place = piece->seen; /* before iterations are decoded */
     period = next_period(decoder);
     for (unsigned i = 0; i < n && period; i++)
-        if (try_words(decoder, period, words[i], nest, error)) {
-            piece->began = place;
-            if (words[i] != piece->periods[0] && words[i] != piece->periods[1])
-                piece->periods[words[i] < piece->periods[0]] = words[i];
+        if (!is_several(context, period, words, i, n) &&
+            try_words(decoder, period, piece, place, words[i], nest, error)) {
+            piece->seen = place; /* and not where iterations were decoded */
             piece->patience = 0;
             return true;
         }

@@ -9,8 +9,6 @@
 #include "capture/decode/period.h"
 #include "capture/decode/records.h"
 
-enum { PSNAP_PERIOD_DEPTH = 3 };
-
 struct psnap_decoder {
     struct psnap_context context;
     struct psnap_records records;

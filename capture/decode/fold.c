@@ -84,7 +84,12 @@ static void advance(const struct folding *with, const struct psnap_capture_step 
 
 static bool changes(const struct folding *with, uint32_t value)
 {
-    return advances(with->fold, value) || (with->open->shift && with->open->shifts[value]);
+    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = with->open->shifts;
+
+    for (const struct psnap_shift *shift = with->open->shift; shift; shift = shift->outer, shifts++)
+        if ((*shifts)[value])
+            return true;
+    return advances(with->fold, value);
 }
 
 /* Computes the values of a step and how they advance; false when they are no linear functions. */
@@ -412,11 +417,13 @@ void psnap_nested_shift(const struct psnap_context *context, struct psnap_nested
 {
     const struct psnap_capture_value *value =
         &context->tables.values[open->nest->first_value + step->a];
-    uint32_t index = open->nest->words + step->a;
+    const uint32_t first = open->nest->words + step->a;
+    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
 
-    for (uint32_t i = 0; i < step->b; i++, value++, index++)
-        open->shifts[index] = psnap_value_advance(value, open->values, open->shifts, false,
-                                                  open->values[index], &open->shift->times);
+    for (struct psnap_shift *shift = open->shift; shift; shift = shift->outer, shifts++)
+        for (uint32_t i = 0; i < step->b; i++)
+            (*shifts)[first + i] = psnap_value_advance(&value[i], open->values, *shifts, false,
+                                                       open->values[first + i], &shift->times);
 }
 
 bool psnap_fold(struct psnap_context *context, struct psnap_nested *open, uint32_t enter,

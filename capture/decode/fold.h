@@ -39,11 +39,12 @@ struct psnap_nested {
     uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
     uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */
     struct psnap_shift *shift;              /* NULL: none */
-    int64_t shifts[PSNAP_NEST_VALUES_MAX];  /* by how much the values advance along it */
+    /* By how much the values advance along it, and along those further out. */
+    int64_t shifts[PSNAP_PERIOD_DEPTH][PSNAP_NEST_VALUES_MAX];
     struct psnap_fold fold;
 };
 
-/* How the values of a step, which are computed, advance along the shift. */
+/* How the values of a step, which are computed, advance along the shifts. */
 void psnap_nested_shift(const struct psnap_context *context, struct psnap_nested *open,
                         const struct psnap_capture_step *step);
 
@@ -58,11 +59,14 @@ static inline void psnap_nested_evaluate(const struct psnap_context *context,
         psnap_nested_shift(context, open, step);
 }
 
-/* A value that decides how the nest goes on: it may not advance along the shift. */
+/* A value that decides how the nest goes on: it may not advance along a shift. */
 static inline uint64_t psnap_nested_decide(const struct psnap_nested *open, uint32_t value)
 {
-    if (open->shift && open->shifts[value])
-        open->shift->times = 0;
+    const int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
+
+    for (struct psnap_shift *shift = open->shift; shift; shift = shift->outer, shifts++)
+        if ((*shifts)[value])
+            shift->times = 0;
     return open->values[value];
 }
 
@@ -83,8 +87,11 @@ static inline uint32_t psnap_nested_branch(const struct psnap_nested *open,
 static inline void psnap_nested_set(struct psnap_nested *open,
                                     const struct psnap_capture_step *step)
 {
+    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
+
     open->values[step->a] = open->values[step->b];
-    open->shifts[step->a] = open->shift ? open->shifts[step->b] : 0;
+    for (const struct psnap_shift *shift = open->shift; shift; shift = shift->outer, shifts++)
+        (*shifts)[step->a] = (*shifts)[step->b];
 }
 
 /* Whether the step at which the record stops has come, in the iterations in which it did. */

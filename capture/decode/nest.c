@@ -42,6 +42,8 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
 {
     struct psnap_capture_nest *nest = &context->tables.nests[end->nest - 1];
     const struct psnap_capture_value *value = &context->tables.values[nest->first_value];
+    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
+    const struct psnap_shift *shift;
     const uint64_t *at = context->at;
 
     if (nest->words > (uint64_t)(context->end - at))
@@ -55,10 +57,9 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     open->left = PSNAP_NEST_ACCESSES + 1;
     memcpy(open->values, at, nest->words * sizeof *at);
     open->shift = context->shift;
-    if (open->shift) {
-        memcpy(open->shifts, open->shift->deltas + (at - open->shift->begin),
-               nest->words * sizeof *at);
-        memset(open->shifts + nest->words, 0, nest->values * sizeof *open->shifts);
+    for (shift = open->shift; shift; shift = shift->outer, shifts++) {
+        memcpy(*shifts, shift->deltas + (at - shift->begin), nest->words * sizeof *at);
+        memset(*shifts + nest->words, 0, nest->values * sizeof **shifts);
     }
     for (uint32_t i = 0; i < nest->constants; i++, value++)
         open->values[nest->words + i] = value->a | (uint64_t)value->b << 32;

@@ -285,6 +285,8 @@ bool psnap_period_add(struct psnap_nest_maker *maker, const struct psnap_program
         while ((run.count + 1) * width <= n &&
                is_repetition(accesses + run.count * width, width, strides))
             run.count++;
+        if (run.count == 1)
+            memset(strides, 0, width * sizeof *strides);
         if (!psnap_nest_add_run(maker, &run))
             return false;
         accesses += run.count * width;

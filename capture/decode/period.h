@@ -6,7 +6,7 @@
 
 #include "capture/decode/value.h"
 
-enum { PSNAP_PERIOD_WORDS = 8192, PSNAP_PERIOD_RECORDS = 1024 };
+enum { PSNAP_PERIOD_WORDS = 16384, PSNAP_PERIOD_RECORDS = 4096 };
 
 struct psnap_period {
     uint64_t deltas[PSNAP_PERIOD_WORDS]; /* of its words, to the next iteration */

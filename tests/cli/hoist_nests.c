@@ -122,6 +122,30 @@ OPAQUE static void passes(size_t n, const struct pair *root, struct pair *x, str
     }
 }
 
+/* Blocks in planes: two pointers and a number, which nests compare, advance along both; where the
+ * comparisons come out in another way is anywhere in the rectangle. */
+OPAQUE static void block(double *x, const double *y, long rows, long columns, long bias)
+{
+    for (long i = 0; i < rows; i++) {
+        for (long j = 0; j < columns; j++)
+            x[8 * i + j] += y[8 * i + j];
+        if (bias + i > 40)
+            for (long j = 0; j < columns - 2; j++)
+                x[8 * i + j] = 1;
+    }
+}
+
+OPAQUE static void planes_of_blocks(double *x, double *y, const long *steps, long twist, long bias)
+{
+    for (long plane = 0; plane < steps[6]; plane++) {
+        for (long i = 0; i < 7; i++)
+            block(x + 8 * (i * steps[0] + plane * steps[1]),
+                  y + 8 * (i * steps[2] + plane * steps[3]), steps[4], steps[5],
+                  bias + 3 * i + 2 * plane + twist * i * plane);
+        c[plane] = 1;
+    }
+}
+
 /* Numbers of 8 to 32 bits, with signs or without, that come from below to above and round again. */
 OPAQUE static void conditions(double *x, uint32_t rows, uint32_t from, uint32_t step, int limit,
                               unsigned small)
@@ -166,6 +190,13 @@ static void conditional_nests(long n)
     conditions(x, 40, (uint32_t)n - 20, (uint32_t)n, -5, 3 + (unsigned)n);
     conditions(x, 30, INT32_MAX - 9, 1 + ((uint32_t)n << 27), 1 << n, 200);
     conditions(x, 30, 250, (uint32_t)-n, 40 * (int)n, 17 * (unsigned)n);
+    for (long i = 0; i < 32; i++) {
+        const long steps[] = {
+            i & 1 ? 1 : 2, i & 2 ? 5 : 3, i & 4 ? 1 : 3, i & 8 ? 3 : 4 + n % 3, 3, 6, 9};
+        planes_of_blocks(x + 40 * (i % 5), x + 8 * (n + i) + (i & 1), steps, i & 16 ? 1 : 0,
+                         5 * i - 60);
+        planes_of_blocks(x + 8 * (3 * i + n), x + 400, steps, i & 16 ? -1 : 0, 100 - 7 * i);
+    }
     lanes(x, 20 + (int)n, (int)n, 30 - 3 * (int)n, 2);
     lanes(x, 25, 100, 40, (int)n);
 }
