@@ -61,9 +61,8 @@ void BatchCode::close(Instruction *here)
     Value *all = wordAt(builder, begin, PSNAP_RECORD_WORDS_MAX);
     Value *gap = builder.CreateAdd(wordsBetween(builder, end, all), number(PSNAP_GAP));
 
-    builder.CreateAlignedStore(gap, end, Align(8));
-    builder.CreateAlignedStore(number(PSNAP_GAP + 1), begin, Align(8))
-        ->setAtomic(AtomicOrdering::Release);
+    storeWord(builder, gap, end);
+    storeWord(builder, number(PSNAP_GAP + 1), begin)->setAtomic(AtomicOrdering::Release);
     Value *ring = builder.CreateLoad(module.pointer, builder.CreateThreadLocalAddress(module.ring));
     Value *is_back = module.emitSwap(builder, ring, all, end);
     module.emitSwap(builder, end, gap, builder.CreateSelect(is_back, number(0), gap));

@@ -37,7 +37,7 @@ class Code
     }
     void put(llvm::IRBuilder<> &builder, llvm::Value *value, llvm::Value *record, uint64_t index)
     {
-        builder.CreateAlignedStore(value, wordAt(builder, record, index), llvm::Align(8));
+        storeWord(builder, value, wordAt(builder, record, index));
     }
     llvm::Value *get(llvm::IRBuilder<> &builder, llvm::AllocaInst *from)
     {

@@ -102,7 +102,7 @@ void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
     IRBuilder<> builder(access.at);
     auto put = [&](Value *value) {
         Value *slot = builder.CreateConstInBoundsGEP1_64(word, cursor, at++);
-        builder.CreateAlignedStore(toWord(builder, value), slot, Align(8));
+        storeWord(builder, toWord(builder, value), slot);
     };
 
     switch (access.op) {
@@ -204,8 +204,7 @@ Value *ModulePlan::wanted(Instruction *at, bool hoisted)
 void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
 {
     Value *header = builder.CreatePtrToInt(addressOfByte(pieces, index), word);
-    StoreInst *store = builder.CreateAlignedStore(header, record, Align(8));
-    store->setAtomic(AtomicOrdering::Release);
+    storeWord(builder, header, record)->setAtomic(AtomicOrdering::Release);
 }
 
 /* What a record holds, once there is room for it. */
@@ -227,10 +226,10 @@ void ModulePlan::fillPiece(const Piece &piece, Value *record)
 Value *ModulePlan::openRecord(Instruction *at, uint32_t words, Value *wanted)
 {
     Value *record = emitRoom(at, words, wanted);
+    IRBuilder<> builder(at);
 
     if (words > 1)
-        IRBuilder<>(at).CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)words), record,
-                                           Align(8));
+        storeWord(builder, ConstantInt::getSigned(word, -(int64_t)words), record);
     return record;
 }
 

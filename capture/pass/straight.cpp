@@ -276,7 +276,7 @@ void ModulePlan::fillStraight(const FunctionPlan &plan, const Straight &code, Va
         return builder.CreateConstInBoundsGEP1_64(word, record, index);
     };
     auto put = [&](IRBuilder<> &builder, uint32_t index, Value *value) {
-        builder.CreateAlignedStore(value, at(builder, index), Align(8));
+        storeWord(builder, value, at(builder, index));
     };
     auto number = [&](uint64_t value) { return ConstantInt::get(word, value); };
 
