@@ -163,7 +163,6 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct
     if (context->at > context->end)
         context->end = context->at; /* a barrier has come up meanwhile */
     self->rings.read_to[index] = 0;
-    psnap_ring_hold(ring, false);
     return PSNAP_OK;
 }
 
@@ -203,8 +202,6 @@ static void set_chunk_aside(struct capture *self)
 {
     const uint64_t *begin = psnap_rings_chunk(&self->rings, self->ring);
     self->rings.read_to[self->ring] = (uint32_t)(self->decoder.context.at - begin) + 1;
-    psnap_ring_hold(psnap_session_ring(self->rings.session, self->ring),
-                    self->decoder.context.is_stuck);
     self->last_ring = self->ring;
     self->ring = 0;
 }

@@ -50,13 +50,6 @@ bool psnap_ring_is_left(const struct psnap_ring *ring)
     return ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
 }
 
-static void wake_owner(struct psnap_ring *ring)
-{
-    __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
-        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
-
 /* Behind the last record may be a gap, or a row, of room that a batch has given back. */
 static void wipe(uint64_t *chunk, uint64_t used_words)
 {
@@ -68,21 +61,12 @@ static void wipe(uint64_t *chunk, uint64_t used_words)
 void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index)
 {
     struct psnap_ring *ring = psnap_session_ring(rings->session, index);
-    uint64_t unread = __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST) - ring->consumed - 1;
 
     wipe(psnap_rings_chunk(rings, index), psnap_ring_left_words(ring));
     __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
-    if (unread <= PSNAP_RING_CHUNKS_LOW)
-        wake_owner(ring);
-}
-
-void psnap_ring_hold(struct psnap_ring *ring, bool is_held)
-{
-    if (ring->is_held == is_held)
-        return;
-    __atomic_store_n(&ring->is_held, is_held, __ATOMIC_SEQ_CST);
-    if (is_held)
-        wake_owner(ring);
+    __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index)

@@ -47,8 +47,6 @@ uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
 bool psnap_ring_is_left(const struct psnap_ring *ring);
 /* It is read: its owner may have it again, wiped. */
 void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index);
-/* Whether it is waited for, at an open record: its owner may then have what chunks are free. */
-void psnap_ring_hold(struct psnap_ring *ring, bool is_held);
 
 /* Words of that chunk that may be read; 0: none, or none new. *is_part: it goes on behind them. */
 uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, bool *is_part);

@@ -144,14 +144,7 @@ uint64_t psnap_rt_ring_words(const struct psnap_ring *ring)
     }
 }
 
-/* So many chunks may be unread when a thread that has waited goes on. */
-static uint64_t few_chunks(const struct psnap_ring *ring)
-{
-    return __atomic_load_n(&ring->is_held, __ATOMIC_SEQ_CST) ? PSNAP_RING_CHUNKS - 1
-                                                             : PSNAP_RING_CHUNKS_LOW;
-}
-
-/* Sleeps until chunks are free, a signal has come or some time has passed; false when the
+/* Sleeps until a chunk is free, a signal has come or some time has passed; false when the
  * collector has died. */
 static bool wait_for_chunk(struct psnap_ring *ring)
 {
@@ -160,7 +153,7 @@ static bool wait_for_chunk(struct psnap_ring *ring)
     bool alive = true;
 
     __atomic_store_n(&ring->producer_waiting, 1, __ATOMIC_SEQ_CST);
-    if (psnap_rt_unread_chunks(ring) > few_chunks(ring) &&
+    if (psnap_rt_unread_chunks(ring) >= PSNAP_RING_CHUNKS &&
         syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAIT, seen, &patience, NULL, 0) != 0 &&
         errno != EAGAIN)
         alive = psnap_rt_collector_alive();
@@ -170,12 +163,11 @@ static bool wait_for_chunk(struct psnap_ring *ring)
 
 bool psnap_rt_renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
 {
-    uint64_t most = PSNAP_RING_CHUNKS - 1;
     sigset_t all;
 
     psnap_rt_leave_chunk(ring);
     sigfillset(&all);
-    while (!psnap_rt_has_chunk(ring) && psnap_rt_unread_chunks(ring) > most &&
+    while (!psnap_rt_has_chunk(ring) && psnap_rt_unread_chunks(ring) >= PSNAP_RING_CHUNKS &&
            !psnap_rt_is_enough()) {
         bool alive;
         pthread_sigmask(SIG_SETMASK, signals, NULL);
@@ -183,7 +175,6 @@ bool psnap_rt_renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
         pthread_sigmask(SIG_SETMASK, &all, NULL);
         if (!psnap_rt_is_real(ring))
             return true; /* the ring of the parent of this child, which a handler has forked */
-        most = few_chunks(ring);
         if (!alive && !psnap_rt_is_enough())
             return false;
     }

@@ -63,11 +63,9 @@
  * under a lock and publishes by `cursor`: it is read while it is written, the others
  * when a chunk is left behind. `produced` counts the chunks it has left behind,
  * `consumed` those the collector has read. A thread that found its ring full sleeps
- * until no more than CHUNKS_LOW are unread, so that the two do not wake each other for
- * every chunk. A signal handler may do so while the record that it came in the middle
- * of is open: the collector then waits at that record, says so by `is_held`, and the
- * handler may have all chunks that are free. When it has filled these as well the
- * record is passed over, and lost.
+ * until a chunk is free. A signal handler may do so while the record that it came in the
+ * middle of is open: the collector then waits at that record, and when the handler has
+ * filled the chunks that are free the record is passed over, and lost.
  *
  * Outside the parts of a program that are wanted (capture/runtime/region.c) `cursor`
  * and `limit` are those of memory that nobody reads, and `aside` is where the chunk
@@ -173,9 +171,8 @@ static inline bool psnap_capture_is_mark(const char *name, uint32_t kind)
 }
 
 enum {
-    PSNAP_CHUNK_WORDS = 65536,
-    PSNAP_RING_CHUNKS = 4,
-    PSNAP_RING_CHUNKS_LOW = 2,
+    PSNAP_CHUNK_WORDS = 131072,
+    PSNAP_RING_CHUNKS = 2,
     PSNAP_RINGS = 8192,             /* at most; ring 0 is the control ring */
     PSNAP_RINGS_LEAST = 4,          /* no session has fewer */
     PSNAP_REQUESTS = 32,            /* processes that may ask for a session at once */
@@ -335,7 +332,6 @@ struct psnap_ring {
     uint64_t consumed PSNAP_APART;          /* by the collector */
     uint32_t consumed_futex;                /* goes up with each chunk consumed */
     uint32_t producer_waiting;              /* the producer sleeps on consumed_futex */
-    uint32_t is_held;                       /* the collector waits for an open record */
 };
 
 /* Where the owner goes on in the chunk that it writes: an address in its own space. */
