@@ -7,7 +7,8 @@
  * vary, and a record that stops in the middle or behind.
  *
  * Records that come again and again (period.c): the same of rings in which a nest and a piece
- * alternate, with addresses and other words that advance, and iterations that are different.
+ * alternate, in planes and without, with addresses and other words that advance, and iterations
+ * that are different.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,11 +39,12 @@ enum {
     VALUES_MAX = ROWS + ROWS_MAX,
     REFS = 5,
     BLOCKS = 4,
-    ACCESSES_MAX = 1 << 16,
+    ACCESSES_MAX = 1 << 18,
     TABLE_WORDS = 1024,
     ROUNDS_MAX = 14,
+    PLANES_MAX = 10,
     PIECE_WORDS = 3,
-    RING_WORDS = ROUNDS_MAX * (WORDS + PIECE_WORDS)
+    RING_WORDS = PLANES_MAX * (ROUNDS_MAX + 1) * (WORDS + PIECE_WORDS)
 };
 enum { PIECE_OWN, PIECE_INNER, PIECE_LAST, PIECE_ALONE, PIECE_END, PIECES_END };
 enum { HOIST_OWN, HOIST_INNER, HOIST_ALONE };
@@ -407,64 +409,114 @@ static void test_fold(void **state)
     assert_true(compared > 6000 && folded > 1000 && deep > 50);
 }
 
-/* The nest's record again and again, behind it that of a piece: addresses advance, another word
- * may, and a round may be different. Returns its words. */
-static size_t make_ring(struct psnap_rng *rng)
+static size_t put_piece(size_t n, uint64_t i)
 {
-    const uint64_t rounds = 4 + psnap_rng_below(rng, ROUNDS_MAX - 3);
-    const uint64_t odd = psnap_rng_below(rng, 3 * rounds), delta = 8 * psnap_rng_below(rng, 500);
-    const uint32_t other = psnap_rng_below(rng, 2) ? 0 : 1 + (uint32_t)psnap_rng_below(rng, 8);
-    const uint64_t by = 1 + psnap_rng_below(rng, 3);
-    const bool has_piece = psnap_rng_below(rng, 2);
+    const uint64_t piece[PIECE_WORDS] = {PIECES + PIECE_OWN, DATA + 16 * i, DATA + 4096 - i};
+
+    memcpy(ring + n, piece, sizeof piece);
+    return n + PIECE_WORDS;
+}
+
+/* How a word of the nest's record advances from round to round and from plane to plane, and in
+ * rounds of later planes the more. */
+struct advance {
+    uint32_t word; /* behind FIRST_WORD */
+    uint64_t by_round, by_plane, twist;
+};
+
+static void advance_word(uint64_t *record, const struct advance *advance, uint64_t i,
+                         uint64_t plane)
+{
+    const uint32_t word = FIRST_WORD + advance->word;
+
+    record[word] += i * advance->by_round + plane * advance->by_plane + i * plane * advance->twist;
+    record[word] &= mask(made.bits[word]);
+}
+
+/* The nest's record again and again, behind it that of a piece, and another one behind each plane
+ * of so many rounds: addresses advance, another word may, and a round may be different. Returns
+ * its words. */
+static size_t make_ring(struct psnap_rng *rng, uint64_t planes, uint64_t rounds)
+{
+    const uint64_t odd = psnap_rng_below(rng, 3 * planes * rounds);
+    const bool has_other = psnap_rng_below(rng, 2), has_piece = psnap_rng_below(rng, 2);
+    const struct advance first = {0, 8 * psnap_rng_below(rng, 500), 8 * psnap_rng_below(rng, 5), 0};
+    const struct advance other = {1 + (uint32_t)psnap_rng_below(rng, 8), psnap_rng_below(rng, 4),
+                                  psnap_rng_below(rng, 4) - 1, psnap_rng_below(rng, 4) == 0};
     size_t n = 0;
 
-    for (uint64_t i = 0; i < rounds; i++) {
-        const uint64_t piece[PIECE_WORDS] = {PIECES + PIECE_OWN, DATA + 16 * i, DATA + 4096 - i};
+    for (uint64_t i = 0; i < planes * rounds; i++) {
         memcpy(ring + n, made.record, sizeof made.record);
-        ring[n + FIRST_WORD] += i * delta;
-        if (other)
-            ring[n + FIRST_WORD + other] =
-                (ring[n + FIRST_WORD + other] + i * by) & mask(made.bits[FIRST_WORD + other]);
+        advance_word(ring + n, &first, i % rounds, i / rounds);
+        if (has_other)
+            advance_word(ring + n, &other, i % rounds, i / rounds);
         if (i == odd)
             ring[n + FIRST_WORD + psnap_rng_below(rng, 9)]++;
         n += WORDS;
-        if (has_piece) {
-            memcpy(ring + n, piece, sizeof piece);
-            n += PIECE_WORDS;
-        }
+        if (has_piece)
+            n = put_piece(n, i);
+        if (planes > 1 && i % rounds == rounds - 1)
+            n = put_piece(n, i);
     }
     return n;
 }
 
+/* How often there were periods, and in them further ones, in so many rings. */
+struct found {
+    unsigned compared, periods, within;
+};
+
+static struct found compare_rings(struct psnap_rng *rng, unsigned turns, bool has_planes)
+{
+    struct found found = {0};
+    struct both both;
+
+    for (unsigned turn = 0; turn < turns; turn++) {
+        const uint64_t planes = has_planes ? 6 + psnap_rng_below(rng, PLANES_MAX - 5) : 1;
+        make_nest(rng, 1 + turn % 2);
+        make_table(1 + turn % 2);
+        if (open_both(&both, ring,
+                      make_ring(rng, planes, 4 + psnap_rng_below(rng, ROUNDS_MAX - 3)))) {
+            while (take(&both.decoder, &both.taking, 1 + psnap_rng_below(rng, 300), true))
+                ;
+            assert_same_counts(&both);
+            found.compared++;
+            found.periods += both.decoder.periods[0] && both.decoder.periods[0]->found;
+            found.within += both.decoder.periods[1] && both.decoder.periods[1]->found;
+        }
+        close_both(&both);
+    }
+    print_message("%u rings, %u of them with periods, %u with others in these\n", found.compared,
+                  found.periods, found.within);
+    return found;
+}
+
 static void test_periods(void **state)
 {
-    unsigned compared = 0, found = 0;
-    uint64_t rounds = 0;
-    struct both both;
+    struct found found;
     struct psnap_rng rng;
 
     (void)state;
     psnap_rng_init(&rng, 2);
-    for (unsigned turn = 0; turn < 8000; turn++) {
-        make_nest(&rng, 1 + turn % 2);
-        make_table(1 + turn % 2);
-        if (open_both(&both, ring, make_ring(&rng))) {
-            while (take(&both.decoder, &both.taking, 1 + psnap_rng_below(&rng, 300), true))
-                ;
-            assert_same_counts(&both);
-            compared++;
-            found += both.decoder.periods[0] && both.decoder.periods[0]->found;
-            rounds += both.taking.nests;
-        }
-        close_both(&both);
-    }
-    print_message("%u rings, %u of them with rounds\n", compared, found);
-    assert_true(compared > 6000 && found > 1200 && rounds >= found);
+    found = compare_rings(&rng, 8000, false);
+    assert_true(found.compared > 6000 && found.periods > 1200);
+}
+
+static void test_planes(void **state)
+{
+    struct found found;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 3);
+    found = compare_rings(&rng, 4000, true);
+    assert_true(found.compared > 3000 && found.within > 300);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold), cmocka_unit_test(test_periods)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold), cmocka_unit_test(test_periods),
+                                       cmocka_unit_test(test_planes)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /*
  * Records of hoisted loops that come again and again, advanced, are rounds where they may be
  * (capture/decode/period.c): the stream and what is counted are those of one record after the
- * other. Those of nests and pieces: test_capture_repeat.c.
+ * other. Those of nests and pieces: test_capture_fold.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
