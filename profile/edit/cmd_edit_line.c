@@ -200,7 +200,7 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
         *is_good = true;
     } else if (!strcmp(parts->field, "working_set") && has_region) {
         edit->what = PSNAP_EDIT_SPAN;
-        *wanted = "working_set wants *= or /= and a whole factor";
+        *wanted = "working_set wants *= or /= and a whole factor of 1 to 4294967296";
         *is_good = read_factor(parts, true, edit);
     } else if (!strcmp(parts->field, "base") && has_region && parts->operator!= '=') {
         edit->what = PSNAP_EDIT_MOVE;
@@ -212,11 +212,11 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
         *is_good = read_move(parts, edit) && edit->bytes >= 0;
     } else if (!strcmp(parts->field, "iterations") && has_loop && !has_region) {
         edit->what = PSNAP_EDIT_ITERATIONS;
-        *wanted = "iterations wants *= and a whole factor";
+        *wanted = "iterations wants *= and a whole factor of 1 to 4294967296";
         *is_good = read_factor(parts, false, edit);
     } else if (!strcmp(parts->field, "entries") && has_loop && !has_region) {
         edit->what = PSNAP_EDIT_ENTRIES;
-        *wanted = "entries wants *= and a whole factor";
+        *wanted = "entries wants *= and a whole factor of 1 to 4294967296";
         *is_good = read_factor(parts, false, edit);
     } else if (!strcmp(parts->field, "strides") && *parts->stride) {
         edit->what = PSNAP_EDIT_STRIDE;

@@ -85,6 +85,7 @@ wrong() { # STATUS EDIT MESSAGE
 wrong 2 'regions[b].working_set' '1:23'
 wrong 2 'regions[b.working_set *= 2' '[ wants an id and ]'
 wrong 2 'loops[multiply:35].entries *= 1.5' 'a whole factor'
+wrong 2 'loops[multiply:35].iterations *= 10000000000' 'a whole factor of 1 to 4294967296'
 wrong 2 'remove regions[b]' 'remove is of loops[ID]'
 wrong 2 'regions[b].pad -= 64' 'pad wants +='
 wrong 1 'loops[nowhere:1].entries *= 2' "there is no loop 'nowhere:1'"
