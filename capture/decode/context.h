@@ -4,7 +4,7 @@
  * a chunk of a ring decoding is, and how executions of blocks are counted. Each part calls none but
  * those below it:
  *
- *     decode     nests and accesses; two iterations of a period are decoded to know it
+ *     decode     nests and accesses; the first iterations of a period are decoded to know it
  *     period     whether records are iterations of a loop
  *     records    records in their order
  *     nest       records of nests of loops, step by step
@@ -36,7 +36,10 @@ struct psnap_tally {
     } executions[PSNAP_TALLY_COUNTS];
 };
 
-enum { PSNAP_PERIOD_DEPTH = 3 }; /* of periods within periods */
+enum {
+    PSNAP_PERIOD_DEPTH = 3, /* of periods within periods */
+    PSNAP_PERIOD_WORDS = 16384
+};
 
 /*
  * How the words of a period's iteration advance, while that is decoded: `deltas` of those from

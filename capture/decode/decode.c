@@ -3,11 +3,12 @@
  * Records to nests and accesses. An outer loop of the program in which the loops within it have
  * been hoisted writes the same records in each of its iterations: a period. From a record of a
  * hoisted loop, a nest or a copy on, the words up to the next record like it are taken for an
- * iteration, or those up to the next one that began a nest, which is an iteration of a loop further
- * out. If the words behind them in the chunk are further iterations (period.c) these have the same
- * accesses, advanced. The first two iterations are decoded, for the accesses and by how much these
- * advance; the others are only compared. Executions of blocks in the two are put aside
- * (psnap_tally), and counted as often as there are iterations, or not at all.
+ * iteration, or those up to the next one with which a period began, which is an iteration of a loop
+ * further out. If the words behind them in the chunk are further iterations (period.c) these have
+ * the same accesses, advanced. The first two iterations are decoded, for the accesses and by how
+ * much these advance, and within another period sometimes the last; the others are only compared.
+ * Executions of blocks in the first are put aside (psnap_tally), and counted as often as there are
+ * iterations, or not at all.
  */
 #include "capture/decode/decode.h"
 
@@ -32,69 +33,91 @@ static uint32_t least_iterations(uint32_t words)
     return words < LONG ? ITERATIONS_MIN : ITERATIONS_MIN - 1;
 }
 
-/* Decodes an iteration of a period at the decoder's place; false when it does not fit into a nest.
- */
-static bool decode_iteration(struct psnap_decoder *decoder, struct psnap_period *period,
-                             uint32_t words, struct psnap_nest_maker *maker,
-                             struct psnap_error *error)
-{
-    struct psnap_context *context = &decoder->context;
+/* The place of a decoder, and what it is in. */
+struct place {
+    const uint64_t *at, *end;
+    struct psnap_tally *tally;
+    struct psnap_shift *shift;
+    uint32_t tries;
+};
 
-    context->end = context->at + words;
-    psnap_nest_begin(maker, 0);
-    while (!psnap_decoder_is_done(decoder)) {
-        struct psnap_nest nest;
-        const ssize_t n = psnap_decode(decoder, period->block, PSNAP_BLOCK_ACCESSES, &nest, error);
-        if (n < 0 || context->is_stuck || context->is_cut ||
-            !psnap_period_add(maker, context->program, period->block, (size_t)n) ||
-            (nest.loop_count && !psnap_nest_add(maker, &nest)))
-            return false;
-    }
-    return true;
+static struct place leave(const struct psnap_decoder *decoder)
+{
+    const struct psnap_context *context = &decoder->context;
+
+    return (struct place){context->at, context->end, context->tally, context->shift,
+                          decoder->tries};
 }
 
-/*
- * Decodes the first two of `shift->times + 1` iterations, in which there may be periods, too, and
- * puts the decoder back. Where the iterations compare what advances, there are less in the end.
- * Then and within another shift the last one is decoded, too: what is compared comes out the same
- * in all iterations of the two periods if it does so at the corners, as it is linear along each.
- */
-static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period *period,
-                              uint32_t words, struct psnap_shift *shift, struct psnap_error *error)
+static void come_back(struct psnap_decoder *decoder, const struct place *place)
 {
     struct psnap_context *context = &decoder->context;
-    const uint64_t *const at = context->at, *const end = context->end;
-    struct psnap_tally *const tally = context->tally;
-    const unsigned tries = decoder->tries;
-    bool is_done;
 
-    decoder->tries = tries + 1;
-    context->shift = period->is_bounded ? shift : shift->outer;
-    context->tally = &period->tally;
-    period->tally.is_short = false;
-    period->tally.used = 0;
-    period->tally.counts = true;
-    is_done = decode_iteration(decoder, period, words, &period->iterations[0], error);
-    period->tally.counts = false;
-    context->shift = shift->outer;
-    is_done = is_done && shift->times + 1 >= least_iterations(words);
-    if (is_done && shift->outer && period->is_bounded) {
-        context->at = at + shift->times * words;
-        is_done = decode_iteration(decoder, period, words, &period->iterations[1], error);
-        context->at = at + words;
-    }
-    context->shift = NULL;
-    is_done = is_done && decode_iteration(decoder, period, words, &period->iterations[1], error);
-    context->shift = shift->outer;
-    context->tally = tally;
-    decoder->tries = tries;
+    context->at = place->at;
+    context->end = place->end;
+    context->tally = place->tally;
+    context->shift = place->shift;
+    context->is_stuck = context->is_cut = false;
+    decoder->tries = place->tries;
     decoder->records.expansion.piece = NULL;
     decoder->records.hoisted.hoist = NULL;
     decoder->records.nested.nest = NULL;
-    context->is_stuck = context->is_cut = false;
-    context->at = at;
-    context->end = end;
-    return is_done && !period->tally.is_short;
+}
+
+/* Decodes the iteration of a period that begins so many words behind the decoder's place, in which
+ * there may be periods, too, and puts the decoder back; false when it does not fit into a nest. */
+static bool decode_iteration(struct psnap_decoder *decoder, struct psnap_period *period,
+                             uint64_t begin, uint32_t words, struct psnap_shift *shift,
+                             struct psnap_nest_maker *maker, struct psnap_error *error)
+{
+    struct psnap_context *context = &decoder->context;
+    const struct place place = leave(decoder);
+    bool fits = true;
+
+    context->at += begin;
+    context->end = context->at + words;
+    context->tally = &period->tally;
+    context->shift = shift;
+    decoder->tries++;
+    psnap_nest_begin(maker, 0);
+    while (fits && !psnap_decoder_is_done(decoder)) {
+        struct psnap_nest nest;
+        const ssize_t n = psnap_decode(decoder, period->block, PSNAP_BLOCK_ACCESSES, &nest, error);
+        fits = n >= 0 && !context->is_stuck && !context->is_cut &&
+               psnap_period_add(maker, context->program, period->block, (size_t)n) &&
+               (!nest.loop_count || psnap_nest_add(maker, &nest));
+    }
+    come_back(decoder, &place);
+    return fits;
+}
+
+/* Decodes the first two of `shift->times + 1` iterations. Where they compare what advances, there
+ * are fewer in the end. */
+static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period *period,
+                              uint32_t words, struct psnap_shift *shift, struct psnap_error *error)
+{
+    struct psnap_shift *const all = period->is_bounded ? shift : shift->outer;
+    bool is_done;
+
+    period->tally.is_short = false;
+    period->tally.used = 0;
+    period->tally.counts = true;
+    is_done = decode_iteration(decoder, period, 0, words, all, &period->iterations[0], error);
+    period->tally.counts = false;
+    return is_done && shift->times + 1 >= least_iterations(words) &&
+           decode_iteration(decoder, period, words, words, NULL, &period->iterations[1], error) &&
+           !period->tally.is_short;
+}
+
+/* Decodes the last of the iterations within another shift, for whose sake alone: what is compared
+ * comes out the same in all iterations of the two periods if it does so at the corners, as it is
+ * linear along each. */
+static bool decode_last(struct psnap_decoder *decoder, struct psnap_period *period, uint32_t words,
+                        const struct psnap_shift *shift, struct psnap_error *error)
+{
+    return !shift->outer || !period->is_bounded ||
+           decode_iteration(decoder, period, shift->times * words, words, shift->outer,
+                            &period->iterations[1], error);
 }
 
 /* Whether iterations of so many words may begin here, with a record like this one. */
@@ -158,10 +181,12 @@ static void keep_period(struct psnap_capture_piece *piece, uint32_t words, uint3
 static bool is_several(struct psnap_context *context, struct psnap_period *period,
                        const uint32_t *words, unsigned i, unsigned n)
 {
-    for (unsigned k = i + 1; k < n; k++)
+    for (unsigned k = i + 1; k < n; k++) {
+        const uint32_t times = 2 * (words[i] / words[k]);
         if (words[i] % words[k] == 0 &&
-            psnap_period_find(context, period, words[k]) >= 2 * (words[i] / words[k]))
+            psnap_period_find(context, period, words[k], times) == times)
             return true;
+    }
     return false;
 }
 
@@ -189,7 +214,7 @@ static bool has_same_counts(const struct psnap_nest_maker *maker)
 }
 
 /* Whether the iterations advance alike along all shifts further out. */
-static bool is_even(const struct psnap_shift *shift, uint32_t words, uint64_t iterations)
+static bool advances_alike(const struct psnap_shift *shift, uint32_t words, uint64_t iterations)
 {
     const uint64_t *const at = shift->begin;
 
@@ -208,19 +233,21 @@ static bool try_words(struct psnap_decoder *decoder, struct psnap_period *period
 {
     struct psnap_context *context = &decoder->context;
     struct psnap_nest_maker *maker = &period->iterations[0];
-    uint64_t iterations = psnap_period_find(context, period, words);
+    uint64_t iterations = psnap_period_find(context, period, words, UINT64_MAX);
     struct psnap_shift shift = {context->at, period->deltas, iterations - 1, context->shift};
 
     if (iterations)
         keep_period(piece, words, place);
-    if (iterations < least_iterations(words) || !is_even(&shift, words, iterations) ||
+    if (iterations < least_iterations(words) || !advances_alike(&shift, words, iterations) ||
         !decode_iterations(decoder, period, words, &shift, error) ||
         !psnap_nest_advance(maker, &period->iterations[1]) || !has_same_counts(maker))
         return false;
     iterations = 1 + shift.times;
     maker->loops[0].count = (int64_t)iterations;
     *nest = psnap_nest_made(maker);
-    if (!nest->loop_count || !psnap_context_holds(context, nest)) {
+    /* Only behind all that comes before it: memory gets its place when it is first touched. */
+    if (!nest->loop_count || !psnap_context_holds(context, nest) ||
+        !decode_last(decoder, period, words, &shift, error)) {
         nest->loop_count = 0;
         return false;
     }

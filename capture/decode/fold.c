@@ -12,8 +12,9 @@
  * has to be left and otherwise do the same. Each time the steps, the addresses and their strides
  * have to be those of the nest.
  *
- * Where the nest is of an iteration of a period (period.c) its iterations are one more level, which
- * is bounded alone: what holds at the corners of the other ones' box so many times holds in all.
+ * Where the nest is of an iteration of a period (period.c), or of several within each other, their
+ * iterations are levels, too, each bounded alone: what holds at the corners of the other ones' box
+ * so many times holds in all.
  *
  * Of the outermost loop as many iterations are taken as there are. A loop that has no such nest, as
  * its addresses have quotients, or it has other accesses in some iterations, goes by steps

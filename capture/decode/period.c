@@ -194,15 +194,15 @@ static bool find_deltas(struct psnap_context *context, struct psnap_period *peri
     return true;
 }
 
-/* Iterations in the chunk, from the context's place on. */
+/* Iterations in the chunk, from the context's place on, up to `most`. */
 static uint64_t count_iterations(const struct psnap_context *context,
-                                 const struct psnap_period *period, uint32_t words)
+                                 const struct psnap_period *period, uint32_t words, uint64_t most)
 {
     const uint64_t *at = context->at;
-    const uint64_t most = (uint64_t)(context->end - at) / words;
+    const uint64_t there = (uint64_t)(context->end - at) / words;
     uint64_t iterations = 2;
 
-    for (; iterations < most; iterations++) {
+    for (; iterations < there && iterations < most; iterations++) {
         const uint64_t *iteration = at + iterations * words, *before = iteration - words;
         uint64_t differs = 0;
         for (uint32_t w = 0; w < words; w++)
@@ -214,9 +214,9 @@ static uint64_t count_iterations(const struct psnap_context *context,
 }
 
 uint64_t psnap_period_find(struct psnap_context *context, struct psnap_period *period,
-                           uint32_t words)
+                           uint32_t words, uint64_t most)
 {
-    return find_deltas(context, period, words) ? count_iterations(context, period, words) : 0;
+    return find_deltas(context, period, words) ? count_iterations(context, period, words, most) : 0;
 }
 
 void psnap_period_count(struct psnap_context *context, const struct psnap_period *period,

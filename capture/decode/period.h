@@ -6,7 +6,7 @@
 
 #include "capture/decode/value.h"
 
-enum { PSNAP_PERIOD_WORDS = 16384, PSNAP_PERIOD_RECORDS = 4096 };
+enum { PSNAP_PERIOD_RECORDS = PSNAP_PERIOD_WORDS / 4 };
 
 struct psnap_period {
     uint64_t deltas[PSNAP_PERIOD_WORDS]; /* of its words, to the next iteration */
@@ -19,10 +19,10 @@ struct psnap_period {
     struct psnap_access block[PSNAP_BLOCK_ACCESSES];
 };
 
-/* How many iterations of so many words there are from the context's place on in the chunk; 0 or 1:
- * the words are none. */
+/* How many iterations of so many words there are from the context's place on in the chunk, up to
+ * `most`; 0: the words are none. */
 uint64_t psnap_period_find(struct psnap_context *context, struct psnap_period *period,
-                           uint32_t words);
+                           uint32_t words, uint64_t most);
 
 /* Counts so many iterations: what has been put aside and, unless that is put aside, too, that the
  * loops have ended. */

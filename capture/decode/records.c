@@ -39,17 +39,29 @@ static inline bool put_iterations(struct psnap_context *context,
     return true;
 }
 
-/* Whether the record at `at`, of so many words, comes four times with the same number of
- * iterations: a period then, perhaps, which is looked for as often as the piece's patience says. */
+/* Whether the record at `at` comes four times, so many words apart, with the same number of
+ * iterations. */
+static inline bool comes_each(const uint64_t *at, uint64_t left, uint64_t words)
+{
+    return left >= 4 * words && at[words] == *at && at[2 * words] == *at && at[3 * words] == *at &&
+           at[words + 1] == at[1];
+}
+
+/* Whether a period begins, perhaps, with the record at `at`, of so many words: it comes again at
+ * once, or each time after as many words as there are since the latest one. Periods are looked for
+ * as often as the piece's patience says. */
 static inline bool comes_again(struct psnap_capture_piece *end, const uint64_t *at, uint64_t left,
                                uint64_t words)
 {
-    if (left < 4 * words || at[words] != *at || at[2 * words] != *at || at[3 * words] != *at ||
-        at[words + 1] != at[1])
-        return false;
-    if (!end->rest)
-        return true;
-    end->rest--;
+    const uint32_t place = (uint32_t)((uintptr_t)at / sizeof *at), since = place - end->seen;
+
+    if (comes_each(at, left, words) ||
+        (since <= PSNAP_PERIOD_WORDS && since && comes_each(at, left, since))) {
+        if (!end->rest)
+            return true;
+        end->rest--;
+    }
+    end->seen = place;
     return false;
 }
 

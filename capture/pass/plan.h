@@ -57,8 +57,8 @@ struct Piece {
     uint32_t straight = NONE; /* straight code of the function's, whose record has its accesses */
 };
 
-/* Stores a word of a record. Rings go from thread to thread, whose order sanitizers do not see:
- * they leave it alone. */
+/* Stores a word of a record. Sanitizers are told to leave it alone: they do not see in which order
+ * threads have a ring. */
 inline llvm::StoreInst *storeWord(llvm::IRBuilder<> &builder, llvm::Value *value, llvm::Value *at)
 {
     llvm::StoreInst *store = builder.CreateAlignedStore(value, at, llvm::Align(8));

@@ -9,7 +9,7 @@
 
 #include <sys/mman.h>
 
-const char __psnap_abi_11 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_12 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */

@@ -19,7 +19,7 @@
 #define PSNAP_HOOK __attribute__((visibility("default")))
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_11;
+extern PSNAP_HOOK const char __psnap_abi_12;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);

@@ -79,12 +79,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 11
+#define PSNAP_CAPTURE_ABI 12
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_11"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_12"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */

@@ -199,7 +199,7 @@ static void runs_are_measured_as_their_accesses(void **state)
             assert_int_equal(psnap_sink_put_run(builder, &run, NULL), PSNAP_OK);
             for (int k = 0; k < 20 && i < 50; k++)
                 accesses[k] = (struct psnap_access){
-                    .address = HEAP + 8 * psnap_rng_below(&rng, 100 << seed % 6),
+                    .address = HEAP + 8 * psnap_rng_below(&rng, UINT64_C(100) << seed % 6),
                     .ref = REFS,
                     .size = 8};
             if (i < 50)
