@@ -146,6 +146,19 @@ OPAQUE static void planes_of_blocks(double *x, double *y, const long *steps, lon
     }
 }
 
+/* Short loops in turn, each of which comes again after all others. */
+OPAQUE static void in_turn(double *x, const double *y, long rounds, long n)
+{
+    for (long i = 0; i < rounds; i++) {
+        for (long j = 0; j < n; j++)
+            x[j] += y[i + j];
+        for (long j = 0; j < n; j++)
+            x[8 + i + j] += y[2 * j];
+        for (long j = 0; j < n + i / 20; j++)
+            c[j] = x[i];
+    }
+}
+
 /* Numbers of 8 to 32 bits, with signs or without, that come from below to above and round again. */
 OPAQUE static void conditions(double *x, uint32_t rows, uint32_t from, uint32_t step, int limit,
                               unsigned small)
@@ -185,6 +198,8 @@ static void conditional_nests(long n)
 {
     double *x = (double *)pairs;
 
+    in_turn(x, x + 1000, 60, 3);
+    in_turn(x, x + 1000, 30, n);
     passes(512u >> (n & 1), pairs, pairs + 512, pairs + 512 + 80 * n);
     passes(512, pairs + n, pairs + 512 + 100 * n, pairs + 512);
     conditions(x, 40, (uint32_t)n - 20, (uint32_t)n, -5, 3 + (unsigned)n);

@@ -45,6 +45,75 @@ while read -r name file arguments; do
     [ "$name" = threads ] || both "$name" ${arguments%%|*}
 done < samples
 
+# ------------------------------------------------------------- memory that nobody announced
+
+# It gets its place when it is first touched: in the program's order, also where iterations of a
+# period are decoded to know the ones between.
+cat > order.c << 'END'
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { FIRST = 256, BLOCKS = 900, APART = 1 << 22 };
+static double c[64], z[8192];
+static int index_of[4096];
+__attribute__((noinline)) static void block(double *x, const double *y, long rows, long columns,
+                                            long bias)
+{
+    for (long i = 0; i < rows; i++) {
+        for (long j = 0; j < columns; j++)
+            x[8 * i + j] += y[8 * i + j];
+        if (bias + i > 40)
+            for (long j = 0; j < columns - 2; j++)
+                x[8 * i + j] = 1;
+    }
+}
+__attribute__((noinline)) static void head(double *x, long rows, long columns)
+{
+    for (long i = 0; i < rows; i++)
+        for (long j = 0; j < columns; j++)
+            x[8 * i + j] += 2;
+}
+__attribute__((noinline)) static void planes(double *x, double *y, const long *s, long bias)
+{
+    for (long plane = 0; plane < s[6]; plane++) {
+        head(c, 3, 5);
+        for (long i = 0; i < 7; i++)
+            block(x + 8 * (i * s[0] + plane * s[1]), y + 8 * (i * s[2] + plane * s[3]), s[4], s[5],
+                  bias + 3 * i + 2 * plane);
+        c[plane % 64] = 1;
+    }
+}
+/* Fills the ring, so that all is decoded while the program runs. */
+__attribute__((noinline)) static void fill(double *x, long rows)
+{
+    for (long i = 0; i < rows; i++)
+        for (int k = 0; k < 4096; k++)
+            x[index_of[k]] += 1;
+}
+static void *map(void *at, size_t bytes, int how)
+{
+    return (void *)syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+}
+int main(void)
+{
+    const long steps[] = {APART / 64, 8 * APART / 64, 3, 4, 3, 6, 90};
+    char *all = map(NULL, (size_t)BLOCKS * APART, 0);
+    munmap(all, (size_t)BLOCKS * APART);
+    map(all, (size_t)FIRST * APART, MAP_FIXED);
+    for (long i = FIRST; i < BLOCKS; i++)
+        map(all + i * APART, 2 * 4096, MAP_FIXED);
+    planes((double *)all, z, steps, -60);
+    for (int k = 0; k < 4096; k++)
+        index_of[k] = (int)(k * 2654435761u >> 20);
+    fill(z, 60);
+    return 0;
+}
+END
+PSNAP_HOIST=switch "$PSNAP" cc -O2 -o order order.c
+both order
+
 # ------------------------------------------------------------- faults in the middle of a loop
 
 # A loop touches a page that it may not; the handler runs loops of its own and opens the page, or
