@@ -461,9 +461,10 @@ static size_t make_ring(struct psnap_rng *rng, uint64_t planes, uint64_t rounds)
     return n;
 }
 
-/* How often there were periods, and in them further ones, in so many rings. */
+/* How often there were periods, and in them further ones, in so many rings, and nests of these. */
 struct found {
     unsigned compared, periods, within;
+    uint64_t nests;
 };
 
 static struct found compare_rings(struct psnap_rng *rng, unsigned turns, bool has_planes)
@@ -481,6 +482,7 @@ static struct found compare_rings(struct psnap_rng *rng, unsigned turns, bool ha
                 ;
             assert_same_counts(&both);
             found.compared++;
+            found.nests += both.taking.nests;
             found.periods += both.decoder.periods[0] && both.decoder.periods[0]->found;
             found.within += both.decoder.periods[1] && both.decoder.periods[1]->found;
         }
@@ -499,7 +501,7 @@ static void test_periods(void **state)
     (void)state;
     psnap_rng_init(&rng, 2);
     found = compare_rings(&rng, 8000, false);
-    assert_true(found.compared > 6000 && found.periods > 1200);
+    assert_true(found.compared > 6000 && found.periods > 1200 && found.nests >= found.periods);
 }
 
 static void test_planes(void **state)
@@ -510,7 +512,7 @@ static void test_planes(void **state)
     (void)state;
     psnap_rng_init(&rng, 3);
     found = compare_rings(&rng, 4000, true);
-    assert_true(found.compared > 3000 && found.within > 300);
+    assert_true(found.compared > 3000 && found.within > 300 && found.nests >= found.periods);
 }
 
 int main(void)
