@@ -123,7 +123,7 @@ static int take_changes(struct request *r)
             take(r, PSNAP_EDIT_MOVE, edit_read_bytes(r->move, &edit->bytes), "--move", "bytes");
     if (!status && r->stride)
         status = take(r, PSNAP_EDIT_STRIDE, read_strides(r->stride, edit), "--stride",
-                      "the stride there is and the new one, in bytes, each below 2^56, as 8=64");
+                      "the stride there is and the new one, in bytes of up to 2^56, as 8=64");
     if (!status && r->iterations)
         status = take(r, PSNAP_EDIT_ITERATIONS, read_factor(r->iterations, false, edit),
                       "--iterations", "a factor, as 2");

@@ -137,6 +137,10 @@ static enum psnap_status read_line(const char *line, struct line *parts, struct 
     return *parts->value ? PSNAP_OK : not_understood(line, at, "a value is missing", error);
 }
 
+#define FACTOR "a whole factor of 1 to 4294967296"
+_Static_assert(PSNAP_EDIT_FACTOR_MAX == UINT64_C(4294967296),
+               "the message says the largest factor");
+
 /* A whole factor, and where parts are allowed "1/2" or "/= 2". */
 static bool read_factor(const struct line *parts, bool has_parts, struct psnap_edit *edit)
 {
@@ -200,7 +204,7 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
         *is_good = true;
     } else if (!strcmp(parts->field, "working_set") && has_region) {
         edit->what = PSNAP_EDIT_SPAN;
-        *wanted = "working_set wants *= or /= and a whole factor of 1 to 4294967296";
+        *wanted = "working_set wants *= or /= and " FACTOR;
         *is_good = read_factor(parts, true, edit);
     } else if (!strcmp(parts->field, "base") && has_region && parts->operator!= '=') {
         edit->what = PSNAP_EDIT_MOVE;
@@ -212,11 +216,11 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
         *is_good = read_move(parts, edit) && edit->bytes >= 0;
     } else if (!strcmp(parts->field, "iterations") && has_loop && !has_region) {
         edit->what = PSNAP_EDIT_ITERATIONS;
-        *wanted = "iterations wants *= and a whole factor of 1 to 4294967296";
+        *wanted = "iterations wants *= and " FACTOR;
         *is_good = read_factor(parts, false, edit);
     } else if (!strcmp(parts->field, "entries") && has_loop && !has_region) {
         edit->what = PSNAP_EDIT_ENTRIES;
-        *wanted = "entries wants *= and a whole factor of 1 to 4294967296";
+        *wanted = "entries wants *= and " FACTOR;
         *is_good = read_factor(parts, false, edit);
     } else if (!strcmp(parts->field, "strides") && *parts->stride) {
         edit->what = PSNAP_EDIT_STRIDE;
