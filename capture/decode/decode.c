@@ -109,9 +109,9 @@ static bool decode_iterations(struct psnap_decoder *decoder, struct psnap_period
            !period->tally.is_short;
 }
 
-/* Decodes the last of the iterations within another shift, for whose sake alone: what is compared
- * comes out the same in all iterations of the two periods if it does so at the corners, as it is
- * linear along each. */
+/* Decodes the last iteration of a period within another one, to lower the outer period's `times`:
+ * what nests compare comes out the same in all iterations of the two periods if it does so at the
+ * corners, as it is linear along each. */
 static bool decode_last(struct psnap_decoder *decoder, struct psnap_period *period, uint32_t words,
                         const struct psnap_shift *shift, struct psnap_error *error)
 {

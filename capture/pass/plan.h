@@ -57,8 +57,8 @@ struct Piece {
     uint32_t straight = NONE; /* straight code of the function's, whose record has its accesses */
 };
 
-/* Stores a word of a record. Sanitizers are told to leave it alone: they do not see in which order
- * threads have a ring. */
+/* Stores a word of a record. Sanitizers are told to leave the store alone: in which order threads
+ * have a ring is nothing that a sanitizer sees. */
 inline llvm::StoreInst *storeWord(llvm::IRBuilder<> &builder, llvm::Value *value, llvm::Value *at)
 {
     llvm::StoreInst *store = builder.CreateAlignedStore(value, at, llvm::Align(8));
