@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What capture costs for programs of many short loops: the solvers of tests/bench/solvers (NAS BT,
-# FT, LU and MG in class S), each compiled with -O3 -g natively and by psnap cc. Prints a table;
-# with --write also tests/bench/solvers.csv.
+# FT, LU and MG in class S; short.c and many.c, nothing but loops), each compiled with -O3 -g
+# natively and by psnap cc. Prints a table; with --write also tests/bench/solvers.csv.
 #
 #   tests/bench/solvers.sh [--runs N] [--write]
 #
@@ -38,7 +38,7 @@ one_solver()
 
 {
     echo program,native_s,record_s,times
-    for name in bt ft lu mg; do one_solver $name; done
+    for name in bt ft lu mg short many; do one_solver $name; done
 } > "$work/solvers.csv"
 column -s, -t "$work/solvers.csv"
 [ $write = 0 ] || cp "$work/solvers.csv" tests/bench/solvers.csv
