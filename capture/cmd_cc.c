@@ -311,6 +311,9 @@ static enum psnap_status extend(const struct psnap_compiler *compiler, struct re
             command[n++] = plugin;
         if (!request->has_debug)
             command[n++] = "-gline-tables-only";
+        if (!request->has_debug &&
+            !loads_pass(request)) /* bitcode that is linked may have its own */
+            setenv(PSNAP_ENV_LINES, "1", 1);
         if (!request->is_fortran)
             command[n++] = "--end-no-unused-arguments";
     }
@@ -400,13 +403,14 @@ static void print_help(const char *name, const char *compiler, const char *varia
     char synopsis[64], description[640];
 
     snprintf(synopsis, sizeof synopsis, "psnap %s %s-ARGUMENTS", name, compiler);
-    snprintf(description, sizeof description,
-             "Compiles and links with %s, with the capture of memory accesses compiled\n"
-             "in; run the program with 'psnap record'. Works as %s=\"psnap %s\" under make,\n"
-             "CMake and autoconf. Adds -gline-tables-only when no -g option is given.\n\n"
-             "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
-             "are listed by its --help. The exit status is the compiler's.",
-             compiler, variable, name);
+    snprintf(
+        description, sizeof description,
+        "Compiles and links with %s, with the capture of memory accesses compiled\n"
+        "in; run the program with 'psnap record'. Works as %s=\"psnap %s\" under make,\n"
+        "CMake and autoconf. Without a -g option objects have no debug information, as clang's.\n\n"
+        "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
+        "are listed by its --help. The exit status is the compiler's.",
+        compiler, variable, name);
     psnap_usage_print(&(struct psnap_usage){synopsis, description, options});
 }
 

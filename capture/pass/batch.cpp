@@ -4,26 +4,21 @@
  * signal handlers can come in between, room is taken for many records at once,
  * a batch; each then costs a comparison and its stores:
  *
- *     open:    batch = room for RECORD_WORDS_MAX, batch[0] = -RECORD_WORDS_MAX,
- *              next = batch + 1
- *     append:  if (the record does not fit behind next) { close; open }
+ *     open:    batch = __psnap_reserve(RECORD_WORDS_MAX), next = batch + 1
+ *     append:  if (the record does not fit behind next)
+ *                  batch = __psnap_renew_batch(batch, next), next = batch + 1
  *              at = next, next += words; at[..] = the record
- *     close:   *next = gap to the end; batch[0] = gap of one word (release);
- *              if (compare_and_swap(&ring->cursor, batch + all, next))
- *                  compare_and_swap(next, gap, 0)
+ *     close:   __psnap_close_batch(batch, next)
  *
  * so that a closed batch is a sequence of ordinary records, an open one a record
- * that is not there yet, and what was not needed goes back to the ring, zero as it
- * was. If a signal handler has appended its records by then the gap stays. (One
- * that comes before that last but one step and fills the whole ring up to the same
- * place would lose its own.)
+ * that is not there yet, and what was not needed goes back to the ring, zero as it was.
  *
  * A hoisted loop without rows costs a counter of its iterations; its record is
  * written on the way out. If it may be long, a batch is closed before it: what is done
  * must not wait, and be lost, with it. With rows:
  *
  *     before:     at = next, row = behind its fixed part, begun = iterations = 0
- *     iteration:  if (a row does not fit) { end: going on; close; open; as before, with
+ *     iteration:  if (a row does not fit) { end: going on; renew; as before, with
  *                                           begun = iterations }
  *                 slot = row + 1, mask = 0
  *                 (at an access: *slot++ = address; in a guarded piece: mask |= its bit)
@@ -44,36 +39,42 @@ using namespace llvm;
 namespace psnap
 {
 
-void BatchCode::open(Instruction *here)
+void BatchCode::begin(Instruction *here, Value *room)
 {
-    Value *room = module.emitRoom(here, PSNAP_RECORD_WORDS_MAX, module.wanted(here, true));
     IRBuilder<> builder(here);
 
-    put(builder, number(-PSNAP_RECORD_WORDS_MAX), room, 0);
     builder.CreateStore(room, batch);
     builder.CreateStore(wordAt(builder, room, 1), next);
 }
 
-void BatchCode::close(Instruction *here)
+void BatchCode::open(Instruction *here)
+{
+    begin(here, module.emitRoom(here, PSNAP_RECORD_WORDS_MAX, ModulePlan::HOISTED_RECORD));
+}
+
+/* Calls a hook that takes the batch, and where it ends. */
+Value *BatchCode::end(Instruction *here, FunctionCallee hook)
 {
     IRBuilder<> builder(here);
-    Value *begin = get(builder, batch), *end = get(builder, next);
-    Value *all = wordAt(builder, begin, PSNAP_RECORD_WORDS_MAX);
-    Value *gap = builder.CreateAdd(wordsBetween(builder, end, all), number(PSNAP_GAP));
 
-    storeWord(builder, gap, end);
-    storeWord(builder, number(PSNAP_GAP + 1), begin)->setAtomic(AtomicOrdering::Release);
-    Value *ring = builder.CreateLoad(module.pointer, builder.CreateThreadLocalAddress(module.ring));
-    Value *is_back = module.emitSwap(builder, ring, all, end);
-    module.emitSwap(builder, end, gap, builder.CreateSelect(is_back, number(0), gap));
+    return module.callHook(here, hook, {get(builder, batch), get(builder, next)});
+}
+
+void BatchCode::close(Instruction *here)
+{
+    end(here, module.close_batch);
+}
+
+void BatchCode::renew(Instruction *here)
+{
+    begin(here, end(here, module.renew_batch));
 }
 
 /* Where a record of so many words begins; unless it `takes` them there may be another. */
 Value *BatchCode::append(Instruction *here, uint32_t words, bool takes)
 {
     Instruction *full = whenFull(here, next, batch, words);
-    close(full);
-    open(full);
+    renew(full);
     IRBuilder<> builder(here);
     Value *at = get(builder, next);
     if (takes)
@@ -148,11 +149,9 @@ void HoistCode::emitRecord(Instruction *here, uint32_t end)
 {
     const uint32_t words = hoist.fixedWords();
     Value *record = batch ? batch->append(here, words)
-                          : module.emitRoom(here, words, module.wanted(here, true));
+                          : module.emitRoom(here, words, ModulePlan::HOISTED_RECORD);
     IRBuilder<> builder(here);
 
-    if (!batch)
-        put(builder, number(-(int64_t)words), record, 0);
     put(builder, get(builder, iterations), record, 1);
     putWords(builder, record);
     module.publish(builder, record, end);
@@ -208,8 +207,7 @@ void HoistCode::emitRows(Instruction *before)
     Instruction *top = &*hoist.header->getFirstInsertionPt();
     Instruction *full = whenFull(top, row, batch->batch, hoist.row_words);
     emitEnd(full, row, hoist.going_on);
-    batch->close(full);
-    batch->open(full);
+    batch->renew(full);
     IRBuilder<> fresh(full);
     begin(full, get(fresh, batch->next));
 

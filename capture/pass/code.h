@@ -83,9 +83,15 @@ class BatchCode : Code
     void emit();
     void open(llvm::Instruction *here);
     void close(llvm::Instruction *here);
+    void renew(llvm::Instruction *here);
     llvm::Value *append(llvm::Instruction *here, uint32_t words, bool takes = true);
 
+  private:
+    void begin(llvm::Instruction *here, llvm::Value *room);
+    llvm::Value *end(llvm::Instruction *here, llvm::FunctionCallee hook);
     const Batch &plan_batch;
+
+  public:
     llvm::AllocaInst *batch, *next;
     llvm::DenseMap<std::pair<llvm::Instruction *, llvm::BasicBlock *>, llvm::BasicBlock *> ways_out;
 };

@@ -6,10 +6,8 @@
 #include "plan.h"
 
 #include "llvm/Config/llvm-config.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -20,30 +18,60 @@ using namespace llvm;
 namespace psnap
 {
 
+/* A hook of the runtime, which leaves nearly all registers of its callers alone. */
+FunctionCallee ModulePlan::hook(const char *name, Type *result, ArrayRef<Type *> parameters)
+{
+    FunctionCallee callee =
+        module.getOrInsertFunction(name, FunctionType::get(result, parameters, false));
+    auto *function = cast<Function>(callee.getCallee());
+
+    function->setCallingConv(CallingConv::PreserveMost);
+    function->setDoesNotThrow();
+    function->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
+    return callee;
+}
+
+/* Functions that are not optimised call by C's convention, as fast instruction selection knows no
+ * other. */
+CallInst *ModulePlan::callHook(Instruction *before, FunctionCallee hook,
+                               ArrayRef<Value *> arguments)
+{
+    Function *function = before->getFunction(), *callee = cast<Function>(hook.getCallee());
+
+    if (function->hasOptNone()) {
+        hook = module.getOrInsertFunction((callee->getName() + "_plain").str(),
+                                          callee->getFunctionType());
+        callee = cast<Function>(hook.getCallee());
+        callee->setDoesNotThrow();
+    }
+    CallInst *call = IRBuilder<>(before).CreateCall(hook, arguments);
+    call->setCallingConv(callee->getCallingConv());
+    DISubprogram *scope = function->getSubprogram();
+    if (scope && !call->getDebugLoc())
+        call->setDebugLoc(DILocation::get(context, 0, 0, scope));
+    return call;
+}
+
 void ModulePlan::declare()
 {
     word = Type::getInt64Ty(context);
     pointer = PointerType::getUnqual(context);
-    reserve = module.getOrInsertFunction("__psnap_reserve", pointer, word);
-    hand_over = module.getOrInsertFunction("__psnap_hand_over", Type::getVoidTy(context));
-    for (FunctionCallee callee : {reserve, hand_over}) {
-        auto *function = cast<Function>(callee.getCallee());
-        function->setCallingConv(CallingConv::PreserveMost);
-        function->setDoesNotThrow();
-        function->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
-    }
+    Type *nothing = Type::getVoidTy(context);
+    reserve = hook("__psnap_reserve", pointer, word);
+    reserve_kind = hook("__psnap_reserve_kind", pointer, {word, word});
+    close_batch = hook("__psnap_close_batch", nothing, {pointer, pointer});
+    renew_batch = hook("__psnap_renew_batch", pointer, {pointer, pointer});
+    hand_over = hook("__psnap_hand_over", nothing, {});
+    enter = hook("__psnap_enter", nothing, pointer);
+    leave = hook("__psnap_leave", nothing, pointer);
+    landed = hook("__psnap_landed", nothing, pointer);
+    forked = hook("__psnap_forked", nothing, {});
+    sandboxed = hook("__psnap_sandboxed", nothing, {word, word, word, word});
+    sandbox_tried = hook("__psnap_sandbox_tried", nothing, {word});
     allocated = module.getOrInsertFunction("__psnap_allocated", Type::getVoidTy(context), pointer,
                                            word, pointer);
     cast<Function>(allocated.getCallee())->setDoesNotThrow();
 
-    ring = cast<GlobalVariable>(module.getOrInsertGlobal("__psnap_ring", pointer));
-    ring->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
-
-    if (switching) {
-        unhoisted = cast<GlobalVariable>(
-            module.getOrInsertGlobal("__psnap_unhoisted", Type::getInt8Ty(context)));
-        nowhere = cast<GlobalVariable>(module.getOrInsertGlobal("__psnap_nowhere", word));
-    }
     auto bytes = [&](size_t count, const char *name) {
         auto *type = ArrayType::get(Type::getInt8Ty(context), count ? count : 1);
         return new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
@@ -51,7 +79,7 @@ void ModulePlan::declare()
     };
     pieces = bytes(table.pieces.size(), "__psnap_pieces");
     sites = bytes(table.sites.size(), "__psnap_sites");
-    declareRegions();
+    wanted_functions = bytes(plans.size(), "__psnap_wanted");
 }
 
 Value *ModulePlan::addressOfByte(GlobalVariable *array, uint32_t index)
@@ -97,12 +125,32 @@ Value *ModulePlan::addressOf(IRBuilder<> &builder, const Access &access)
                : address;
 }
 
-void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
+/* The address of a word of a record. Fast register allocation gives each pointer that is used
+ * often, or in several blocks, its own place in the frame: functions that are not optimised have
+ * one for all records, and load the pointer again. */
+Value *ModulePlan::wordOf(IRBuilder<> &builder, Value *&record, uint32_t index)
 {
-    IRBuilder<> builder(access.at);
+    enum { USES_MAX = 6 }; /* RegAllocFast follows eight */
+    auto *made = cast<Instruction>(record);
+    Function *function = made->getFunction();
+
+    if (function->hasOptNone() && !switching &&
+        (made->getParent() != builder.GetInsertBlock() || made->hasNUsesOrMore(USES_MAX))) {
+        if (!record_pointer)
+            record_pointer = IRBuilder<>(&function->getEntryBlock().front()).CreateAlloca(pointer);
+        if (isa<CallInst>(record))
+            IRBuilder<>(made->getNextNode()).CreateStore(record, record_pointer);
+        record = builder.CreateLoad(pointer, record_pointer);
+    }
+    return builder.CreateConstInBoundsGEP1_64(word, record, index);
+}
+
+void ModulePlan::emitAddresses(const Piece &piece, size_t index, Value *&record, uint32_t at)
+{
+    const Access &access = piece.accesses[index];
+    IRBuilder<> builder(piece.placeOf(index));
     auto put = [&](Value *value) {
-        Value *slot = builder.CreateConstInBoundsGEP1_64(word, cursor, at++);
-        storeWord(builder, toWord(builder, value), slot);
+        storeWord(builder, toWord(builder, value), wordOf(builder, record, at++));
     };
 
     switch (access.op) {
@@ -127,84 +175,28 @@ void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
     }
 }
 
-/* *at = after, if it still is `before`: what one instruction does no signal handler splits.
- * Only this thread and its handlers write there, so no lock prefix. Yields an i1. */
-Value *ModulePlan::emitSwap(IRBuilder<> &builder, Value *at, Value *before, Value *after)
+/* Room for a record of `words`, open already. In a program that switches, a record of a `kind` that
+ * this run does not keep goes to words that nobody reads. */
+Value *ModulePlan::emitRoom(Instruction *here, uint32_t words, RecordKind kind)
 {
-    if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64) {
-        auto *swap =
-            builder.CreateAtomicCmpXchg(at, before, after, Align(8), AtomicOrdering::Monotonic,
-                                        AtomicOrdering::Monotonic, SyncScope::SingleThread);
-        return builder.CreateExtractValue(swap, 1);
-    }
-    Type *value = before->getType();
-    auto *type = FunctionType::get(value, {pointer, value, pointer, value}, false);
-    auto *code = InlineAsm::get(type, "cmpxchgq $2, $1",
-                                "={ax},=*m,r,*m,0,~{dirflag},~{fpsr},~{flags}", true);
-    CallInst *was = builder.CreateCall(type, code, {at, after, at, before});
-    for (unsigned operand : {0u, 2u})
-        was->addParamAttr(operand, Attribute::get(context, Attribute::ElementType, word));
-    return builder.CreateICmpEQ(was, before);
+    std::vector<Value *> arguments = {ConstantInt::get(word, words)};
+
+    if (!switching || kind == ANY_RECORD)
+        return callHook(here, reserve, arguments);
+    arguments.push_back(ConstantInt::get(word, kind == UNHOISTED_RECORD));
+    return callHook(here, reserve_kind, arguments);
 }
 
-Value *ModulePlan::emitRoom(Instruction *here, uint32_t words, Value *wanted)
-{
-    BasicBlock *before = here->getParent();
-    BasicBlock *join = SplitBlock(before, here);
-    BasicBlock *claim_block = BasicBlock::Create(context, "", before->getParent(), join);
-    BasicBlock *slow = BasicBlock::Create(context, "", before->getParent(), join);
-    MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
-    IRBuilder<> top(&join->front());
-    PHINode *at = top.CreatePHI(pointer, 2);
-
-    if (wanted) {
-        BasicBlock *open = BasicBlock::Create(context, "", before->getParent(), claim_block);
-        IRBuilder<>(before->getTerminator()).CreateCondBr(wanted, open, join);
-        before->getTerminator()->eraseFromParent();
-        at->addIncoming(nowhere, before);
-        IRBuilder<>(open).CreateBr(join);
-        before = open;
-    }
-    IRBuilder<> open(before->getTerminator());
-    Value *my_ring = open.CreateLoad(pointer, open.CreateThreadLocalAddress(ring));
-    Value *cursor = open.CreateLoad(pointer, my_ring);
-    Value *limit = open.CreateLoad(pointer, open.CreateConstInBoundsGEP1_64(word, my_ring, 1));
-    Value *after = open.CreateConstGEP1_64(word, cursor, words);
-    open.CreateCondBr(open.CreateICmpUGT(after, limit), slow, claim_block, cold);
-    before->getTerminator()->eraseFromParent();
-
-    IRBuilder<> claim(claim_block);
-    Value *is_taken = emitSwap(claim, my_ring, cursor, after);
-    claim.CreateCondBr(claim.CreateNot(is_taken), slow, join, cold);
-
-    IRBuilder<> call(slow);
-    CallInst *fresh = call.CreateCall(reserve, {ConstantInt::get(word, words)});
-    fresh->setCallingConv(CallingConv::PreserveMost);
-    fresh->setDebugLoc(here->getDebugLoc());
-    call.CreateBr(join);
-
-    at->addIncoming(cursor, claim_block);
-    at->addIncoming(fresh, slow);
-    return at;
-}
-
-/* Whether records of hoisted loops, or the others of them, are kept in this run. */
-Value *ModulePlan::wanted(Instruction *at, bool hoisted)
-{
-    if (!switching)
-        return nullptr;
-    IRBuilder<> builder(at);
-    Type *byte = Type::getInt8Ty(context);
-    Value *flag = builder.CreateLoad(byte, unhoisted);
-    auto *none = ConstantInt::get(byte, 0);
-    return hoisted ? builder.CreateICmpEQ(flag, none) : builder.CreateICmpNE(flag, none);
-}
-
-/* Stores the header, last of all. */
+/* Stores the header, last of all. Fast instruction selection, which keeps the order of volatile
+ * stores, leaves all of a block that has an atomic one to the slow one. */
 void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
 {
     Value *header = builder.CreatePtrToInt(addressOfByte(pieces, index), word);
-    storeWord(builder, header, record)->setAtomic(AtomicOrdering::Release);
+    StoreInst *store = storeWord(builder, header, wordOf(builder, record, 0));
+    if (store->getFunction()->hasOptNone())
+        store->setVolatile(true);
+    else
+        store->setAtomic(AtomicOrdering::Release);
 }
 
 /* What a record holds, once there is room for it. */
@@ -212,25 +204,12 @@ void ModulePlan::fillPiece(const Piece &piece, Value *record)
 {
     uint32_t next_word = 1;
 
-    for (const Access &access : piece.accesses) {
-        emitAddresses(access, record, next_word);
-        next_word += accessWords(access);
+    for (size_t i = 0; i < piece.accesses.size(); i++) {
+        emitAddresses(piece, i, record, next_word);
+        next_word += accessWords(piece.accesses[i]);
     }
-    IRBuilder<> end(piece.accesses.empty() ? piece.first
-                    : piece.ends_in_call   ? piece.last
-                                           : piece.last->getNextNode());
+    IRBuilder<> end(piece.end());
     publish(end, record, piece.index);
-}
-
-/* Takes room for a record and marks it open. */
-Value *ModulePlan::openRecord(Instruction *at, uint32_t words, Value *wanted)
-{
-    Value *record = emitRoom(at, words, wanted);
-    IRBuilder<> builder(at);
-
-    if (words > 1)
-        storeWord(builder, ConstantInt::getSigned(word, -(int64_t)words), record);
-    return record;
 }
 
 void ModulePlan::emitPiece(const FunctionPlan &plan, size_t index)
@@ -241,11 +220,10 @@ void ModulePlan::emitPiece(const FunctionPlan &plan, size_t index)
         in_batch || piece.straight == NONE ? nullptr : &plan.straights[piece.straight];
 
     if (code && code->pieces[0] == index)
-        fillStraight(plan, *code,
-                     openRecord(piece.first, code->words(), wanted(piece.first, true)));
+        fillStraight(plan, *code, emitRoom(piece.first, code->words(), HOISTED_RECORD));
     if (!code || switching)
-        fillPiece(piece, openRecord(piece.first, piece.words,
-                                    in_batch || code ? wanted(piece.first, false) : nullptr));
+        fillPiece(piece, emitRoom(piece.first, piece.words,
+                                  in_batch || code ? UNHOISTED_RECORD : ANY_RECORD));
 }
 
 void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
@@ -270,6 +248,7 @@ void ModulePlan::emit(FunctionPlan &plan)
     plan.function->removeFnAttr(Attribute::Memory);
     plan.function->removeFnAttr(Attribute::Speculatable);
     plan.function->addFnAttr(CAPTURED);
+    record_pointer = nullptr;
     for (User *user : plan.function->users())
         if (auto *call = dyn_cast<CallBase>(user))
             call->removeFnAttr(Attribute::Memory);

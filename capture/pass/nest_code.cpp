@@ -66,12 +66,7 @@ void NestCode::begin(Instruction *before)
 /* For a record outside a batch. */
 Value *NestCode::takeRoom(Instruction *here)
 {
-    const uint32_t words = nest.fixedWords();
-    Value *record = module.emitRoom(here, words, module.wanted(here, true));
-    IRBuilder<> builder(here);
-
-    put(builder, number(-(int64_t)words), record, 0);
-    return record;
+    return module.emitRoom(here, nest.fixedWords(), ModulePlan::HOISTED_RECORD);
 }
 
 /* The record of what has been since the one before, up to here in loop `level`. */
@@ -109,9 +104,7 @@ void NestCode::emitAgain(const Level &level, AllocaInst *iteration)
     for (int i = index; i >= 0; i = nest.levels[(size_t)i].outer)
         put(builder, get(builder, iterations[(size_t)i]), from, 1 + nest.levels[(size_t)i].depth);
     builder.CreateStore(number(0), accesses);
-    CallInst *call = builder.CreateCall(module.hand_over);
-    call->setCallingConv(CallingConv::PreserveMost);
-    call->setDebugLoc(level.latch->getDebugLoc());
+    module.callHook(cut, module.hand_over, {});
 
     IRBuilder<> next(here);
     next.CreateStore(next.CreateAdd(get(next, iteration), number(1)), iteration);

@@ -3,10 +3,7 @@
  * The capture pass. Each block is cut into call-free pieces; a piece becomes one
  * record in the thread's ring:
  *
- *     at = ring->cursor
- *     if (at + words > ring->limit || !compare_and_swap(&ring->cursor, at, at + words))
- *         at = __psnap_reserve(words)
- *     at[0] = -words                    (an open record: readers pass over it)
+ *     at = __psnap_reserve(words)       (at[0] = -words, an open record: readers pass over it)
  *     at[1..] = addresses, each stored where it is known
  *     at[0] = piece                     (release, after the piece's last access; a copy or fill,
  *                                        which may be a call, is the last and comes behind)
@@ -17,19 +14,20 @@
  * lead into one: executions of blocks, and so operations, iterations and
  * entries, are exact. Innermost loops without calls have one record for all or
  * many of their iterations instead (hoist.cpp), and so have whole nests of
- * loops (nest.cpp). Runs at the end of the optimisation pipeline, or,
- * with PSNAP_STAGE=vectorizer-start, before vectorisation.
+ * loops (nest.cpp), but for functions that are not optimised: their variables are in memory, and
+ * fast instruction selection makes long code of it. Runs at the end of the optimisation pipeline,
+ * or, with PSNAP_STAGE=vectorizer-start, before vectorisation.
  */
 #include "llvm_compat.h"
 #include "plan.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 #include <cstdlib>
@@ -133,12 +131,18 @@ void ModulePlan::plan(Function &function)
     for (auto &entry : block_index)
         blocks[entry.second] = const_cast<BasicBlock *>(entry.first);
     dropCounts(out, blocks);
-    if (hoisting)
+    if (hoisting && !function.hasOptNone())
         planHoists(out, blocks);
     if (hoisting)
         planStraight(out);
     number(out);
     plans.push_back(std::move(out));
+}
+
+bool isEarly(const Instruction &at)
+{
+    auto *store = dyn_cast<StoreInst>(&at);
+    return store && isa<AllocaInst>(store->getPointerOperand()) && at.getFunction()->hasOptNone();
 }
 
 void ModulePlan::planBlock(BasicBlock &block, uint32_t index, bool counted, FunctionPlan &out)
@@ -175,6 +179,12 @@ void ModulePlan::planBlock(BasicBlock &block, uint32_t index, bool counted, Func
         piece.last = &at;
         piece.words += words;
         piece.accesses.insert(piece.accesses.end(), accesses.begin(), accesses.end());
+        if (piece.first == &at && isEarly(at)) {
+            piece.early = (uint32_t)piece.accesses.size();
+            do
+                piece.first = piece.first->getNextNode();
+            while (piece.first->isDebugOrPseudoInst());
+        }
         if (accesses[0].op == PSNAP_REF_COPY || accesses[0].op == PSNAP_REF_FILL) {
             piece.ends_in_call = true;
             open = false;
@@ -334,6 +344,8 @@ bool ModulePlan::run()
     for (size_t i = 0; i < plans.size(); i++)
         emitRegions(plans[i], (uint32_t)i);
     emitModule();
+    if (std::getenv(PSNAP_ENV_LINES))
+        StripDebugInfo(module);
     return true;
 }
 
@@ -364,7 +376,6 @@ struct CapturePass : PassInfoMixin<CapturePass> {
 static void addCallbacks(PassBuilder &builder)
 {
     const char *stage = std::getenv(PSNAP_ENV_STAGE);
-    InitializeNativeTargetAsmParser(); /* flang does without; emitSwap() writes assembly */
     auto early = [](ModulePassManager &manager, OptimizationLevel, auto...) {
         manager.addPass(psnap::CapturePass("vectorizer-start"));
     };

@@ -46,6 +46,7 @@ struct Move {
 struct Piece {
     std::vector<Access> accesses;
     llvm::Instruction *first = nullptr; /* where its record is opened: at or before first access */
+    uint32_t early = 0;                 /* so many accesses are in front of that (planBlock) */
     llvm::Instruction *last = nullptr;  /* last access; published behind it (or before `first`) */
     bool ends_in_call = false; /* ... or before it: a memcpy, which may be the program's own */
     uint32_t index = NONE, words = 1;
@@ -55,6 +56,14 @@ struct Piece {
     bool is_hoisted = false;
     uint32_t batch = NONE;    /* of the function's */
     uint32_t straight = NONE; /* straight code of the function's, whose record has its accesses */
+    llvm::Instruction *end() const
+    {
+        return early == accesses.size() ? first : ends_in_call ? last : last->getNextNode();
+    }
+    llvm::Instruction *placeOf(size_t access) const /* where its address is stored */
+    {
+        return access < early ? first : accesses[access].at;
+    }
 };
 
 /* Stores a word of a record. Sanitizers are told to leave the store alone: in which order threads
@@ -183,6 +192,10 @@ std::vector<llvm::BasicBlock *> orderOf(llvm::Loop &loop, llvm::LoopInfo &loops)
 bool isPlain(const Piece &piece);
 bool hasCalls(const llvm::Loop &loop, const llvm::TargetLibraryInfo &library);
 
+/* Whether the instruction stores to the frame of a function that is not optimised: its record may
+ * be opened behind it, so that what it stores is not kept for it through a call. */
+bool isEarly(const llvm::Instruction &at);
+
 /* Where the program is when the call has returned (region.cpp). */
 llvm::Instruction *behind(llvm::CallBase *call);
 
@@ -242,32 +255,29 @@ class ModulePlan
                          psnap_table_move &entry);
     void numberNest(const FunctionPlan &plan, Nest &nest);
     void declare();
+    llvm::FunctionCallee hook(const char *name, llvm::Type *result,
+                              llvm::ArrayRef<llvm::Type *> parameters);
+    llvm::CallInst *callHook(llvm::Instruction *before, llvm::FunctionCallee hook,
+                             llvm::ArrayRef<llvm::Value *> arguments);
     void emit(FunctionPlan &plan);
     void emitPiece(const FunctionPlan &plan, size_t index);
-    llvm::Value *openRecord(llvm::Instruction *at, uint32_t words, llvm::Value *wanted);
     void fillPiece(const Piece &piece, llvm::Value *record);
     void fillStraight(const FunctionPlan &plan, const Straight &code, llvm::Value *record);
-    /* Takes room for a record before `at`, where the block is split; returns its address. With
-     * `wanted` false nothing is recorded: it is that of words that nobody reads. */
-    llvm::Value *emitRoom(llvm::Instruction *at, uint32_t words, llvm::Value *wanted);
-    llvm::Value *wanted(llvm::Instruction *at, bool hoisted); /* null: always */
+    enum RecordKind { ANY_RECORD, HOISTED_RECORD, UNHOISTED_RECORD };
+    llvm::Value *emitRoom(llvm::Instruction *here, uint32_t words, RecordKind kind);
     void publish(llvm::IRBuilder<> &builder, llvm::Value *record, uint32_t index);
     void emitBatches(const FunctionPlan &plan);
-    llvm::Value *emitSwap(llvm::IRBuilder<> &builder, llvm::Value *at, llvm::Value *before,
-                          llvm::Value *after);
-    void emitAddresses(const Access &access, llvm::Value *cursor, uint32_t word);
+    llvm::Value *wordOf(llvm::IRBuilder<> &builder, llvm::Value *&record, uint32_t index);
+    void emitAddresses(const Piece &piece, size_t index, llvm::Value *&record, uint32_t word);
     void emitAllocation(const Allocation &allocation, uint32_t site);
     void emitModule();
     /* region.cpp */
     void nameFunctions(const std::vector<llvm::Function *> &functions);
-    void declareRegions();
     void emitRegions(const FunctionPlan &plan, uint32_t index);
     void emitLeaving(llvm::ReturnInst *end, uint32_t index);
     llvm::Value *isWanted(llvm::IRBuilder<> &builder, uint32_t index);
     llvm::Value *frameOf(llvm::IRBuilder<> &builder);
-    void callHook(llvm::Instruction *before, llvm::FunctionCallee hook); /* with the frame */
-    void callHook(llvm::Instruction *before, llvm::FunctionCallee hook,
-                  llvm::ArrayRef<llvm::Value *> arguments);
+    void callWithFrame(llvm::Instruction *before, llvm::FunctionCallee hook);
     void emitSandbox(llvm::CallBase *call);
     llvm::GlobalVariable *functionNames();
     llvm::GlobalVariable *constant(llvm::Constant *value, const char *name);
@@ -285,9 +295,9 @@ class ModulePlan
     Table table;
     std::map<const llvm::Loop *, uint32_t> loop_index;
     std::vector<FunctionPlan> plans;
-    llvm::GlobalVariable *ring = nullptr, *pieces = nullptr, *sites = nullptr;
-    llvm::GlobalVariable *unhoisted = nullptr, *nowhere = nullptr; /* when switching */
-    llvm::FunctionCallee reserve, hand_over, allocated;
+    llvm::GlobalVariable *pieces = nullptr, *sites = nullptr;
+    llvm::AllocaInst *record_pointer = nullptr; /* of the function that gets its code */
+    llvm::FunctionCallee reserve, reserve_kind, close_batch, renew_batch, hand_over, allocated;
     std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
     llvm::GlobalVariable *wanted_functions = nullptr;
     llvm::FunctionCallee enter, leave, landed, forked, sandboxed, sandbox_tried;

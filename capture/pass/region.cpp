@@ -91,28 +91,6 @@ GlobalVariable *ModulePlan::functionNames()
     return names;
 }
 
-void ModulePlan::declareRegions()
-{
-    auto hook = [&](const char *name, ArrayRef<Type *> parameters) {
-        auto *type = FunctionType::get(Type::getVoidTy(context), parameters, false);
-        FunctionCallee callee = module.getOrInsertFunction(name, type);
-        auto *function = cast<Function>(callee.getCallee());
-        function->setCallingConv(CallingConv::PreserveMost);
-        function->setDoesNotThrow();
-        function->addFnAttr(Attribute::NonLazyBind);
-        return callee;
-    };
-    enter = hook("__psnap_enter", pointer);
-    leave = hook("__psnap_leave", pointer);
-    landed = hook("__psnap_landed", pointer);
-    forked = hook("__psnap_forked", {});
-    sandboxed = hook("__psnap_sandboxed", {word, word, word, word});
-    sandbox_tried = hook("__psnap_sandbox_tried", {word});
-    auto *type = ArrayType::get(Type::getInt8Ty(context), plans.size());
-    wanted_functions = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
-                                          ConstantAggregateZero::get(type), "__psnap_wanted");
-}
-
 Value *ModulePlan::isWanted(IRBuilder<> &builder, uint32_t index)
 {
     Type *byte = Type::getInt8Ty(context);
@@ -122,26 +100,18 @@ Value *ModulePlan::isWanted(IRBuilder<> &builder, uint32_t index)
 
 Value *ModulePlan::frameOf(IRBuilder<> &builder)
 {
-    if (Triple(module.getTargetTriple()).getArch() == Triple::x86_64)
+    if (Triple(module.getTargetTriple()).getArch() == Triple::x86_64 &&
+        !builder.GetInsertBlock()
+             ->getParent()
+             ->hasOptNone()) /* where it would be slow to compile */
         return builder.CreateIntrinsic(Intrinsic::addressofreturnaddress, {pointer}, {});
     return builder.CreateIntrinsic(Intrinsic::frameaddress, {pointer}, {builder.getInt32(0)});
 }
 
-void ModulePlan::callHook(Instruction *before, FunctionCallee hook)
+void ModulePlan::callWithFrame(Instruction *before, FunctionCallee hook)
 {
     IRBuilder<> builder(before);
-    std::vector<Value *> frame;
-    if (hook.getFunctionType()->getNumParams())
-        frame.push_back(frameOf(builder));
-    callHook(before, hook, frame);
-}
-
-void ModulePlan::callHook(Instruction *before, FunctionCallee hook, ArrayRef<Value *> arguments)
-{
-    CallInst *call = IRBuilder<>(before).CreateCall(hook, arguments);
-    call->setCallingConv(CallingConv::PreserveMost);
-    if (const DISubprogram *scope = before->getFunction()->getSubprogram())
-        call->setDebugLoc(DILocation::get(context, 0, 0, const_cast<DISubprogram *>(scope)));
+    callHook(before, hook, frameOf(builder));
 }
 
 /* A child that these may make goes on behind them, and no fork handler has been called in it. */
@@ -289,13 +259,13 @@ void ModulePlan::emitLeaving(ReturnInst *end, uint32_t index)
     Instruction *then = SplitBlockAndInsertIfThen(isWanted(builder, index), here, ends, cold);
 
     if (!ends) {
-        callHook(then, leave);
+        callWithFrame(then, leave);
         return;
     }
     auto *call = cast<CallInst>(tail->clone());
     call->setTailCallKind(CallInst::TCK_None);
     call->insertInto(then->getParent(), then->getIterator());
-    callHook(then, leave);
+    callWithFrame(then, leave);
     IRBuilder<> finish(then);
     if (end->getReturnValue())
         finish.CreateRet(call);
@@ -331,17 +301,19 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
             ends.push_back(end);
     }
     for (Instruction *at : landings)
-        callHook(at, landed);
+        callWithFrame(at, landed);
     for (CallBase *call : sandboxes)
         emitSandbox(call);
     for (Instruction *at : children)
-        callHook(at, forked);
+        callHook(at, forked, {});
     for (ReturnInst *end : ends)
         emitLeaving(end, index);
 
     Instruction *first = &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+    while (isEarly(*first) || first->isDebugOrPseudoInst())
+        first = first->getNextNode();
     IRBuilder<> builder(first);
-    callHook(SplitBlockAndInsertIfThen(isWanted(builder, index), first, false, cold), enter);
+    callWithFrame(SplitBlockAndInsertIfThen(isWanted(builder, index), first, false, cold), enter);
 }
 
 } // namespace psnap

@@ -25,9 +25,9 @@ using namespace llvm;
 namespace psnap
 {
 
-/* A record by bases has at most this part of the words of those by addresses, of which a guarded
- * piece counts half. */
-enum { STRAIGHT_SHARE = 2, BLOCKS_MAX = 256 };
+/* Words by addresses, of which a guarded piece counts half, are to be at least so many times those
+ * by bases; where nothing is optimised the shorter code is worth as much again. */
+enum { STRAIGHT_SHARE = 2, STRAIGHT_SHARE_PLAIN = 1, BLOCKS_MAX = 256 };
 
 class StraightPlan
 {
@@ -208,7 +208,8 @@ bool StraightPlan::isWorth(const Straight &code) const
 
     for (size_t i = 0; i < code.pieces.size(); i++)
         words += plan.pieces[code.pieces[i]].words * (code.guard_of[i] ? 1 : 2);
-    return code.words() * STRAIGHT_SHARE * 2 <= words && code.words() <= PSNAP_RECORD_WORDS_MAX;
+    const size_t share = plan.function->hasOptNone() ? STRAIGHT_SHARE_PLAIN : STRAIGHT_SHARE;
+    return code.words() * share * 2 <= words && code.words() <= PSNAP_RECORD_WORDS_MAX;
 }
 
 Straight StraightPlan::from(size_t first)
@@ -272,11 +273,8 @@ void ModulePlan::fillStraight(const FunctionPlan &plan, const Straight &code, Va
     const uint32_t mask = code.fixedWords();
     size_t move = 0;
     uint32_t next = 0;
-    auto at = [&](IRBuilder<> &builder, uint32_t index) {
-        return builder.CreateConstInBoundsGEP1_64(word, record, index);
-    };
     auto put = [&](IRBuilder<> &builder, uint32_t index, Value *value) {
-        storeWord(builder, value, at(builder, index));
+        storeWord(builder, value, wordOf(builder, record, index));
     };
     auto number = [&](uint64_t value) { return ConstantInt::get(word, value); };
 
@@ -295,22 +293,21 @@ void ModulePlan::fillStraight(const FunctionPlan &plan, const Straight &code, Va
         if (code.guard_of[i]) {
             IRBuilder<> builder(piece.first);
             Value *bit = number(UINT64_C(1) << (code.guard_of[i] - 1));
-            Value *before = builder.CreateAlignedLoad(word, at(builder, mask), Align(8));
-            put(builder, mask, builder.CreateOr(before, bit));
+            Value *at = wordOf(builder, record, mask);
+            Value *before = builder.CreateAlignedLoad(word, at, Align(8));
+            storeWord(builder, builder.CreateOr(before, bit), at);
         }
-        for (const Access &access : piece.accesses) {
+        for (size_t k = 0; k < piece.accesses.size(); k++) {
             if (code.moves[move++].base != next)
                 continue;
-            IRBuilder<> builder(access.at);
+            IRBuilder<> builder(piece.placeOf(k));
             if (!code.is_known[next])
                 put(builder, code.headerWords() + next, toWord(builder, code.bases[next]));
             next++;
         }
     }
     const Piece &last = plan.pieces[code.pieces.back()];
-    IRBuilder<> end(code.closes_at ? &*code.closes_at->getFirstInsertionPt()
-                    : last.last    ? last.last->getNextNode()
-                                   : last.first);
+    IRBuilder<> end(code.closes_at ? &*code.closes_at->getFirstInsertionPt() : last.end());
     publish(end, record, code.end);
 }
 

@@ -131,6 +131,8 @@ void __psnap_sandboxed(uint64_t number, uint64_t operation, uint64_t second, uin
     __atomic_fetch_add(&tries, 1, __ATOMIC_SEQ_CST);
     wait_for_others();
 }
+PSNAP_PLAIN_HOOK(void, __psnap_sandboxed,
+                 (uint64_t number, uint64_t operation, uint64_t second, uint64_t third))
 
 /* A positive number is a listener's descriptor, or the thread that could not be taken along. */
 void __psnap_sandbox_tried(int64_t result)
@@ -146,6 +148,7 @@ void __psnap_sandbox_tried(int64_t result)
     own_try = NO_TRY;
     __atomic_fetch_sub(&tries, 1, __ATOMIC_SEQ_CST);
 }
+PSNAP_PLAIN_HOOK(void, __psnap_sandbox_tried, (int64_t result))
 
 /* Until a chunk is free, or a handler has got one; false: there will be none. */
 static bool wait_for_chunk(const struct psnap_ring *ring)
@@ -201,7 +204,7 @@ uint64_t *psnap_rt_reserve_quietly(uint64_t words)
     if (is_at_work) {
         if (psnap_rt_is_real(ring))
             __atomic_fetch_add(&psnap_rt_session->unheard, 1, __ATOMIC_RELAXED);
-        return __psnap_nowhere;
+        return psnap_rt_nowhere;
     }
     is_at_work = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -214,5 +217,5 @@ uint64_t *psnap_rt_reserve_quietly(uint64_t words)
         psnap_rt_give_up(ring);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     is_at_work = false;
-    return room ? room : __psnap_nowhere;
+    return room ? room : psnap_rt_nowhere;
 }

@@ -124,6 +124,7 @@ __attribute__((preserve_most)) void __psnap_enter(const void *frame)
         begin_region();
     }
 }
+PSNAP_PLAIN_HOOK(void, __psnap_enter, (const void *frame))
 
 __attribute__((preserve_most)) void __psnap_leave(const void *frame)
 {
@@ -132,6 +133,7 @@ __attribute__((preserve_most)) void __psnap_leave(const void *frame)
     else if (outermost == (uint64_t)frame)
         psnap_rt_end_thread_region();
 }
+PSNAP_PLAIN_HOOK(void, __psnap_leave, (const void *frame))
 
 __attribute__((preserve_most)) void __psnap_landed(const void *frame)
 {
@@ -140,6 +142,7 @@ __attribute__((preserve_most)) void __psnap_landed(const void *frame)
     else if (outermost && outermost < (uint64_t)frame && !is_beside())
         psnap_rt_end_thread_region();
 }
+PSNAP_PLAIN_HOOK(void, __psnap_landed, (const void *frame))
 
 void psnap_rt_pass(const void *frame, enum psnap_rt_passage passage)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The producer's side of the rings. Instrumented code fills the chunk between
- * ring->cursor and ring->limit by itself; it comes here when a chunk is full
- * or the thread has no ring yet. What is called for every allocation, nest or few
- * records is all in this file; the rest of the ring is in ring_chunks.c and ring_thread.c.
+ * The producer's side of the rings: instrumented code takes the room of each record, or of a batch
+ * of them, between ring->cursor and ring->limit, and fills it by itself. What is called for every
+ * allocation, nest or few records is all in this file; the rest of the ring is in ring_chunks.c and
+ * ring_thread.c.
  */
 #include "ring.h"
 
 #include <sys/mman.h>
 
-const char __psnap_abi_12 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_13 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
@@ -46,21 +46,27 @@ void psnap_rt_stop(void)
     psnap_rt_set_ring(&psnap_rt_empty_ring);
 }
 
-/* Moves the cursor as instrumented code does (capture/pass/pass.cpp): so that a handler that comes
- * in between makes it fail. */
-static bool move_cursor(struct psnap_ring *ring, uint64_t *from, uint64_t *to)
+/* *at = after, if it still is `before`: one instruction, which no handler of a signal splits. Only
+ * this thread and its handlers write there, so that no lock is needed. */
+static inline bool swap(void *at, uint64_t before, uint64_t after)
 {
-    bool is_moved;
+    bool is_swapped;
 
 #if defined(__x86_64__)
-    __asm__ volatile("cmpxchgq %3, %1"
-                     : "=@ccz"(is_moved), "+m"(ring->cursor), "+a"(from)
-                     : "r"(to));
+    __asm__ volatile("cmpxchgq %3, (%2)"
+                     : "=@ccz"(is_swapped), "+a"(before)
+                     : "r"(at), "r"(after)
+                     : "memory");
 #else
-    is_moved = __atomic_compare_exchange_n(&ring->cursor, &from, to, false, __ATOMIC_RELAXED,
-                                           __ATOMIC_RELAXED);
+    is_swapped = __atomic_compare_exchange_n((uint64_t *)at, &before, after, false,
+                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 #endif
-    return is_moved;
+    return is_swapped;
+}
+
+static inline bool move_cursor(struct psnap_ring *ring, const uint64_t *from, const uint64_t *to)
+{
+    return swap(&ring->cursor, (uint64_t)from, (uint64_t)to);
 }
 
 uint64_t *psnap_rt_claim(struct psnap_ring *ring, uint64_t words)
@@ -143,7 +149,8 @@ static uint64_t *reserve_at_first(uint64_t words)
     return __psnap_reserve(words);
 }
 
-__attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
+/* Where the chunk has no room, or the thread no ring yet. */
+__attribute__((preserve_most, noinline)) static uint64_t *reserve_outside(uint64_t words)
 {
     struct psnap_rt_outside outside;
     uint64_t *room;
@@ -160,6 +167,40 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
     psnap_rt_unblock_signals(&outside);
     psnap_rt_end_noise();
     return room;
+}
+
+__attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
+{
+    uint64_t *room = psnap_rt_claim(__psnap_ring, words);
+
+    return room ? room : reserve_outside(words);
+}
+PSNAP_PLAIN_HOOK(uint64_t *, __psnap_reserve, (uint64_t words))
+
+__attribute__((preserve_most)) uint64_t *__psnap_reserve_kind(uint64_t words, uint64_t is_unhoisted)
+{
+    return is_unhoisted == psnap_rt_unhoisted ? __psnap_reserve(words) : psnap_rt_nowhere;
+}
+PSNAP_PLAIN_HOOK(uint64_t *, __psnap_reserve_kind, (uint64_t words, uint64_t is_unhoisted))
+
+/* The batch becomes a gap of one word with its records behind it; the rest goes back to the ring,
+ * unless a signal handler has appended records: then it is a gap. (A handler that comes before the
+ * last swap and fills the whole ring up to the same place would lose its own.) */
+__attribute__((preserve_most)) void __psnap_close_batch(uint64_t *batch, uint64_t *end)
+{
+    uint64_t *all = batch + PSNAP_RECORD_WORDS_MAX;
+    const uint64_t gap = (uint64_t)(all - end) + PSNAP_GAP;
+
+    *end = gap;
+    __atomic_store_n(batch, PSNAP_GAP + 1, __ATOMIC_RELEASE);
+    if (move_cursor(__psnap_ring, all, end))
+        swap(end, gap, 0);
+}
+
+__attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch, uint64_t *end)
+{
+    __psnap_close_batch(batch, end);
+    return batch == psnap_rt_nowhere ? batch : __psnap_reserve(PSNAP_RECORD_WORDS_MAX);
 }
 
 /* A record of a nest is short and stands for a million accesses: a collector that has nothing to

@@ -17,12 +17,24 @@
 #include "formats/base/capture_abi.h"
 
 #define PSNAP_HOOK __attribute__((visibility("default")))
+/* The same hook for callers that know the C convention alone, behind its definition. */
+#define PSNAP_PLAIN_HOOK(result, name, parameters)                                                 \
+    PSNAP_HOOK result name##_plain parameters __attribute__((alias(#name)));
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_12;
+extern PSNAP_HOOK const char __psnap_abi_13;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
+/* Room for a record, marked as open. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);
+/* The same in code made with PSNAP_HOIST=switch: elsewhere if this run keeps the other kind. */
+PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve_kind(uint64_t words,
+                                                                         uint64_t is_unhoisted);
+/* A batch (capture/pass/batch.cpp) whose records end there is done. */
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_close_batch(uint64_t *batch, uint64_t *end);
+/* ... and another one begins. */
+PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch,
+                                                                        uint64_t *end);
 /* The nest that has just written a record goes on for a while: who waits for it gets it now. */
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_hand_over(void);
 PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,
@@ -43,9 +55,8 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_sandbox_tried(int64_t res
 /* The marks of capture/roi.h. */
 PSNAP_HOOK void __psnap_roi_begin(void);
 PSNAP_HOOK void __psnap_roi_end(void);
-/* Of code made with PSNAP_HOIST=switch: which of its records it keeps, and where the others go. */
-extern PSNAP_HOOK unsigned char __psnap_unhoisted;
-extern PSNAP_HOOK uint64_t __psnap_nowhere[PSNAP_RECORD_WORDS_MAX];
+extern uint64_t psnap_rt_unhoisted;                       /* PSNAP_UNHOISTED */
+extern uint64_t psnap_rt_nowhere[PSNAP_RECORD_WORDS_MAX]; /* room for records that nobody reads */
 
 enum psnap_rt_passage { PSNAP_RT_ENTERS, PSNAP_RT_LEAVES, PSNAP_RT_LANDS };
 

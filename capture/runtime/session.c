@@ -41,8 +41,8 @@ static bool is_forked;                  /* atomic */
 static volatile unsigned char *unwiped; /* a page that says 1, in a child 0 */
 static char launch_command[4096], launch_output[4096];
 
-unsigned char __psnap_unhoisted;
-uint64_t __psnap_nowhere[PSNAP_RECORD_WORDS_MAX];
+uint64_t psnap_rt_unhoisted;
+uint64_t psnap_rt_nowhere[PSNAP_RECORD_WORDS_MAX];
 
 /* Room in the control ring; the session is dropped when the collector has died. */
 static uint64_t *control_room(uint64_t words)
@@ -244,6 +244,7 @@ __attribute__((preserve_most)) void __psnap_forked(void)
         psnap_rt_is_forked();
     errno = saved_errno;
 }
+PSNAP_PLAIN_HOOK(void, __psnap_forked, (void))
 
 bool psnap_rt_has_inherited(void)
 {
@@ -364,7 +365,7 @@ static void begin(const char *command)
     uint64_t heap;
 
     has_begun = true;
-    __psnap_unhoisted = unhoisted && *unhoisted == '1';
+    psnap_rt_unhoisted = unhoisted && *unhoisted == '1';
     if (((!path || !*path) && (!output || !*output)) || find_first_copy())
         return;
     if (path && *path)

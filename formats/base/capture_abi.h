@@ -79,12 +79,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 12
+#define PSNAP_CAPTURE_ABI 13
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_12"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_13"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -117,6 +117,7 @@ static inline uint64_t psnap_roi_find(const char *list, const char *name, size_t
 
 /* What `psnap cc` tells the pass. */
 #define PSNAP_ENV_STAGE "PSNAP_STAGE"           /* "optimized" (default), "vectorizer-start" */
+#define PSNAP_ENV_LINES "PSNAP_LINES"           /* set: source lines are for the pass alone */
 #define PSNAP_ENV_CC_COMMAND "PSNAP_CC_COMMAND" /* becomes psnap_module.command */
 /* Set by tests: "off" hoists no loops, "switch" makes code that records every loop in both ways
  * and keeps the hoisted records, or, run with PSNAP_UNHOISTED=1, the others. */
