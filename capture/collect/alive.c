@@ -25,11 +25,10 @@ void psnap_alive_begin(struct psnap_alive *alive)
     if (owner != me)
         list.first = (uint64_t)&list;
     owner = me;
-    if (syscall(SYS_set_robust_list, &list, sizeof list) != 0)
-        return;
+    syscall(SYS_set_robust_list, &list, sizeof list);
     alive->next = list.first;
-    __atomic_store_n(&alive->word, me, __ATOMIC_SEQ_CST);
     __atomic_store_n(&list.first, (uint64_t)alive, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&alive->word, me, __ATOMIC_SEQ_CST);
 }
 
 void psnap_alive_end(struct psnap_alive *alive)

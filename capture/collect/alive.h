@@ -9,8 +9,7 @@
 #include "formats/base/capture_abi.h"
 
 /* From now on, until this thread ends or psnap_alive_end. Always of the same thread, best the first
- * one. The memory stays where it is meanwhile. Where the system refuses it, there is no sign: the
- * process is known by its number then. */
+ * one. The memory stays where it is meanwhile. */
 void psnap_alive_begin(struct psnap_alive *alive);
 
 /* Before its memory goes. */

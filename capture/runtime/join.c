@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,24 +35,6 @@ uint32_t psnap_rt_self(void)
         for (const char *at = text; *at >= '0' && *at <= '9'; at++)
             pid = pid * 10 + (uint32_t)(*at - '0');
     return pid ? pid : (uint32_t)getpid();
-}
-
-bool psnap_rt_is_process(uint32_t pid)
-{
-    struct pollfd ended = {.events = POLLIN};
-    bool is_alive;
-
-    ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (ended.fd < 0)
-        return errno != ESRCH;
-    is_alive = poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
-    close(ended.fd);
-    return is_alive;
-}
-
-bool psnap_rt_is_there(const struct psnap_alive *alive, uint32_t pid)
-{
-    return psnap_alive_has_begun(alive) ? !psnap_alive_has_ended(alive) : psnap_rt_is_process(pid);
 }
 
 static struct psnap_session *open_session(uint32_t pid, uint32_t number)
@@ -98,7 +79,7 @@ static struct psnap_request *take_request(void)
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
                 return &hub->requests[i];
         }
-        if (!psnap_rt_is_there(&hub->server, hub->pid))
+        if (psnap_alive_has_ended(&hub->server))
             return NULL;
         nanosleep(&moment, NULL);
     }
@@ -123,7 +104,7 @@ static struct psnap_session *ask(bool *is_refused)
         if (state == PSNAP_REQUEST_GRANTED || state == PSNAP_REQUEST_REFUSED)
             break;
         if (syscall(SYS_futex, &mine->state, FUTEX_WAIT, state, &patience, NULL, 0) != 0 &&
-            errno == ETIMEDOUT && !psnap_rt_is_there(&hub->server, hub->pid))
+            errno == ETIMEDOUT && psnap_alive_has_ended(&hub->server))
             break;
     }
     *is_refused = state == PSNAP_REQUEST_REFUSED;

@@ -2,29 +2,32 @@
 /*
  * What the control ring has carried about images and modules, kept for the
  * children: a fork's child tells its own collector the same. Blocks of private
- * pages, each with a list of (length, words of the record); they are only
- * appended to and never move, so that a fork may come at any moment.
+ * pages, each with a list of (length, words of the record), and with room for the record that it
+ * was made for at least; they are only appended to and never move, so that a fork may come at any
+ * moment.
  */
 #include "runtime.h"
 
 #include <string.h>
 
-enum { BLOCK_WORDS = 64 << 10 };
+enum { BLOCK_WORDS = 64 << 10 }; /* at least */
 
 struct block {
     struct block *next;
-    uint64_t used; /* words, complete records */
-    uint64_t words[BLOCK_WORDS - 2];
+    uint64_t room, used; /* words; used ones are complete records */
+    uint64_t words[];
 };
 
 static struct block *first_block, *last_block;
 
-static bool add_block(void)
+static bool add_block(uint64_t words)
 {
-    struct block *block = psnap_rt_map(sizeof *block);
+    const uint64_t room = words > BLOCK_WORDS ? words : BLOCK_WORDS;
+    struct block *block = psnap_rt_map(sizeof *block + room * sizeof *block->words);
 
     if (!block)
         return false;
+    block->room = room;
     if (last_block)
         last_block->next = block;
     else
@@ -35,7 +38,7 @@ static bool add_block(void)
 
 bool psnap_rt_journal_add(const uint64_t *record, uint64_t words)
 {
-    if ((!last_block || last_block->used + 1 + words > BLOCK_WORDS - 2) && !add_block())
+    if ((!last_block || last_block->room - last_block->used < 1 + words) && !add_block(1 + words))
         return false;
     last_block->words[last_block->used] = words;
     memcpy(last_block->words + last_block->used + 1, record, words * sizeof *record);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { COLLECTOR_BEGINS_MS = 60000 }; /* at most */
 
 void psnap_rt_say(const char *text, const char *what)
 {
@@ -64,8 +67,8 @@ static char **own_environment(void)
     return room;
 }
 
-static void run_collector(struct psnap_session *session, int fd, pid_t program, const char *command,
-                          const char *output, bool is_child)
+static void run_collector(int fd, pid_t program, const char *command, const char *output,
+                          bool is_child)
 {
     char fd_text[16], pid_text[16];
     char *arguments[] = {"psnap",
@@ -84,8 +87,6 @@ static void run_collector(struct psnap_session *session, int fd, pid_t program, 
     snprintf(fd_text, sizeof fd_text, "%d", fd);
     snprintf(pid_text, sizeof pid_text, "%d", (int)program);
     execvpe(command, arguments, own_environment());
-    complain(command);
-    __atomic_store_n(&session->closed, 1, __ATOMIC_SEQ_CST);
     _exit(127);
 }
 
@@ -134,24 +135,51 @@ static void outlive(struct psnap_session *session, pid_t collector)
         ;
 }
 
-/* Waits until the child in between has ended, or has said who the collector is. */
-static void wait_for_news(const struct psnap_session *session, pid_t child)
+/* A child that nobody waits for, so that what the program has waited for (getrusage) does not grow.
+ */
+static bool has_ended(pid_t child)
 {
-    const struct timespec moment = {.tv_nsec = 1000 * 1000};
-    pid_t ended;
+    siginfo_t about = {0};
 
-    while (!__atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE)) {
-        ended = waitpid(child, NULL, __WALL | WNOHANG);
-        if (ended > 0 || (ended < 0 && errno != EINTR))
-            return;
-        nanosleep(&moment, NULL);
-    }
+    return waitid(P_PID, (id_t)child, &about, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 ||
+           about.si_pid;
 }
 
-/* The child in between says who the collector is: one that dies before it has said anything itself
- * is known to be dead. A collector that would become the program's child, whom the program may wait
- * for before it ends, keeps it for a parent: wait() does not see children by plain_fork(). False
- * when there is none. */
+static bool is_process(pid_t pid)
+{
+    struct pollfd ended = {.events = POLLIN};
+    bool is_alive;
+
+    ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (ended.fd < 0)
+        return kill(pid, 0) == 0 || errno == EPERM;
+    is_alive = poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
+    close(ended.fd);
+    return is_alive;
+}
+
+/* Waits until the collector has given its sign of life, by which it is known to be there from then
+ * on; false when there will be none. */
+static bool has_begun(const struct psnap_session *session, pid_t child)
+{
+    const struct timespec moment = {.tv_nsec = 1000 * 1000};
+
+    for (int ms = 0; ms < COLLECTOR_BEGINS_MS; ms++) {
+        const bool is_child_gone = has_ended(child); /* first: it says who the collector is */
+        const uint32_t pid = __atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE);
+        const bool is_gone = pid ? !is_process((pid_t)pid) : is_child_gone;
+        if (psnap_alive_has_begun(&session->collector))
+            return true;
+        if (is_gone)
+            return false;
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+/* The child in between says who the collector is, and is left as a zombie, which wait() does not
+ * see when it was made by plain_fork(). A collector that would become the program's child, whom the
+ * program may wait for before it ends, keeps it for a parent. False when there is none. */
 static bool start_collector(struct psnap_session *session, int fd, const char *command,
                             const char *output, bool is_child)
 {
@@ -161,7 +189,7 @@ static bool start_collector(struct psnap_session *session, int fd, const char *c
     if (child == 0) {
         pid_t collector = plain_fork();
         if (collector == 0)
-            run_collector(session, fd, program, command, output, is_child);
+            run_collector(fd, program, command, output, is_child);
         uint32_t nobody = 0; /* or who it says it is */
         if (collector > 0)
             __atomic_compare_exchange_n(&session->collector_pid, &nobody, (uint32_t)collector,
@@ -170,11 +198,7 @@ static bool start_collector(struct psnap_session *session, int fd, const char *c
             outlive(session, collector);
         _exit(0);
     }
-    if (child > 0 && stays)
-        wait_for_news(session, child);
-    while (child > 0 && !stays && waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
-        ;
-    return __atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE) != 0;
+    return child > 0 && has_begun(session, child);
 }
 
 struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child)
@@ -207,7 +231,7 @@ struct psnap_session *psnap_rt_launch(const char *command, const char *output, b
     else if (!command || access(command, X_OK) != 0)
         command = "psnap";
     if (!start_collector(session, fd, command, output, is_child)) {
-        complain("no process");
+        complain(command);
         psnap_rt_unmap_session(session);
         session = NULL;
     }

@@ -24,7 +24,6 @@
 /* Looks of some 10 to 50 ns at what others do, until they are taken to have gone */
 #define NOISE_LOOKS_MAX (UINT64_C(1) << 26)     /* by a call: a second or some */
 #define TRY_LOOKS_MAX (UINT64_C(1) << 23)       /* for a call: a tenth of that */
-#define COLLECTOR_LOOKS_MAX (UINT64_C(1) << 29) /* for a collector that has not begun */
 
 static bool quiet;     /* atomic: the program is in a sandbox */
 static unsigned tries; /* atomic: threads between the hooks of a call that may enter one */
@@ -153,14 +152,8 @@ PSNAP_PLAIN_HOOK(void, __psnap_sandbox_tried, (int64_t result))
 /* Until a chunk is free, or a handler has got one; false: there will be none. */
 static bool wait_for_chunk(const struct psnap_ring *ring)
 {
-    const struct psnap_session *session = psnap_rt_session;
-    uint64_t looks = 0;
-
     while (!psnap_rt_has_chunk(ring) && psnap_rt_unread_chunks(ring) >= PSNAP_RING_CHUNKS) {
-        if (psnap_rt_is_enough() || __atomic_load_n(&session->closed, __ATOMIC_RELAXED) ||
-            psnap_alive_has_ended(&session->collector))
-            return false;
-        if (!psnap_alive_has_begun(&session->collector) && looks++ == COLLECTOR_LOOKS_MAX)
+        if (psnap_rt_is_enough() || !psnap_rt_collector_alive())
             return false;
         relax();
     }

@@ -24,10 +24,8 @@ bool psnap_rt_collector_alive(void)
 {
     const struct psnap_session *session = __atomic_load_n(&psnap_rt_session, __ATOMIC_RELAXED);
 
-    if (!session || __atomic_load_n(&session->closed, __ATOMIC_ACQUIRE))
-        return false;
-    return psnap_rt_is_there(&session->collector,
-                             __atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE));
+    return session && !__atomic_load_n(&session->closed, __ATOMIC_ACQUIRE) &&
+           !psnap_alive_has_ended(&session->collector);
 }
 
 bool psnap_rt_is_recording(void)

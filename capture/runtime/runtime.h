@@ -162,9 +162,6 @@ void psnap_rt_find_stack(uint64_t frame, uint64_t *low, uint64_t *high);
  */
 bool psnap_rt_open_hub(const char *path);
 struct psnap_session *psnap_rt_join(void);
-bool psnap_rt_is_process(uint32_t pid); /* in this PID namespace */
-/* A process with a sign of life, or, where it could have none, of that number. */
-bool psnap_rt_is_there(const struct psnap_alive *alive, uint32_t pid);
 uint32_t psnap_rt_self(void); /* this process, as /proc numbers it */
 
 /* session_map.c: the memory of a session. NULL on failure. */

@@ -84,12 +84,73 @@ wait_for() {
 
 # ------------------------------------------------------------- PSNAP_OUT
 
-# what is started says nothing and ends
-[ "$(PSNAP_OUT=p.yaml PSNAP_COMMAND=/bin/true status timeout 20 ./act work 1000000)" = 3 ] ||
-    fail "/bin/true: $(cat err)"
-has out whole
-has err "psnap: the collector has died, accesses are missing"
-[ ! -e p.yaml ] || fail "a profile from /bin/true"
+# what is started ends before it is a collector, or is none
+for command in /bin/true /bin/false /nonexistent; do
+    [ "$(PSNAP_OUT=p.yaml PSNAP_COMMAND=$command status timeout 20 ./act work 1000000)" = 3 ] ||
+        fail "$command: $(cat err)"
+    has out whole
+    has err "psnap: cannot start the collector, not recording: $command"
+    [ ! -e p.yaml ] || fail "a profile from $command"
+done
+# a collector that is killed, or cannot use what it was handed
+cat > killed.sh << 'END_OF_SH'
+#!/bin/bash
+[ "$HOW" = late ] || kill -KILL $$
+exec "$REAL" "$@" --fd 0
+END_OF_SH
+chmod +x killed.sh
+for how in early late; do
+    [ "$(HOW=$how REAL=$PSNAP PSNAP_OUT=p.yaml PSNAP_COMMAND=./killed.sh status timeout 20 \
+        ./act work 1000000)" = 3 ] || fail "killed $how: $(cat err)"
+    has out whole
+    has err "psnap: cannot start the collector, not recording: ./killed.sh"
+done
+
+# the program has no child, and has had none: what its children used is what they used
+cat > children.c << 'END_OF_C'
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+static volatile int cells[1000];
+int main(void)
+{
+    struct rusage used;
+    for (int i = 0; i < 1000; i++)
+        cells[i]++;
+    if (wait(NULL) != -1 || getrusage(RUSAGE_CHILDREN, &used) != 0)
+        return 1;
+    printf("%ld %ld %ld %ld\n", (long)used.ru_utime.tv_usec, (long)used.ru_stime.tv_usec,
+           used.ru_maxrss, used.ru_minflt);
+    return 3;
+}
+END_OF_C
+"$PSNAP" cc -O1 -o children children.c
+[ "$(PSNAP_OUT=children.yaml status ./children)" = 3 ] || fail "children: $(cat err)"
+has out "0 0 0 0"
+[ "$(accesses_of main:8 children.yaml)" = 2000 ] || fail "children: $(accesses_of main:8 children.yaml)"
+
+# tables of any length: 10,000 functions, some MB
+awk 'BEGIN {
+    n = 10000
+    print "#include <stdio.h>\nstatic volatile int cells[" n "];"
+    for (i = 0; i < n; i++)
+        print "static void f" i "(int k) { cells[" i "] += k; }"
+    print "static void (*const all[])(int) = {"
+    for (i = 0; i < n; i++)
+        print "f" i ","
+    print "};"
+    print "int main(void) { for (int i = 0; i < " n "; i++) all[i](2);"
+    print "printf(\"%d\\n\", cells[9]); return 7; }"
+}' > many.c
+"$PSNAP" cc -O0 -o many many.c
+[ "$(status "$PSNAP" record -o many.yaml ./many)" = 7 ] || fail "10,000 functions: $(cat err)"
+[ "$(PSNAP_OUT=many.out.yaml status timeout 60 ./many)" = 7 ] ||
+    fail "10,000 functions under PSNAP_OUT: $(cat err)"
+has out 2
+for profile in many.yaml many.out.yaml; do
+    "$PSNAP" info --json "$profile" | grep -q '"accesses": 90004\b' ||
+        fail "10,000 functions: $("$PSNAP" info "$profile")"
+done
 
 # a child that has recorded nothing ends: that is no end of its parent's recording
 [ "$(PSNAP_OUT=p.yaml status timeout 20 ./act clone 300000)" = 3 ] || fail "clone: $(cat err)"
