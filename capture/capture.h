@@ -35,7 +35,9 @@ struct psnap_capture_report {
                         not instrumented): what their modules did is missing */
     bool is_cut_short;   /* the deadline came first: what was not read by then is missing */
     uint64_t loops_lost; /* left by a signal handler, or running when the program ended: what they
-                            touched since their last record is missing */
+                            touched since their last record is missing; */
+    uint64_t blocks_lost; /* or, when that is 0, blocks, and so many ... */
+    uint64_t words_lost;  /* ... addresses that these had written */
     bool is_quiet;       /* it entered a sandbox: what it allocated there is not known by name */
     uint32_t unheard;    /* records of handlers that are missing for that */
     uint64_t unnamed;    /* allocations that came when there were too many: their regions have no

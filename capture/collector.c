@@ -507,6 +507,8 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
                           ? 0
                           : psnap_context_lost(&self->decoder.context,
                                                session->has_regions ? session->regions : 0),
+        .blocks_lost = session->is_enough ? 0 : self->decoder.context.passed_over,
+        .words_lost = self->decoder.context.words_lost,
         .is_quiet = session->is_quiet,
         .unheard = session->unheard,
         .unnamed = self->decoder.context.unnamed,

@@ -242,5 +242,5 @@ uint64_t psnap_context_lost(const struct psnap_context *context, uint64_t region
     for (uint32_t i = 0; i < tables->nest_count; i++)
         lost += unfinished(context->program, tables->nests[i].loop, tables->nests[i].completed);
     lost -= lost < regions ? lost : regions;
-    return lost > context->passed_over ? lost : context->passed_over;
+    return lost && lost < context->passed_over ? context->passed_over : lost;
 }

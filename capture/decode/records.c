@@ -164,6 +164,40 @@ static void pass_over_unmarked(struct psnap_context *context)
         context->at++;
 }
 
+/* Words of the record of `piece` that begins at `at`; 0: it would be longer than `left`. */
+static uint64_t words_of(const struct psnap_context *context,
+                         const struct psnap_capture_piece *piece, const uint64_t *at, uint64_t left)
+{
+    uint64_t words = piece->words;
+
+    if (words <= left && piece->hoist && context->tables.hoists[piece->hoist - 1].has_rows)
+        words = at[2] > words ? at[2] : words;
+    return words <= left ? words : 0;
+}
+
+/* Closes an open record of `words` words at the context's place, of which nothing more will come,
+ * as a batch is closed (capture_abi.h): its complete records are followed by a gap. Room that was
+ * used behind those is of a record whose accesses are lost. */
+static void close_open(struct psnap_context *context, uint64_t words)
+{
+    uint64_t *const begin = (uint64_t *)(uintptr_t)context->at, *const end = begin + words;
+    uint64_t *at = begin + 1, length;
+    const struct psnap_capture_piece *piece;
+
+    for (; at < end; at += length) {
+        piece = psnap_context_piece(context, *at);
+        length = piece ? words_of(context, piece, at, (uint64_t)(end - at)) : 0;
+        if (!length)
+            break;
+    }
+    context->passed_over++;
+    for (const uint64_t *word = at; word < end; word++)
+        context->words_lost += *word != 0;
+    if (at < end)
+        *at = PSNAP_GAP + (uint64_t)(end - at);
+    *begin = PSNAP_GAP + 1;
+}
+
 /* What starts with no piece, with `header`: a gap, or an open record, whose header says minus its
  * length, is waited for or passed over; where the program was killed between taking the room and
  * marking it, nothing follows. False when neither. */
@@ -176,10 +210,9 @@ static bool pass_over(struct psnap_context *context, uint64_t header)
         context->at += header - PSNAP_GAP;
     else if (is_open && !context->passes_over)
         context->is_stuck = true;
-    else if (is_open && header) {
-        context->at += -header;
-        context->passed_over++;
-    } else if (context->is_last_part)
+    else if (is_open && header)
+        close_open(context, -header);
+    else if (context->is_last_part)
         context->at = context->end;
     else if (is_open)
         pass_over_unmarked(context);

@@ -17,7 +17,8 @@
  * plain (masked, gathered, copied, over 64 bytes), whose blocks have no order
  * (goto into the middle), without exit or with more than EXITS_MAX. Loops
  * around others are nests (nest.cpp) where they can be. Those without calls that
- * are none, or cannot be hoisted, are batches.
+ * are none, or cannot be hoisted, are batches. In a module that may leave its loops by a jump out
+ * of a signal handler, after which nobody knows how far they came, all are.
  */
 #include "linear.h"
 #include "llvm_compat.h"
@@ -219,6 +220,14 @@ bool ModulePlan::planBatch(Loop &loop, const PiecesOf &pieces_of, FunctionPlan &
     return true;
 }
 
+bool landsJumps(const Module &module)
+{
+    return any_of(module, [](const Function &function) {
+        return function.hasFnAttribute(Attribute::ReturnsTwice) && !function.use_empty() &&
+               function.getName() != "vfork";
+    });
+}
+
 /* Whether the loop may have more than a few iterations, computed in front of it. */
 static Value *isLong(Loop &loop, ScalarEvolution &evolution, SCEVExpander &expander,
                      const TargetTransformInfo &target)
@@ -320,13 +329,13 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     for (Loop *loop : loops.getLoopsInPreorder()) {
         bool is_batched = batched.count(loop->getParentLoop()) != 0;
         if (nested.count(loop->getParentLoop()) ||
-            (!loop->isInnermost() && planNest(*loop, pieces_of, expander, plan))) {
+            (!is_left && !loop->isInnermost() && planNest(*loop, pieces_of, expander, plan))) {
             nested.insert(loop);
             continue;
         }
         if (!loop->isInnermost())
             is_batched = is_batched || planBatch(*loop, pieces_of, plan);
-        else if (!planHoist(*loop, pieces_of, expander, plan) && !is_batched)
+        else if ((is_left || !planHoist(*loop, pieces_of, expander, plan)) && !is_batched)
             planBatch(*loop, pieces_of, plan);
         if (is_batched)
             batched.insert(loop);

@@ -212,6 +212,8 @@ struct FunctionPlan {
     std::vector<Straight> straights;
 };
 
+bool landsJumps(const llvm::Module &module); /* it calls setjmp or its like (hoist.cpp) */
+
 class ModulePlan
 {
   public:
@@ -226,6 +228,7 @@ class ModulePlan
         marking = std::getenv(PSNAP_ENV_OPENMP) != nullptr;
         labelling = std::getenv(PSNAP_ENV_BLOCKS) != nullptr;
         hoisting &= !labelling; /* which may put code into the function */
+        is_left = !wish && landsJumps(the_module);
     }
     bool run();
 
@@ -302,6 +305,7 @@ class ModulePlan
     llvm::GlobalVariable *wanted_functions = nullptr;
     llvm::FunctionCallee enter, leave, landed, forked, sandboxed, sandbox_tried;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
+    bool is_left;             /* loops may be, by a jump out of a signal handler */
     bool marking;             /* PSNAP_ENV_OPENMP */
     bool labelling;           /* PSNAP_ENV_BLOCKS */
     llvm::Type *word = nullptr;

@@ -129,13 +129,21 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "too many, or a limit on address space or locked memory leaves no room\n",
                 command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
     /* other threads come and go in the middle of their loops */
-    if (report.loops_lost && !(report.roi.has_regions && report.threads > 1) &&
-        !getenv(PSNAP_ENV_UNHOISTED))
+    if ((report.roi.has_regions && report.threads > 1) || getenv(PSNAP_ENV_UNHOISTED))
+        report.loops_lost = report.blocks_lost = 0;
+    if (report.loops_lost)
         fprintf(stderr,
                 "psnap %s: %" PRIu64
                 " execution%s of loops or blocks cut off by the program's end or a signal handler: "
                 "their last accesses are missing\n",
                 command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
+    else if (report.blocks_lost)
+        fprintf(stderr,
+                "psnap %s: %" PRIu64
+                " block%s cut off by the program's end or a signal handler: their last accesses, "
+                "%" PRIu64 " address%s, are missing\n",
+                command, report.blocks_lost, report.blocks_lost == 1 ? "" : "s", report.words_lost,
+                report.words_lost == 1 ? "" : "es");
     if (report.unnamed)
         fprintf(stderr,
                 "psnap %s: %" PRIu64 " allocation%s too many to keep their names: regions in them "

@@ -145,7 +145,7 @@ END
 "$PSNAP" cc -O1 -pthread jumps.c -o jumps -Wno-infinite-recursion
 # where the stack ends the handler may come when room for a record is taken, before it is written
 recorded jumps 9 "work_context 100 work_early 10 work_end 6000 work_handler 600 work_jump 5100 work_late 20" \
-    " [123] executions\\? of loops or blocks cut off by"
+    " [123] blocks\\? cut off by"
 
 cat > throws.cpp << 'END'
 #include <cstdio>
