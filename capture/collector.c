@@ -502,6 +502,8 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads = session->threads,
         .threads_lost = session->threads_lost,
         .copies = session->copies,
+        .threads_early = session->threads_early,
+        .words_unknown = self->decoder.context.words_unknown,
         .is_cut_short = self->is_cut_short && !session->closing,
         .loops_lost = session->is_enough
                           ? 0

@@ -60,9 +60,10 @@ struct psnap_context {
     const struct psnap_capture_module *modules[PSNAP_CONTEXT_MODULES]; /* of records, by the word
                                                                           they start with; NULL */
     uint16_t thread;
-    uint64_t unnamed;     /* allocations beyond as many as have names */
-    uint64_t passed_over; /* open records, of pieces or of batches of loops */
-    uint64_t words_lost;  /* of these, that were written */
+    uint64_t unnamed;       /* allocations beyond as many as have names */
+    uint64_t passed_over;   /* open records, of pieces or of batches of loops */
+    uint64_t words_lost;    /* of these, that were written */
+    uint64_t words_unknown; /* of records of which nothing is known */
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
     bool is_last_part; /* its thread had not left it behind when the program ended */

@@ -199,8 +199,8 @@ static void close_open(struct psnap_context *context, uint64_t words)
 }
 
 /* What starts with no piece, with `header`: a gap, or an open record, whose header says minus its
- * length, is waited for or passed over; where the program was killed between taking the room and
- * marking it, nothing follows. False when neither. */
+ * length, is waited for or passed over. What is nothing of these, in the chunk that was being
+ * written when the program ended, is lost with all behind it. False: it cannot be. */
 static bool pass_over(struct psnap_context *context, uint64_t header)
 {
     const uint64_t left = (uint64_t)(context->end - context->at);
@@ -212,11 +212,12 @@ static bool pass_over(struct psnap_context *context, uint64_t header)
         context->is_stuck = true;
     else if (is_open && header)
         close_open(context, -header);
-    else if (context->is_last_part)
-        context->at = context->end;
     else if (is_open)
         pass_over_unmarked(context);
-    else
+    else if (context->is_last_part) {
+        context->words_unknown += left;
+        context->at = context->end;
+    } else
         return false;
     return true;
 }

@@ -38,7 +38,7 @@ CallInst *ModulePlan::callHook(Instruction *before, FunctionCallee hook,
 {
     Function *function = before->getFunction(), *callee = cast<Function>(hook.getCallee());
 
-    if (function->hasOptNone()) {
+    if (function->hasOptNone() && callee->getCallingConv() == CallingConv::PreserveMost) {
         hook = module.getOrInsertFunction((callee->getName() + "_plain").str(),
                                           callee->getFunctionType());
         callee = cast<Function>(hook.getCallee());
@@ -300,8 +300,10 @@ void ModulePlan::emitModule()
                           wanted_functions,
                           functionNames(),
                           number(function_names.size()),
-                          number(module.getFunction("__psnap_roi_begin") != nullptr)};
+                          number(module.getFunction("__psnap_roi_begin") != nullptr),
+                          earlyRing()};
     auto *description = constant(ConstantStruct::getAnon(fields), "__psnap_module");
+    emitNote(description);
 
     FunctionCallee enroll =
         module.getOrInsertFunction("__psnap_register", Type::getVoidTy(context), pointer);

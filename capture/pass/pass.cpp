@@ -263,26 +263,6 @@ void ModulePlan::number(FunctionPlan &plan)
     }
 }
 
-/* Resolvers of ifuncs and what they call: run before thread-local storage is there. */
-static std::set<const Function *> runEarly(const Module &module)
-{
-    std::vector<const Function *> open;
-    std::set<const Function *> early;
-
-    for (const GlobalIFunc &ifunc : module.ifuncs())
-        open.push_back(ifunc.getResolverFunction());
-    while (!open.empty()) {
-        const Function *function = open.back();
-        open.pop_back();
-        if (!function || !early.insert(function).second)
-            continue;
-        for (const Instruction &at : instructions(*function))
-            if (auto *call = dyn_cast<CallBase>(&at))
-                open.push_back(call->getCalledFunction());
-    }
-    return early;
-}
-
 /* PSNAP_BLOCKS_COMMENT: instead of capture, which block of the table an instruction is of. */
 void ModulePlan::labelBlocks(Function &function, uint32_t first_block)
 {
@@ -306,10 +286,9 @@ bool ModulePlan::run()
         context.emitError("psnap captures the accesses of 64-bit programs only");
         return false;
     }
-    std::set<const Function *> early = runEarly(module);
     std::vector<Function *> functions;
     for (Function &function : module)
-        if (instrumentable(function) && !early.count(&function))
+        if (instrumentable(function))
             functions.push_back(&function);
     if (functions.empty())
         return false;

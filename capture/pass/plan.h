@@ -275,6 +275,8 @@ class ModulePlan
     void emitAllocation(const Allocation &allocation, uint32_t site);
     void emitModule();
     /* region.cpp */
+    void emitNote(llvm::GlobalVariable *description);
+    llvm::Constant *earlyRing();
     void nameFunctions(const std::vector<llvm::Function *> &functions);
     void emitRegions(const FunctionPlan &plan, uint32_t index);
     void emitLeaving(llvm::ReturnInst *end, uint32_t index);

@@ -91,6 +91,50 @@ GlobalVariable *ModulePlan::functionNames()
     return names;
 }
 
+/* What the runtime finds the module by when its code runs before its constructor (PSNAP_NOTE): the
+ * distance of the description from the note, which needs no relocation. */
+void ModulePlan::emitNote(GlobalVariable *description)
+{
+    Type *half = Type::getInt32Ty(context);
+    auto number = [&](uint32_t value) { return ConstantInt::get(half, value); };
+    Constant *name = ConstantDataArray::getString(context, PSNAP_NOTE_NAME);
+    Constant *start[] = {number(sizeof PSNAP_NOTE_NAME), number(sizeof(uint64_t)),
+                         number(PSNAP_CAPTURE_ABI), name};
+    auto *type = StructType::get(context, {half, half, half, name->getType(), word}, true);
+    auto *note = new GlobalVariable(module, type, true, GlobalValue::InternalLinkage, nullptr,
+                                    "__psnap_note");
+    Constant *way = ConstantExpr::getSub(ConstantExpr::getPtrToInt(description, word),
+                                         ConstantExpr::getPtrToInt(note, word));
+    note->setInitializer(ConstantStruct::get(type, {start[0], start[1], start[2], start[3], way}));
+    note->setSection(PSNAP_NOTE_SECTION);
+    note->setAlignment(Align(4));
+    appendToUsed(module, {note});
+}
+
+/* The resolvers of the module's ifuncs, which run before thread-local storage is there, say so when
+ * they begin (runtime/early.c). The ring that they then write to, or null without such. */
+Constant *ModulePlan::earlyRing()
+{
+    auto *type = FunctionType::get(Type::getVoidTy(context), false);
+    std::set<Function *> resolvers;
+
+    for (GlobalIFunc &ifunc : module.ifuncs())
+        if (Function *resolver = ifunc.getResolverFunction())
+            if (!resolver->isDeclaration())
+                resolvers.insert(resolver);
+    if (resolvers.empty())
+        return ConstantPointerNull::get(pointer);
+    FunctionCallee begin = module.getOrInsertFunction("__psnap_resolving", type);
+    auto *early = cast<GlobalVariable>(module.getOrInsertGlobal("__psnap_early", pointer));
+    for (GlobalValue *ours :
+         {static_cast<GlobalValue *>(early), cast<GlobalValue>(begin.getCallee())})
+        ours->setVisibility(GlobalValue::HiddenVisibility);
+    for (Function *resolver : resolvers)
+        callHook(&*resolver->getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), begin,
+                 ArrayRef<Value *>());
+    return early;
+}
+
 Value *ModulePlan::isWanted(IRBuilder<> &builder, uint32_t index)
 {
     Type *byte = Type::getInt8Ty(context);

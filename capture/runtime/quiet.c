@@ -22,8 +22,8 @@
 #include <sys/syscall.h>
 
 /* Looks of some 10 to 50 ns at what others do, until they are taken to have gone */
-#define NOISE_LOOKS_MAX (UINT64_C(1) << 26)     /* by a call: a second or some */
-#define TRY_LOOKS_MAX (UINT64_C(1) << 23)       /* for a call: a tenth of that */
+#define NOISE_LOOKS_MAX (UINT64_C(1) << 26) /* by a call: a second or some */
+#define TRY_LOOKS_MAX (UINT64_C(1) << 23)   /* for a call: a tenth of that */
 
 static bool quiet;     /* atomic: the program is in a sandbox */
 static unsigned tries; /* atomic: threads between the hooks of a call that may enter one */

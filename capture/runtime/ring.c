@@ -7,6 +7,7 @@
  */
 #include "ring.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 const char __psnap_abi_13 = PSNAP_CAPTURE_ABI;
@@ -147,17 +148,25 @@ static uint64_t *reserve_at_first(uint64_t words)
     return __psnap_reserve(words);
 }
 
-/* Where the chunk has no room, or the thread no ring yet. */
-__attribute__((preserve_most, noinline)) static uint64_t *reserve_outside(uint64_t words)
+/* Where the chunk has no room, or the thread no ring yet; `caller` is the code that asks. */
+__attribute__((preserve_most, noinline)) static uint64_t *reserve_outside(uint64_t words,
+                                                                          uint64_t caller)
 {
     struct psnap_rt_outside outside;
     uint64_t *room;
 
+    if (__psnap_ring->state == PSNAP_RING_EARLY) {
+        __psnap_ring->produced++;
+        return psnap_rt_nowhere;
+    }
+    if (!psnap_rt_first) {
+        room = claim_idle(__psnap_ring, words);
+        if (room)
+            return room;
+        psnap_rt_enroll(caller);
+    }
     if (psnap_rt_first)
         return reserve_at_first(words);
-    room = claim_idle(__psnap_ring, words);
-    if (room)
-        return room;
     if (!psnap_rt_begin_noise())
         return psnap_rt_reserve_quietly(words);
     psnap_rt_block_signals(&outside);
@@ -167,17 +176,24 @@ __attribute__((preserve_most, noinline)) static uint64_t *reserve_outside(uint64
     return room;
 }
 
-__attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
+static inline uint64_t *reserve_for(uint64_t words, void *caller)
 {
     uint64_t *room = psnap_rt_claim(__psnap_ring, words);
 
-    return room ? room : reserve_outside(words);
+    return room ? room : reserve_outside(words, (uint64_t)caller);
+}
+
+__attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
+{
+    return reserve_for(words, __builtin_return_address(0));
 }
 PSNAP_PLAIN_HOOK(uint64_t *, __psnap_reserve, (uint64_t words))
 
 __attribute__((preserve_most)) uint64_t *__psnap_reserve_kind(uint64_t words, uint64_t is_unhoisted)
 {
-    return is_unhoisted == psnap_rt_unhoisted ? __psnap_reserve(words) : psnap_rt_nowhere;
+    if (is_unhoisted != psnap_rt_unhoisted)
+        return psnap_rt_nowhere;
+    return reserve_for(words, __builtin_return_address(0));
 }
 PSNAP_PLAIN_HOOK(uint64_t *, __psnap_reserve_kind, (uint64_t words, uint64_t is_unhoisted))
 
@@ -198,7 +214,9 @@ __attribute__((preserve_most)) void __psnap_close_batch(uint64_t *batch, uint64_
 __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch, uint64_t *end)
 {
     __psnap_close_batch(batch, end);
-    return batch == psnap_rt_nowhere ? batch : __psnap_reserve(PSNAP_RECORD_WORDS_MAX);
+    if (batch == psnap_rt_nowhere && psnap_rt_unhoisted)
+        return batch;
+    return reserve_for(PSNAP_RECORD_WORDS_MAX, __builtin_return_address(0));
 }
 
 /* A record of a nest is short and stands for a million accesses: a collector that has nothing to
@@ -240,6 +258,22 @@ static void put_allocation_anyway(const uint64_t allocation[4])
     room = reserve_anyway(5, &outside.signals);
     if (room)
         put_allocation(room, allocation);
+    if (psnap_rt_is_real(__psnap_ring) && psnap_rt_has_chunk(__psnap_ring))
+        psnap_rt_look(__psnap_ring);
+    psnap_rt_unblock_signals(&outside);
+}
+
+void psnap_rt_put_records(const uint64_t *words, uint64_t count)
+{
+    struct psnap_rt_outside outside;
+    uint64_t *room;
+
+    psnap_rt_block_signals(&outside);
+    if (__psnap_ring == &psnap_rt_empty_ring)
+        psnap_rt_attach((uint64_t)__builtin_frame_address(0));
+    room = psnap_rt_is_wanted() ? reserve_anyway(count, &outside.signals) : NULL;
+    if (room)
+        memcpy(room, words, count * sizeof *words);
     if (psnap_rt_is_real(__psnap_ring) && psnap_rt_has_chunk(__psnap_ring))
         psnap_rt_look(__psnap_ring);
     psnap_rt_unblock_signals(&outside);
@@ -294,6 +328,8 @@ static void tell_allocation(const void *address, uint64_t size_bytes, const unsi
 
 void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
 {
+    if (!psnap_rt_first && __psnap_ring == &psnap_rt_empty_ring)
+        psnap_rt_enroll((uint64_t)__builtin_return_address(0));
     if (psnap_rt_first)
         psnap_rt_first->allocated(address, size_bytes, site);
     else if (psnap_rt_begin_noise()) {

@@ -212,6 +212,7 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
 
 void psnap_rt_leave_scratch(struct psnap_ring *ring)
 {
+    __atomic_fetch_add(&psnap_rt_session->threads_early, 1, __ATOMIC_RELAXED);
     psnap_rt_set_ring(&psnap_rt_empty_ring);
     if (ring != &last_resort.ring)
         munmap(ring, sizeof(struct scratch));

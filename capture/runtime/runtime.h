@@ -55,8 +55,16 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_sandbox_tried(int64_t res
 /* The marks of capture/roi.h. */
 PSNAP_HOOK void __psnap_roi_begin(void);
 PSNAP_HOOK void __psnap_roi_end(void);
+/* early.c: a resolver of an ifunc begins. */
+void __psnap_resolving(void);
+extern struct psnap_early __psnap_early;
 extern uint64_t psnap_rt_unhoisted;                       /* PSNAP_UNHOISTED */
 extern uint64_t psnap_rt_nowhere[PSNAP_RECORD_WORDS_MAX]; /* room for records that nobody reads */
+
+struct psnap_early {
+    struct psnap_ring ring; /* what it could not hold are `produced` records */
+    uint64_t words[4 * PSNAP_RECORD_WORDS_MAX];
+};
 
 enum psnap_rt_passage { PSNAP_RT_ENTERS, PSNAP_RT_LEAVES, PSNAP_RT_LANDS };
 
@@ -97,6 +105,8 @@ extern struct psnap_ring psnap_rt_empty_ring;
  * blocked, and its lock is held; `signals` is the thread's mask. */
 uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words, const sigset_t *signals);
 void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
+/* Records that were made before this thread had a ring; not more than a chunk holds. */
+void psnap_rt_put_records(const uint64_t *words, uint64_t count);
 void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
@@ -140,6 +150,9 @@ bool psnap_rt_is_child(void); /* the same, and nothing is done about it */
 /* Once in such a child: it has yet to say what its parent allocated. */
 bool psnap_rt_has_inherited(void);
 bool psnap_rt_collector_alive(void);
+/* The modules of the image that holds this address are announced, if they have not been: its code
+ * may run before their constructors do. */
+void psnap_rt_enroll(uint64_t address);
 
 /* number.c: a number for this thread, which has none yet; in a child by fork all begins anew. All
  * signals are blocked. */

@@ -104,21 +104,28 @@ static void send_items(enum psnap_event event, const void *items, uint64_t count
     }
 }
 
-/* Sends the extent of an image that is loaded: what it holds keeps its place in it. */
-static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
+static void find_extent(const struct dl_phdr_info *info, uint64_t *low, uint64_t *high)
 {
-    uint64_t low = UINT64_MAX, high = 0;
-
-    (void)size;
-    (void)unused;
+    *low = UINT64_MAX;
+    *high = 0;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uint64_t start = info->dlpi_addr + segment->p_vaddr;
         if (segment->p_type != PT_LOAD)
             continue;
-        low = start < low ? start : low;
-        high = start + segment->p_memsz > high ? start + segment->p_memsz : high;
+        *low = start < *low ? start : *low;
+        *high = start + segment->p_memsz > *high ? start + segment->p_memsz : *high;
     }
+}
+
+/* Sends the extent of an image that is loaded: what it holds keeps its place in it. */
+static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    uint64_t low, high;
+
+    (void)size;
+    (void)unused;
+    find_extent(info, &low, &high);
     if (low < high)
         send_words(PSNAP_EVENT_IMAGE, (const uint64_t[]){low, high}, 2);
     return 0;
@@ -357,6 +364,17 @@ static bool find_first_copy(void)
     return psnap_rt_first != NULL;
 }
 
+extern void *__libc_stack_end __attribute__((weak));
+
+/* The environment, which the C library does not know yet where a function of .preinit_array runs.
+ */
+static char **early_environment(void)
+{
+    const long *argc = &__libc_stack_end ? __libc_stack_end : NULL; /* argv behind it, then that */
+
+    return argc ? (char **)(uintptr_t)(argc + 1) + *argc + 1 : NULL;
+}
+
 static void begin(const char *command)
 {
     const char *path = secure_getenv(PSNAP_ENV_SESSION), *output = secure_getenv(PSNAP_ENV_OUT);
@@ -385,19 +403,37 @@ static void begin(const char *command)
     send_words(PSNAP_EVENT_HEAP, &heap, 1);
 }
 
-void __psnap_register(const struct psnap_module *module)
+/* Linkers that come to the runtime before the modules take early.c along for this. */
+__attribute__((used)) static void (*const resolving)(void) = __psnap_resolving;
+
+/* What the image's resolvers did. */
+static void take_early(struct psnap_ring *early)
+{
+    const uint64_t count = early ? (uint64_t)(early->cursor - early->data) : 0;
+
+    if (!count || !psnap_rt_is_recording())
+        return;
+    early->cursor = early->data;
+    psnap_rt_put_records(early->data, count);
+    if (early->produced)
+        __atomic_fetch_add(&psnap_rt_session->threads_early, 1, __ATOMIC_RELAXED);
+}
+
+/* Tells the collector of a module. */
+static void announce(const struct psnap_module *module)
 {
     const uint64_t description[] = {(uint64_t)module->pieces, (uint64_t)module->sites,
                                     module->piece_count, module->site_count};
+    char **const environment = environ;
     struct psnap_rt_outside outside;
-    struct psnap_ring *mine;
-    int saved_errno = errno;
+    struct psnap_ring *mine = enter_control(&outside);
 
-    stay_loaded();
-    errno = saved_errno;
-    mine = enter_control(&outside);
+    if (!environment)
+        environ = early_environment();
     if (!has_begun)
         begin(module->command);
+    if (!environment)
+        environ = NULL;
     if (psnap_rt_first) {
         leave_control(mine, &outside);
         psnap_rt_first->enroll(module);
@@ -419,4 +455,91 @@ void __psnap_register(const struct psnap_module *module)
         psnap_rt_ring_doorbell();
     }
     leave_control(mine, &outside);
+    take_early(module->early);
+}
+
+/* The modules of an image's notes (PSNAP_NOTE_SECTION). */
+static void announce_notes(const char *at, const char *end, uint64_t alignment)
+{
+    const uint64_t mask = alignment == 8 ? 7 : 3;
+
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        const char *name = at + sizeof *note;
+        const char *contents = at + ((sizeof *note + note->n_namesz + mask) & ~mask);
+        int64_t way;
+        if (note->n_type == PSNAP_CAPTURE_ABI && note->n_namesz == sizeof PSNAP_NOTE_NAME &&
+            note->n_descsz == sizeof way && !memcmp(name, PSNAP_NOTE_NAME, note->n_namesz)) {
+            memcpy(&way, contents, sizeof way);
+            announce((const struct psnap_module *)(uintptr_t)(at + way));
+        }
+        at = contents + ((note->n_descsz + mask) & ~mask);
+    }
+}
+
+/* Code of an image. */
+struct code {
+    uint64_t address, low, high;
+    struct dl_phdr_info image;
+};
+
+/* Images whose modules have been announced: how many there is room for is a matter of speed. */
+static struct {
+    uint64_t low, high;
+} known[64];
+static unsigned known_count; /* atomic */
+
+static void note_known(const struct code *code)
+{
+    struct psnap_rt_outside outside;
+    struct psnap_ring *mine = enter_control(&outside);
+
+    if (known_count < sizeof known / sizeof *known) {
+        known[known_count].low = code->low;
+        known[known_count].high = code->high;
+        __atomic_store_n(&known_count, known_count + 1, __ATOMIC_RELEASE);
+    }
+    leave_control(mine, &outside);
+}
+
+static int find_image(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct code *code = context;
+
+    (void)size;
+    find_extent(info, &code->low, &code->high);
+    if (code->address < code->low || code->address >= code->high)
+        return 0;
+    code->image = *info;
+    return 1;
+}
+
+void psnap_rt_enroll(uint64_t address)
+{
+    const unsigned count = __atomic_load_n(&known_count, __ATOMIC_ACQUIRE);
+    struct code code = {.address = address};
+
+    for (unsigned i = 0; i < count; i++)
+        if (address >= known[i].low && address < known[i].high)
+            return;
+    if (psnap_rt_is_quiet() || (has_begun && !psnap_rt_first && !psnap_rt_is_recording()) ||
+        !dl_iterate_phdr(find_image, &code))
+        return;
+    for (unsigned i = 0; i < code.image.dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &code.image.dlpi_phdr[i];
+        const char *at = (const char *)(uintptr_t)(code.image.dlpi_addr + segment->p_vaddr);
+        if (segment->p_type == PT_NOTE)
+            announce_notes(at, at + segment->p_memsz, segment->p_align);
+    }
+    note_known(&code);
+}
+
+void __psnap_register(const struct psnap_module *module)
+{
+    const int saved_errno = errno;
+
+    stay_loaded();
+    errno = saved_errno;
+    psnap_rt_enroll((uint64_t)module);
+    announce(module);
 }

@@ -128,6 +128,12 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 " thread%s found no ring, their accesses are missing: there are "
                 "too many, or a limit on address space or locked memory leaves no room\n",
                 command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
+    if (report.threads_early || report.words_unknown)
+        fprintf(stderr,
+                "psnap %s: code ran before its module was known: what %" PRIu32
+                " thread%s did until then, and %" PRIu64 " words of records, are missing\n",
+                command, report.threads_early, report.threads_early == 1 ? "" : "s",
+                report.words_unknown);
     /* other threads come and go in the middle of their loops */
     if ((report.roi.has_regions && report.threads > 1) || getenv(PSNAP_ENV_UNHOISTED))
         report.loops_lost = report.blocks_lost = 0;
@@ -151,7 +157,8 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
            !report.modules || !report.threads || report.copies || report.threads_lost ||
-           report.unheard || is_unwritten || recording->is_uncertified;
+           report.threads_early || report.words_unknown || report.unheard || is_unwritten ||
+           recording->is_uncertified;
 }
 
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

@@ -283,6 +283,13 @@ enum psnap_event {
 #define PSNAP_FUNCTION_OWN 'f'
 #define PSNAP_FUNCTION_INLINED 'i'
 
+/*
+ * Where each module's description is, as an ELF note (so that linkers keep it): of type
+ * PSNAP_CAPTURE_ABI, its contents are 8 bytes, the distance from the note's first byte.
+ */
+#define PSNAP_NOTE_SECTION ".note.psnap"
+#define PSNAP_NOTE_NAME "psnapmd" /* 8 bytes with its end: no padding */
+
 /* What a module's constructor hands to __psnap_register. All of it static. */
 struct psnap_module {
     uint64_t table_bytes;
@@ -296,14 +303,16 @@ struct psnap_module {
     unsigned char *wanted; /* a byte for each function of its own */
     const char *functions; /* as in PSNAP_FUNCTIONS_SECTION */
     uint64_t functions_bytes;
-    uint64_t has_marks; /* 1: it uses the marks of capture/roi.h */
+    uint64_t has_marks;       /* 1: it uses the marks of capture/roi.h */
+    struct psnap_ring *early; /* records of its image's resolvers of ifuncs; NULL: it has none */
 };
 
 enum psnap_ring_state {
     PSNAP_RING_FREE = 0,
     PSNAP_RING_TAKEN = 1, /* being set up by its thread */
     PSNAP_RING_ACTIVE = 2,
-    PSNAP_RING_FINISHED = 3 /* its thread has ended; the collector frees it */
+    PSNAP_RING_FINISHED = 3, /* its thread has ended; the collector frees it */
+    PSNAP_RING_EARLY = 4     /* of psnap_module.early: no thread's yet */
 };
 
 /* On cache lines of its own, and of the neighbour that processors fetch with it. */
@@ -381,20 +390,21 @@ struct psnap_session {
     uint32_t rings_used;    /* no ring from this one on has ever been taken */
     uint32_t doorbell;      /* futex: goes up when a chunk is left behind */
     uint32_t collector_waiting;
-    uint32_t threads;      /* that have a ring, or had one */
-    uint32_t closing;      /* program: 1 when its exit handlers wait for the collector */
-    uint32_t closed;       /* futex, collector: 1 when its files are written, or it failed */
-    uint32_t threads_lost; /* threads that found no free ring */
-    uint32_t copies;       /* further copies of the runtime in the process that are too many */
-    uint32_t changes;      /* goes up when it changes what is wanted, or that anything is */
-    uint32_t is_enough;    /* collector: the program goes on unrecorded */
-    uint32_t is_quiet;     /* program: it is in a sandbox, and makes no system calls of ours */
-    uint32_t unheard;      /* program: records of signal handlers that were lost for that */
-    uint32_t has_regions;  /* program: it is recorded in parts only */
-    uint64_t regions;      /* program: times that the first region was begun */
-    uint64_t roi_found;    /* program: bit i: there is a function of the i-th name of the list */
-    uint64_t roi_inlined;  /* program: bit i: there is a copy of one in another function */
-    uint64_t hooks;        /* program: where its runtime has a table for further copies of it */
+    uint32_t threads;       /* that have a ring, or had one */
+    uint32_t closing;       /* program: 1 when its exit handlers wait for the collector */
+    uint32_t closed;        /* futex, collector: 1 when its files are written, or it failed */
+    uint32_t threads_lost;  /* threads that found no free ring */
+    uint32_t threads_early; /* that ran code of a module before that was known */
+    uint32_t copies;        /* further copies of the runtime in the process that are too many */
+    uint32_t changes;       /* goes up when it changes what is wanted, or that anything is */
+    uint32_t is_enough;     /* collector: the program goes on unrecorded */
+    uint32_t is_quiet;      /* program: it is in a sandbox, and makes no system calls of ours */
+    uint32_t unheard;       /* program: records of signal handlers that were lost for that */
+    uint32_t has_regions;   /* program: it is recorded in parts only */
+    uint64_t regions;       /* program: times that the first region was begun */
+    uint64_t roi_found;     /* program: bit i: there is a function of the i-th name of the list */
+    uint64_t roi_inlined;   /* program: bit i: there is a copy of one in another function */
+    uint64_t hooks;         /* program: where its runtime has a table for further copies of it */
     struct psnap_alive collector; /* collector: it is there */
     char program[1024]; /* path of the one that attached, known before its pid; may be empty */
 };

@@ -439,3 +439,128 @@ END
 "${PSNAP_CC:-cc}" orphan.c -o orphan -ldl -pthread
 status timeout 60 "$PSNAP" record --force -o p.yaml -- ./orphan > result
 has out whole
+
+# ------------------------------------------------------------- before constructors have run
+
+# Resolvers of ifuncs, with what they call in another file, .preinit_array, constructor(0) and a
+# thread of its own: all in executables of any kind, the constructor in a library that is loaded
+cat > early.c << 'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static volatile int cells[1000];
+static void *volatile block;
+int work_helper(int n);
+#define WORK(name, n)                                                                              \
+    __attribute__((noinline)) void work_##name(void)                                               \
+    {                                                                                              \
+        for (int i = 0; i < n; i++)                                                                \
+            cells[i]++;                                                                            \
+    }
+WORK(preinit, 100)
+WORK(constructor, 200)
+WORK(thread, 300)
+static void *run(void *unused)
+{
+    work_thread();
+    return unused;
+}
+__attribute__((constructor(0))) static void first(void)
+{
+    pthread_t thread;
+    block = malloc(1000);
+    work_constructor();
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_join(thread, NULL);
+}
+#ifdef LIBRARY
+void f(void)
+{
+    work_preinit();
+}
+#else
+static int one(void)
+{
+    return cells[0];
+}
+static int (*resolve(void))(void)
+{
+    return work_helper(10) > 0 ? one : NULL;
+}
+int chosen(void) __attribute__((ifunc("resolve")));
+__attribute__((section(".preinit_array"), used)) static void (*const before)(void) = work_preinit;
+int main(void)
+{
+    printf("%d\n", chosen() + work_helper(20));
+    return 0;
+}
+#endif
+END
+cat > helper.c << 'END'
+static volatile int sums[100];
+int work_helper(int n)
+{
+    for (int i = 0; i < n; i++)
+        sums[i] += i;
+    return sums[n - 1];
+}
+END
+for flags in "" -static -static-pie -no-pie -flto "-Wl,--gc-sections -ffunction-sections -fuse-ld=lld"; do
+    "$PSNAP" cc -O1 $flags -pthread early.c helper.c -o early
+    recorded "loops 4 work_constructor 400 work_helper 60 work_preinit 200 work_thread 600" ./early
+    has out 22
+    rm -f o.yaml
+    PSNAP_OUT=o.yaml ./early > out
+    [ "$(counts o.yaml)" = "$(counts p.yaml)" ] || fail "early $flags: $(counts o.yaml)"
+done
+"$PSNAP" cc -O1 -DLIBRARY -shared -fPIC -pthread early.c -o libearly.so
+cat > load.c << 'END'
+#include <dlfcn.h>
+static volatile int cells[1000];
+int main(void)
+{
+    void (*f)(void);
+    for (int i = 0; i < 1000; i++)
+        cells[i] = i;
+    *(void **)&f = dlsym(dlopen("./libearly.so", RTLD_NOW), "f");
+    f();
+    return 0;
+}
+END
+"$PSNAP" cc -O1 load.c -o load -ldl
+"${PSNAP_CC:-cc}" load.c -o plain -ldl
+for program in ./load ./plain; do
+    recorded "loops 3 work_constructor 400 work_preinit 200 work_thread 600" $program
+done
+
+# Compilers put code of theirs before our constructors, too: of one file, or of both
+cat > covered.c << 'END'
+#include <stdio.h>
+int work_other(int);
+static volatile int cells[1000];
+int main(void)
+{
+    for (int i = 0; i < 1000; i++)
+        cells[i] += work_other(i);
+    return cells[7] != 7;
+}
+END
+cat > other.c << 'END'
+static volatile int cells[1000];
+int work_other(int i)
+{
+    cells[i] = i;
+    return cells[i];
+}
+END
+"$PSNAP" cc -O2 -c covered.c
+for flags in "" --coverage; do
+    "$PSNAP" cc -O2 --coverage $flags -c other.c -o other.o
+    "$PSNAP" cc -O2 $flags -c covered.c -o covered.o
+    for order in "covered.o other.o" "other.o covered.o"; do
+        "$PSNAP" cc --coverage $order -o covered
+        [ "$(status "$PSNAP" record --force -o p.yaml -- ./covered)" = 0 ] || fail "$order: $(cat err)"
+        "$PSNAP" info --json p.yaml | grep -q "\"accesses\": $([ "$flags" ] && echo 800 || echo 600)[0-9]," ||
+            fail "coverage '$flags' of $order: $("$PSNAP" info --json p.yaml | grep accesses)"
+    done
+done
