@@ -106,10 +106,12 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
         status = psnap_recording_run(recording, capture, &error);
     psnap_process_release(&self);
     psnap_capture_close(capture);
+    if (status)
+        lost(&error); /* at once: the program may go on for long */
     result = psnap_child_reap("record");
     recording->is_refused = psnap_hub_has_refused(hub);
     if (status)
-        result = lost(&error);
+        result = PSNAP_EXIT_LOST;
     else if (psnap_recording_complain(recording, capture))
         result = PSNAP_EXIT_LOST;
     else if (is_verbose)

@@ -73,8 +73,8 @@ static enum psnap_status read_control_words(struct capture *self, const uint64_t
 static void identify(struct capture *self)
 {
     struct psnap_program *program = self->base.program;
-    const char *path = self->rings.session->program, *slash = strrchr(path, '/');
-    char build_id[PSNAP_BUILD_ID_CHARS];
+    char path[sizeof self->rings.session->program + 1] = "", build_id[PSNAP_BUILD_ID_CHARS];
+    const char *slash = strrchr(strncpy(path, self->rings.session->program, sizeof path - 1), '/');
 
     self->is_identified = true;
     psnap_build_id_read(path, build_id);
@@ -85,6 +85,16 @@ static void identify(struct capture *self)
     program->provenance.build_id = psnap_program_string(program, build_id);
 }
 
+/* The program's memory may hold anything. */
+static enum psnap_status check_ring(const struct capture *self, uint32_t index,
+                                    struct psnap_error *error)
+{
+    if (psnap_rings_is_whole(&self->rings, index))
+        return PSNAP_OK;
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                           "the program's ring %" PRIu32 " is not what a ring can be", index);
+}
+
 /* Everything that is in the control ring now. */
 static enum psnap_status read_control(struct capture *self, struct psnap_error *error)
 {
@@ -92,9 +102,11 @@ static enum psnap_status read_control(struct capture *self, struct psnap_error *
     struct psnap_error local;
     enum psnap_status status = PSNAP_OK;
 
+    error = error ? error : &local;
+    if (check_ring(self, 0, error))
+        return error->code;
     if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != PSNAP_RING_ACTIVE)
         return PSNAP_OK;
-    error = error ? error : &local;
     self->decoder.context.rebase.program = (pid_t)self->rings.session->program_pid;
     if (!self->is_identified)
         identify(self);
@@ -185,11 +197,11 @@ static enum psnap_status next_chunk(struct capture *self, bool *found, struct ps
     *found = false;
     for (uint32_t i = 0; i < rings && !*found; i++) {
         uint32_t index = (self->last_ring + i) % rings + 1;
-        enum psnap_status status = PSNAP_OK;
-        *found = psnap_rings_is_ready(&self->rings, index);
+        enum psnap_status status = check_ring(self, index, error);
+        *found = !status && psnap_rings_is_ready(&self->rings, index);
         if (*found)
             status = open_chunk(self, index, error);
-        else
+        else if (!status)
             free_finished(self, index);
         if (status)
             return status;

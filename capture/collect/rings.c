@@ -23,6 +23,20 @@ uint32_t psnap_rings_used(const struct psnap_rings *rings)
     return used < 1 ? 1 : used < rings->count ? used : rings->count;
 }
 
+bool psnap_rings_is_whole(const struct psnap_rings *rings, uint32_t index)
+{
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+    const uint64_t produced = __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
+    const uint64_t way = (uint64_t)psnap_ring_cursor(ring) - (uint64_t)ring->data;
+
+    return produced - ring->consumed <= PSNAP_RING_CHUNKS && ring->state <= PSNAP_RING_FINISHED &&
+           rings->session->rings_used <= rings->count &&
+           (produced == ring->consumed ||
+            ring->used_words[ring->consumed % PSNAP_RING_CHUNKS] <= PSNAP_CHUNK_WORDS) &&
+           (!rings->has_ended || !psnap_ring_cursor(ring) ||
+            (way <= PSNAP_RING_WORDS * sizeof(uint64_t) && way % sizeof(uint64_t) == 0));
+}
+
 uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index)
 {
     struct psnap_ring *ring = psnap_session_ring(rings->session, index);
@@ -113,8 +127,11 @@ uint64_t psnap_rings_set_barrier(struct psnap_rings *rings, const uint64_t *at, 
     if (words < 2 || at[1] > words - 2 || at[1] >= rings->count)
         return 0;
     rings->barrier_rings = (uint32_t)at[1] + 1;
-    for (uint32_t i = 1; i < rings->barrier_rings; i++)
+    for (uint32_t i = 1; i < rings->barrier_rings; i++) {
         rings->barrier[i] = at[1 + i];
+        if (at[1 + i] / PSNAP_CHUNK_WORDS > psnap_session_ring(rings->session, i)->produced + 1)
+            return 0;
+    }
     return 2 + at[1];
 }
 

@@ -38,6 +38,9 @@ void psnap_rings_release(struct psnap_rings *rings);
 /* Rings that have ever been in use, and ring 0. */
 uint32_t psnap_rings_used(const struct psnap_rings *rings);
 
+/* What ring `index` says of itself can be. */
+bool psnap_rings_is_whole(const struct psnap_rings *rings, uint32_t index);
+
 /* The words of the chunk of ring `index` that comes next, and how many there are: of one that
  * was left behind, of one that its owner is writing. */
 uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index);

@@ -26,6 +26,9 @@
 
 enum { PSNAP_CONTEXT_MODULES = 256, PSNAP_TALLY_COUNTS = 2048 };
 
+/* Iterations of an execution of a loop: more take days, or are no iterations. */
+#define PSNAP_ITERATIONS_MAX (UINT64_C(1) << 50)
+
 /* Executions of blocks that are put aside. */
 struct psnap_tally {
     bool counts, is_short; /* they are; there was no room for all */

@@ -176,7 +176,7 @@ static bool put_run(struct folding *with, uint32_t at)
     struct psnap_nest_maker *maker = &with->context->maker;
     struct psnap_nest_loop *loop = next_loop(with, at);
 
-    if (!loop || count > INT64_MAX || (hoist->refs && (step->c || hoist->quotients)))
+    if (!loop || count > PSNAP_ITERATIONS_MAX || (hoist->refs && (step->c || hoist->quotients)))
         return false;
     if (is_first(fold)) {
         loop->count = (int64_t)count;

@@ -51,6 +51,8 @@ enum psnap_status psnap_hoisted_open(struct psnap_context *context, struct psnap
 
     if (words < hoist->words || words > (uint64_t)(context->end - at))
         return corrupt(error, "it is longer than there is room");
+    if (at[1] > PSNAP_ITERATIONS_MAX)
+        return corrupt(error, "it has more iterations than there is time for");
     *open = (struct psnap_hoisted){
         .hoist = hoist,
         .record = at,

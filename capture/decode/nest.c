@@ -135,6 +135,8 @@ enum psnap_status psnap_nested_next(struct psnap_context *context, struct psnap_
         }
         switch (step->op) {
         case PSNAP_STEP_RUN:
+            if (psnap_nested_count(open, step) > PSNAP_ITERATIONS_MAX)
+                return corrupt(error, "it has more iterations than there is time for");
             open->at++;
             run(context, open, step, hoisted, to);
             break;

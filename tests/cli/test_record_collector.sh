@@ -237,6 +237,37 @@ exec 5>&-
 wait_for out whole
 [ ! -e p.yaml ] || fail "a profile by a killed collector"
 
+# ------------------------------------------------------------- corrupt
+
+# Bytes of a ring that cannot be end the recording at once, and nothing else: of its header
+# (capture_abi.h: what was produced, its state and what was consumed), or of all its words
+cat > scribble.py << 'END_OF_PYTHON'
+import os, sys
+program, place, size = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+folder = f"/proc/{program}/fd"
+names = [name for name in os.listdir(folder) if "psnap-session" in os.readlink(f"{folder}/{name}")]
+memory = os.open(f"{folder}/{names[0]}", os.O_RDWR)
+header, ring = 4096, 4096 + 2 * 131072 * 8
+os.pwrite(memory, b"\x5a" * size, header + ring + place)
+END_OF_PYTHON
+for place in "144 8" "160 4" "256 8" "4096 2097152"; do
+    rm -f p.yaml gate
+    mkfifo gate
+    "$PSNAP" record -o p.yaml -- ./act work 3000000 gate > out 2> err < gate &
+    recorder=$!
+    exec 5> gate
+    wait_for out ready
+    python3 scribble.py $recorder $place
+    [ "$place" = "4096 2097152" ] || wait_for err "psnap record: the program's ring 1 is not"
+    echo >&5
+    wait_for out whole
+    exec 5>&-
+    result=0
+    wait $recorder || result=$?
+    [ $result = 125 ] && [ ! -e p.yaml ] || fail "corrupt at $place: $result: $(cat err)"
+    has err "psnap record: the program's ring"
+done
+
 # ------------------------------------------------------------- signals while it starts
 
 # psnap record is told to end as soon as it has started the program: so is the program

@@ -19,6 +19,7 @@
 #include "formats/base/capture_table.h"
 #include "formats/base/layout.h"
 #include "formats/base/program.h"
+#include "formats/base/rng.h"
 
 #define IMAGE UINT64_C(0x555555554000)
 #define PIECES (IMAGE + 0x1000)
@@ -349,6 +350,89 @@ static void test_never_marked(void **state)
     expect(program, 2);
 }
 
+/* A jump out of a signal handler has left a batch, and the thread goes on: what is complete in it
+ * is read, what was begun is counted. */
+static void test_left_open(void **state)
+{
+    struct recorded *program = *state;
+    struct psnap_capture_report report;
+    uint64_t *batch;
+
+    put(program);
+    batch = open_batch(program);
+    batch[1 + RECORD_WORDS + 1] = DATA; /* of a record that has no mark yet */
+    put(program);
+    leave_chunk(program);
+    program->ring->state = PSNAP_RING_FINISHED;
+    expect(program, 3);
+    report = psnap_capture_report(program->source);
+    assert_int_equal(report.blocks_lost, 1);
+    assert_int_equal(report.words_lost, 1);
+}
+
+/* Random bytes somewhere in a ring, or in what says how far it may be read. */
+static void corrupt(struct recorded *program, struct psnap_rng *rng)
+{
+    struct psnap_ring *ring =
+        psnap_session_ring(program->session, (uint32_t)psnap_rng_below(rng, 2));
+    uint64_t *const place[] = {(uint64_t *)(void *)&ring->cursor,
+                               (uint64_t *)(void *)&ring->aside,
+                               (uint64_t *)(void *)&ring->data,
+                               &ring->produced,
+                               (uint64_t *)(void *)ring->used_words,
+                               (uint64_t *)(void *)&ring->state,
+                               &ring->frame,
+                               &ring->stack_low,
+                               &ring->stack_high,
+                               &ring->local,
+                               &ring->local_low,
+                               &ring->local_high,
+                               &ring->consumed,
+                               psnap_ring_words(ring) + psnap_rng_below(rng, 64),
+                               psnap_ring_words(ring) + psnap_rng_below(rng, 64),
+                               psnap_ring_words(ring) + psnap_rng_below(rng, PSNAP_RING_WORDS)};
+    uint64_t *at = place[psnap_rng_below(rng, sizeof place / sizeof *place)];
+
+    *at = psnap_rng_below(rng, 3) ? *at ^ UINT64_C(1) << psnap_rng_below(rng, 64)
+                                  : psnap_rng_next(rng);
+}
+
+/* What a program that writes over its rings has done ends in an error or in accesses, soon. */
+static void test_corrupt(void **state)
+{
+    static struct psnap_access block[BLOCK];
+    unsigned refused = 0;
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, 1);
+    for (int seed = 0; seed < 400; seed++) {
+        struct psnap_error error = {0};
+        struct recorded *program;
+        ssize_t n;
+        begin(state);
+        program = *state;
+        for (uint64_t i = psnap_rng_below(&rng, 100); i > 0; i--)
+            put(program);
+        if (psnap_rng_below(&rng, 2))
+            leave_chunk(program);
+        for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
+            put_batch(program);
+        if (psnap_rng_below(&rng, 2))
+            say_reuse(program);
+        for (uint64_t i = psnap_rng_below(&rng, 4); i > 0; i--)
+            corrupt(program, &rng);
+        program->session->closing = 1;
+        do
+            n = psnap_source_next(program->source, block, BLOCK, &error);
+        while (n > 0);
+        refused += n < 0;
+        assert_true(n == 0 || error.message[0]);
+        munmap(program->session, PSNAP_SESSION_BYTES(PSNAP_RINGS_LEAST));
+        psnap_source_free(program->source);
+    }
+    assert_true(refused > 100 && refused < 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +443,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_given_back, begin, end),
         cmocka_unit_test_setup_teardown(test_left_unmarked, begin, end),
         cmocka_unit_test_setup_teardown(test_never_marked, begin, end),
+        cmocka_unit_test_setup_teardown(test_left_open, begin, end),
+        cmocka_unit_test(test_corrupt),
     };
 
     alarm(60); /* what is not seen would be waited for */
