@@ -469,11 +469,22 @@ static void announce_notes(const char *at, const char *end, uint64_t alignment)
         const char *contents = at + ((sizeof *note + note->n_namesz + mask) & ~mask);
         int64_t way;
         if (note->n_type == PSNAP_CAPTURE_ABI && note->n_namesz == sizeof PSNAP_NOTE_NAME &&
-            note->n_descsz == sizeof way && !memcmp(name, PSNAP_NOTE_NAME, note->n_namesz)) {
+            note->n_descsz == sizeof way && contents + sizeof way <= end &&
+            !memcmp(name, PSNAP_NOTE_NAME, note->n_namesz)) {
             memcpy(&way, contents, sizeof way);
             announce((const struct psnap_module *)(uintptr_t)(at + way));
         }
         at = contents + ((note->n_descsz + mask) & ~mask);
+    }
+}
+
+static void announce_image(const struct dl_phdr_info *image)
+{
+    for (unsigned i = 0; i < image->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &image->dlpi_phdr[i];
+        const char *at = (const char *)(uintptr_t)(image->dlpi_addr + segment->p_vaddr);
+        if (segment->p_type == PT_NOTE)
+            announce_notes(at, at + segment->p_memsz, segment->p_align);
     }
 }
 
@@ -514,24 +525,27 @@ static int find_image(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-void psnap_rt_enroll(uint64_t address)
+static bool is_known(uint64_t address)
 {
     const unsigned count = __atomic_load_n(&known_count, __ATOMIC_ACQUIRE);
-    struct code code = {.address = address};
 
     for (unsigned i = 0; i < count; i++)
         if (address >= known[i].low && address < known[i].high)
-            return;
-    if (psnap_rt_is_quiet() || (has_begun && !psnap_rt_first && !psnap_rt_is_recording()) ||
-        !dl_iterate_phdr(find_image, &code))
+            return true;
+    return has_begun && !psnap_rt_first && !psnap_rt_is_recording(); /* nobody wants to know */
+}
+
+void psnap_rt_enroll(uint64_t address)
+{
+    struct code code = {.address = address};
+
+    if (is_known(address) || !psnap_rt_begin_noise())
         return;
-    for (unsigned i = 0; i < code.image.dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &code.image.dlpi_phdr[i];
-        const char *at = (const char *)(uintptr_t)(code.image.dlpi_addr + segment->p_vaddr);
-        if (segment->p_type == PT_NOTE)
-            announce_notes(at, at + segment->p_memsz, segment->p_align);
+    if (dl_iterate_phdr(find_image, &code)) {
+        announce_image(&code.image);
+        note_known(&code);
     }
-    note_known(&code);
+    psnap_rt_end_noise();
 }
 
 void __psnap_register(const struct psnap_module *module)
