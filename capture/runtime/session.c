@@ -318,7 +318,7 @@ void psnap_rt_rejoin(void)
 /* Under PSNAP_OUT the profile is there when the program is gone. The last destructor: what the
  * others do is still recorded. A child that no fork handler knows of leaves its parent's collector
  * alone. */
-__attribute__((destructor(101))) static void wait_for_collector(void)
+__attribute__((destructor(0))) static void wait_for_collector(void)
 {
     struct psnap_session *session = psnap_rt_session;
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};

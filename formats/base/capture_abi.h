@@ -11,7 +11,8 @@
  * room that was not needed is PSNAP_GAP plus its length: no address equals these.
  *
  * A batch (capture/pass/batch.cpp) is such a record while it is open and then a gap
- * of one word, behind which its records stand.
+ * of one word, behind which its records stand. One that stays open, as its thread has left it by a
+ * jump out of a signal handler or has died in it, is read as far as its records are complete.
  *
  * A hoisted loop (capture/pass/hoist.cpp) has one record for many iterations:
  *

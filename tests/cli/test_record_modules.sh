@@ -440,10 +440,10 @@ END
 status timeout 60 "$PSNAP" record --force -o p.yaml -- ./orphan > result
 has out whole
 
-# ------------------------------------------------------------- before constructors have run
+# ------------------------------------------------------------- before our constructors have run
 
 # Resolvers of ifuncs, with what they call in another file, .preinit_array, constructor(0) and a
-# thread of its own: all in executables of any kind, the constructor in a library that is loaded
+# thread of its own, and behind ours have, destructor(0): all in executables of any kind, the constructor in a library that is loaded
 cat > early.c << 'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -479,6 +479,11 @@ void f(void)
     work_preinit();
 }
 #else
+WORK(destructor, 50)
+__attribute__((destructor(0))) static void last(void)
+{
+    work_destructor();
+}
 static int one(void)
 {
     return cells[0];
@@ -507,7 +512,7 @@ int work_helper(int n)
 END
 for flags in "" -static -static-pie -no-pie -flto "-Wl,--gc-sections -ffunction-sections -fuse-ld=lld"; do
     "$PSNAP" cc -O1 $flags -pthread early.c helper.c -o early
-    recorded "loops 4 work_constructor 400 work_helper 60 work_preinit 200 work_thread 600" ./early
+    recorded "loops 5 work_constructor 400 work_destructor 100 work_helper 60 work_preinit 200 work_thread 600" ./early
     has out 22
     rm -f o.yaml
     PSNAP_OUT=o.yaml ./early > out
