@@ -110,9 +110,7 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
         lost(&error); /* at once: the program may go on for long */
     result = psnap_child_reap("record");
     recording->is_refused = psnap_hub_has_refused(hub);
-    if (status)
-        result = PSNAP_EXIT_LOST;
-    else if (psnap_recording_complain(recording, capture))
+    if (status || psnap_recording_complain(recording, capture))
         result = PSNAP_EXIT_LOST;
     else if (is_verbose)
         summarise(recording);
