@@ -373,28 +373,30 @@ static void test_left_open(void **state)
 /* Random bytes somewhere in a ring, or in what says how far it may be read. */
 static void corrupt(struct recorded *program, struct psnap_rng *rng)
 {
-    struct psnap_ring *ring =
-        psnap_session_ring(program->session, (uint32_t)psnap_rng_below(rng, 2));
-    uint64_t *const place[] = {(uint64_t *)(void *)&ring->cursor,
-                               (uint64_t *)(void *)&ring->aside,
-                               (uint64_t *)(void *)&ring->data,
-                               &ring->produced,
-                               (uint64_t *)(void *)ring->used_words,
-                               (uint64_t *)(void *)&ring->state,
-                               &ring->frame,
-                               &ring->stack_low,
-                               &ring->stack_high,
-                               &ring->local,
-                               &ring->local_low,
-                               &ring->local_high,
-                               &ring->consumed,
-                               psnap_ring_words(ring) + psnap_rng_below(rng, 64),
-                               psnap_ring_words(ring) + psnap_rng_below(rng, 64),
-                               psnap_ring_words(ring) + psnap_rng_below(rng, PSNAP_RING_WORDS)};
-    uint64_t *at = place[psnap_rng_below(rng, sizeof place / sizeof *place)];
+    const size_t places[] = {offsetof(struct psnap_ring, cursor),
+                             offsetof(struct psnap_ring, aside),
+                             offsetof(struct psnap_ring, data),
+                             offsetof(struct psnap_ring, produced),
+                             offsetof(struct psnap_ring, used_words),
+                             offsetof(struct psnap_ring, state),
+                             offsetof(struct psnap_ring, frame),
+                             offsetof(struct psnap_ring, stack_low),
+                             offsetof(struct psnap_ring, stack_high),
+                             offsetof(struct psnap_ring, local),
+                             offsetof(struct psnap_ring, local_low),
+                             offsetof(struct psnap_ring, local_high),
+                             offsetof(struct psnap_ring, consumed),
+                             PSNAP_RING_HEADER_BYTES + 8 * psnap_rng_below(rng, 64),
+                             PSNAP_RING_HEADER_BYTES + 8 * psnap_rng_below(rng, 64),
+                             PSNAP_RING_HEADER_BYTES + 8 * psnap_rng_below(rng, PSNAP_RING_WORDS)};
+    char *at = (char *)psnap_session_ring(program->session, (uint32_t)psnap_rng_below(rng, 2)) +
+               places[psnap_rng_below(rng, sizeof places / sizeof *places)];
+    uint64_t word;
 
-    *at = psnap_rng_below(rng, 3) ? *at ^ UINT64_C(1) << psnap_rng_below(rng, 64)
-                                  : psnap_rng_next(rng);
+    memcpy(&word, at, sizeof word);
+    word = psnap_rng_below(rng, 3) ? word ^ UINT64_C(1) << psnap_rng_below(rng, 64)
+                                   : psnap_rng_next(rng);
+    memcpy(at, &word, sizeof word);
 }
 
 /* What a program that writes over its rings has done ends in an error or in accesses, soon. */
