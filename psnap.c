@@ -80,9 +80,9 @@ static int unknown_command(const char *name)
         names[i] = commands[i].summary ? commands[i].name : NULL;
     nearest = psnap_text_nearest(name, names, COMMAND_COUNT);
     if (nearest)
-        fprintf(stderr, "psnap: no command '%s'; did you mean '%s'?\n", name, nearest);
+        psnap_print(stderr, "psnap: no command '%s'; did you mean '%s'?\n", name, nearest);
     else
-        fprintf(stderr, "psnap: no command '%s'; 'psnap help' lists them\n", name);
+        psnap_print(stderr, "psnap: no command '%s'; 'psnap help' lists them\n", name);
     return PSNAP_EXIT_USAGE;
 }
 

@@ -43,10 +43,11 @@ static void print_table(const struct psnap_findings *findings)
     }
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\ncapture %s", findings->captures ? "works" : "does not work");
+    psnap_print(stdout, "\ncapture %s", findings->captures ? "works" : "does not work");
     if (wanting)
-        printf("; %zu check%s found something that is not there or not as it should be", wanting,
-               psnap_plural(wanting));
+        psnap_print(stdout,
+                    "; %zu check%s found something that is not there or not as it should be",
+                    wanting, psnap_plural(wanting));
     putchar('\n');
 }
 

@@ -22,17 +22,18 @@
 static void summarise(const struct psnap_recording *recording)
 {
     char digits[32];
-    fprintf(stderr, "psnap record: %s accesses", psnap_group_digits(recording->accesses, digits));
+    psnap_print(stderr, "psnap record: %s accesses",
+                psnap_group_digits(recording->accesses, digits));
     if (!recording->no_profile)
-        fprintf(stderr, ", profile in %s", recording->profile);
+        psnap_print(stderr, ", profile in %s", recording->profile);
     if (recording->trace)
-        fprintf(stderr, ", trace in %s", recording->trace);
+        psnap_print(stderr, ", trace in %s", recording->trace);
     if (recording->trace && recording->trace_format->loses[0])
-        fprintf(stderr, " (%s does not keep: %s)", recording->trace_format->name,
-                recording->trace_format->loses);
+        psnap_print(stderr, " (%s does not keep: %s)", recording->trace_format->name,
+                    recording->trace_format->loses);
     if (recording->trace_left_out)
-        fprintf(stderr, "; the trace leaves out %s of the accesses",
-                psnap_group_digits(recording->trace_left_out, digits));
+        psnap_print(stderr, "; the trace leaves out %s of the accesses",
+                    psnap_group_digits(recording->trace_left_out, digits));
     fputc('\n', stderr);
 }
 
@@ -61,7 +62,8 @@ static pid_t start_or_say(char **argv, const char *session, bool moves_stdout, i
     psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
     psnap_cmd_fail("record", &error);
     if (failure == ENOENT && !strchr(argv[0], '/') && access(argv[0], X_OK) == 0)
-        fprintf(stderr, "psnap record: it is looked for in PATH; did you mean './%s'?\n", argv[0]);
+        psnap_print(stderr, "psnap record: it is looked for in PATH; did you mean './%s'?\n",
+                    argv[0]);
     *result = failure == ENOENT ? 127 : 126;
     return -1;
 }

@@ -25,14 +25,14 @@ static void report(const struct conversion *conversion, uint64_t count, int64_t 
     const struct psnap_format *format = psnap_format_find(conversion->format);
     char digits[32];
 
-    fprintf(stderr, "psnap convert: %s accesses", psnap_group_digits(count, digits));
+    psnap_print(stderr, "psnap convert: %s accesses", psnap_group_digits(count, digits));
     if (conversion->options.skip)
-        fprintf(stderr, " after the first %s",
-                psnap_group_digits(conversion->options.skip, digits));
-    fprintf(stderr, " from '%s' to '%s' as %s", conversion->input, conversion->output,
-            format->name);
+        psnap_print(stderr, " after the first %s",
+                    psnap_group_digits(conversion->options.skip, digits));
+    psnap_print(stderr, " from '%s' to '%s' as %s", conversion->input, conversion->output,
+                format->name);
     if (bytes >= 0)
-        fprintf(stderr, ", %s bytes", psnap_group_digits((uint64_t)bytes, digits));
+        psnap_print(stderr, ", %s bytes", psnap_group_digits((uint64_t)bytes, digits));
     fputc('\n', stderr);
     psnap_export_report(&conversion->export);
 }

@@ -105,13 +105,13 @@ static void print_count(const char *what, uint64_t count)
     char digits[32];
 
     if (count != NOT_APPLICABLE)
-        printf("%-16s %s\n", what, psnap_group_digits(count, digits));
+        psnap_print(stdout, "%-16s %s\n", what, psnap_group_digits(count, digits));
 }
 
 static void print_known(const char *what, const char *text)
 {
     if (text && text[0])
-        printf("%-16s %s\n", what, text);
+        psnap_print(stdout, "%-16s %s\n", what, text);
 }
 
 static void print_text(const struct info *info)
@@ -127,17 +127,18 @@ static void print_text(const struct info *info)
     print_count("objects", info->objects);
     print_count("bytes", info->bytes);
     if (isfinite(bytes_per_access(info)))
-        printf("%-16s %.6g\n", "bytes per access", bytes_per_access(info));
+        psnap_print(stdout, "%-16s %.6g\n", "bytes per access", bytes_per_access(info));
     if (info->was_cut)
-        printf("%-16s %s\n", "cut off", "yes: what is whole is counted");
+        psnap_print(stdout, "%-16s %s\n", "cut off", "yes: what is whole is counted");
     if (info->is_limited)
-        printf("%-16s %s\n", "limited", "yes: the program went on, the trace had its --max-bytes");
+        psnap_print(stdout, "%-16s %s\n", "limited",
+                    "yes: the program went on, the trace had its --max-bytes");
     psnap_print_part(info->part, 17);
     print_known("program", provenance->name);
     if (provenance->command) {
-        printf("%-16s", "command");
+        psnap_print(stdout, "%-16s", "command");
         for (size_t i = 0; provenance->command[i]; i++)
-            printf(" %s", provenance->command[i]);
+            psnap_print(stdout, " %s", provenance->command[i]);
         putchar('\n');
     }
     print_known("build id", provenance->build_id);
@@ -147,7 +148,7 @@ static void print_text(const struct info *info)
     print_known("recorded", provenance->recorded);
     print_known("stage", provenance->stage);
     if (provenance->has_rank)
-        printf("%-16s %" PRIu32, "rank", provenance->rank);
+        psnap_print(stdout, "%-16s %" PRIu32, "rank", provenance->rank);
     if (provenance->has_rank && provenance->ranks)
         printf(" of %" PRIu32, provenance->ranks);
     if (provenance->has_rank)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/cmd.h"
 #include "profile/edit/cmd_edit.h"
 
 static enum psnap_status put(struct edited *edited, char *text, size_t size)
@@ -45,7 +46,7 @@ static enum psnap_status change(struct edited *edited, const char *line, const c
     char *text = edit_line(edited->text, edited->size, edited->name, line, &size, error);
 
     if (text && prefix && *error->message)
-        fprintf(stderr, "%s: %s: %s\n", prefix, line + strspn(line, " \t"), error->message);
+        psnap_print(stderr, "%s: %s: %s\n", prefix, line + strspn(line, " \t"), error->message);
     return text ? put(edited, text, size) : error->code;
 }
 

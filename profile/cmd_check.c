@@ -144,18 +144,19 @@ static void print_text(const char *name, const struct psnap_profile *profile,
         return;
     }
     if (!profile) {
-        printf("%s\n", psnap_error_format(error, text, sizeof text));
+        psnap_print(stdout, "%s\n", psnap_error_format(error, text, sizeof text));
         return;
     }
     psnap_profile_totals(profile, &totals);
-    printf("%s: ok: model %s, %u loop%s, %s accesses%s\n", name, profile->model,
-           (unsigned)totals.loops, psnap_plural(totals.loops),
-           psnap_group_digits(totals.accesses, digits), profile->is_apart ? ", threads apart" : "");
+    psnap_print(stdout, "%s: ok: model %s, %u loop%s, %s accesses%s\n", name, profile->model,
+                (unsigned)totals.loops, psnap_plural(totals.loops),
+                psnap_group_digits(totals.accesses, digits),
+                profile->is_apart ? ", threads apart" : "");
     for (unsigned i = 0; i < warnings->count; i++)
-        printf("%s: warning: %s\n", name, warnings->texts[i]);
+        psnap_print(stdout, "%s: warning: %s\n", name, warnings->texts[i]);
     if (warnings->hidden)
-        printf("%s: warning: %s more overlap%s\n", name,
-               psnap_group_digits(warnings->hidden, digits), psnap_plural(warnings->hidden));
+        psnap_print(stdout, "%s: warning: %s more overlap%s\n", name,
+                    psnap_group_digits(warnings->hidden, digits), psnap_plural(warnings->hidden));
 }
 
 static void json_place(struct psnap_json *json, const char *key, uint32_t place)

@@ -71,12 +71,13 @@ static void say(const struct psnap_profile *built, const struct request *request
     char digits[32];
 
     psnap_profile_totals(built, &totals);
-    fprintf(stderr, "psnap profile: %s accesses in %u loop%s", psnap_group_digits(count, digits),
-            (unsigned)totals.loops, psnap_plural(totals.loops));
+    psnap_print(stderr, "psnap profile: %s accesses in %u loop%s",
+                psnap_group_digits(count, digits), (unsigned)totals.loops,
+                psnap_plural(totals.loops));
     if (built->is_apart)
-        fprintf(stderr, " (%u part%s of threads)", (unsigned)totals.parts,
-                psnap_plural(totals.parts));
-    fprintf(stderr, " of '%s' to '%s'\n", request->input, request->output);
+        psnap_print(stderr, " (%u part%s of threads)", (unsigned)totals.parts,
+                    psnap_plural(totals.parts));
+    psnap_print(stderr, " of '%s' to '%s'\n", request->input, request->output);
 }
 
 static int profile(const struct request *request)

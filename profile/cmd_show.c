@@ -34,9 +34,9 @@ static int no_such_loop(const struct request *request, const struct psnap_profil
 {
     const char *nearest = psnap_profile_nearest_loop(profile, request->loop);
 
-    fprintf(stderr, "psnap show: there is no loop '%s' in '%s'%s%s%s\n", request->loop,
-            request->path, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-            nearest ? "'?" : "");
+    psnap_print(stderr, "psnap show: there is no loop '%s' in '%s'%s%s%s\n", request->loop,
+                request->path, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                nearest ? "'?" : "");
     return PSNAP_EXIT_FAILED;
 }
 
@@ -111,7 +111,7 @@ int psnap_cmd_show(int argc, char **argv)
     if (!profile)
         return psnap_cmd_fail("show", &error);
     if (request.schedule && !profile->stream) {
-        fprintf(
+        psnap_print(
             stderr,
             "psnap show: '%s' is of model %s, whose schedule is a list of loops: --schedule is for "
             "model nests\n",

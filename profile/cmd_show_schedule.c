@@ -42,7 +42,8 @@ static bool begin_line(struct printing *p, uint32_t indent, const char *name, bo
         p->width = length > p->width && length <= NAME_MAX ? length : p->width;
         return false;
     }
-    printf("%*s%-*s", (int)(2 * indent), "", is_padded ? p->width - (int)(2 * indent) : 0, name);
+    psnap_print(stdout, "%*s%-*s", (int)(2 * indent), "",
+                is_padded ? p->width - (int)(2 * indent) : 0, name);
     return true;
 }
 
@@ -68,8 +69,9 @@ static void print_counts(const struct psnap_stream_model *model, const struct mo
         const struct model_body *part = &model->bodies[body->parts[i].body];
         accesses += part->iterations * part->width;
     }
-    printf("  %12s  %14s  ", body->part_count && !body->is_counted ? "" : brief_trips(body, trips),
-           psnap_group_digits(accesses, digits));
+    psnap_print(stdout, "  %12s  %14s  ",
+                body->part_count && !body->is_counted ? "" : brief_trips(body, trips),
+                psnap_group_digits(accesses, digits));
 }
 
 /* "load a +8 x 2, store b +8": equal ones once, in the order of the first of them. */
@@ -97,7 +99,8 @@ static void print_refs(const struct psnap_profile *profile, const struct model_b
             break;
         }
         left -= times;
-        used += (size_t)printf("%s%s", k ? ", " : "", text);
+        used += strlen(text) + (k ? 2 : 0);
+        psnap_print(stdout, "%s%s", k ? ", " : "", text);
         if (times > 1)
             used += (size_t)printf(" x %" PRIu32, times);
     }
@@ -110,7 +113,8 @@ static void print_body(struct printing *p, const struct model_body *body, uint32
     if (begin_line(p, indent, body->id, true)) {
         print_counts(p->profile->stream, body);
         if (body->part_count)
-            printf("of %" PRIu32 " part%s\n", body->part_count, psnap_plural(body->part_count));
+            psnap_print(stdout, "of %" PRIu32 " part%s\n", body->part_count,
+                        psnap_plural(body->part_count));
         else
             print_refs(p->profile, body, p->is_short);
     }
@@ -211,8 +215,9 @@ static bool print_next(const struct psnap_stream_model *model, const struct chai
             printf(", %" PRIu32 " more", state->edge_count - k);
             break;
         }
-        printf("%s%s %.3g %%", k ? ", " : "", model_state_id(model, chain, edges[k].to),
-               100 * show_share(edges[k].count, sum));
+        psnap_print(stdout, "%s%s %.3g %%", k ? ", " : "",
+                    model_state_id(model, chain, edges[k].to),
+                    100 * show_share(edges[k].count, sum));
     }
     putchar('\n');
     free(edges);
@@ -245,12 +250,12 @@ static bool print_chain(const struct psnap_stream_model *model, uint32_t index, 
     width = width > NAME_MAX ? NAME_MAX : width;
     snprintf(title, sizeof title, "%s, %s visit%s", model->chain_ids[index],
              psnap_group_digits(visits, digits), psnap_plural(visits));
-    printf("\n%-*s  %12s  %14s  %s\n", width, title, "iterations", "accesses", "next");
+    psnap_print(stdout, "\n%-*s  %12s  %14s  %s\n", width, title, "iterations", "accesses", "next");
     for (uint32_t i = 0; i < most && is_done; i++) {
         const struct chain_state *state = &chain->states[hot[i].state];
-        printf("  %-*s", width - 2, model_symbol_id(model, state->symbol));
+        psnap_print(stdout, "  %-*s", width - 2, model_symbol_id(model, state->symbol));
         if (state->symbol & MODEL_CHAIN)
-            printf("  %12s  %14s", "", "");
+            psnap_print(stdout, "  %12s  %14s", "", "");
         else
             print_counts(model, &model->bodies[state->symbol]);
         is_done = print_next(model, chain, state, is_short);
@@ -275,7 +280,8 @@ bool show_print_schedule(const struct psnap_profile *profile, uint64_t lines)
         return true;
     print_orders(&p);
     p.is_dry = false;
-    printf("\n%-*s  %12s  %14s  %s\n", p.width, "schedule", "iterations", "accesses", "references");
+    psnap_print(stdout, "\n%-*s  %12s  %14s  %s\n", p.width, "schedule", "iterations", "accesses",
+                "references");
     print_orders(&p);
     if (p.printed > lines)
         printf("(%" PRIu64 " of %" PRIu64 " lines; --schedule shows all)\n", lines, p.printed);

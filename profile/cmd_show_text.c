@@ -19,19 +19,19 @@ static void print_program(const struct psnap_profile *profile)
 {
     const struct psnap_provenance *from = &profile->provenance;
 
-    printf("program    %s", *from->name ? from->name : "unknown");
+    psnap_print(stdout, "program    %s", *from->name ? from->name : "unknown");
     if (from->command && from->command[0]) {
         printf(" (");
         for (const char *const *word = from->command; *word; word++)
-            printf("%s%s", word == from->command ? "" : " ", *word);
+            psnap_print(stdout, "%s%s", word == from->command ? "" : " ", *word);
         printf(")");
     }
     putchar('\n');
     if (*from->compiler || *from->host)
-        printf("built      %s%s%s\n", from->compiler, *from->compiler && *from->host ? ", " : "",
-               from->host);
+        psnap_print(stdout, "built      %s%s%s\n", from->compiler,
+                    *from->compiler && *from->host ? ", " : "", from->host);
     if (*from->recorded)
-        printf("recorded   %s\n", from->recorded);
+        psnap_print(stdout, "recorded   %s\n", from->recorded);
     if (from->has_rank)
         printf("rank       %" PRIu32, from->rank);
     if (from->has_rank && from->ranks)
@@ -39,9 +39,9 @@ static void print_program(const struct psnap_profile *profile)
     if (from->has_rank)
         putchar('\n');
     if (profile->same_ranks && *profile->same_ranks)
-        printf("stands for ranks %s\n", profile->same_ranks);
-    printf("model      %s, gap %" PRIu64 " bytes, %" PRIu32 " regions per loop\n", profile->model,
-           profile->region_gap_bytes, profile->region_limit);
+        psnap_print(stdout, "stands for ranks %s\n", profile->same_ranks);
+    psnap_print(stdout, "model      %s, gap %" PRIu64 " bytes, %" PRIu32 " regions per loop\n",
+                profile->model, profile->region_gap_bytes, profile->region_limit);
 }
 
 static void print_totals(const struct psnap_profile *profile,
@@ -50,20 +50,22 @@ static void print_totals(const struct psnap_profile *profile,
     char digits[32], bytes[32];
     const char *separator = "operations ";
 
-    printf("accesses   %s in %" PRIu32 " loop%s", psnap_group_digits(totals->accesses, digits),
-           totals->loops, psnap_plural(totals->loops));
+    psnap_print(stdout, "accesses   %s in %" PRIu32 " loop%s",
+                psnap_group_digits(totals->accesses, digits), totals->loops,
+                psnap_plural(totals->loops));
     if (profile->is_apart)
-        printf(" (%" PRIu32 " part%s of threads)", totals->parts, psnap_plural(totals->parts));
-    printf(", %s\n", human_bytes(totals->bytes, bytes));
-    printf("           %s loads", psnap_group_digits(totals->loads, digits));
-    printf(", %s stores", psnap_group_digits(totals->stores, digits));
+        psnap_print(stdout, " (%" PRIu32 " part%s of threads)", totals->parts,
+                    psnap_plural(totals->parts));
+    psnap_print(stdout, ", %s\n", human_bytes(totals->bytes, bytes));
+    psnap_print(stdout, "           %s loads", psnap_group_digits(totals->loads, digits));
+    psnap_print(stdout, ", %s stores", psnap_group_digits(totals->stores, digits));
     if (totals->atomics)
-        printf(", %s atomics", psnap_group_digits(totals->atomics, digits));
+        psnap_print(stdout, ", %s atomics", psnap_group_digits(totals->atomics, digits));
     putchar('\n');
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
         if (totals->operations[op]) {
-            printf("%s%s %s", separator, psnap_operation_name(op),
-                   psnap_group_digits(totals->operations[op], digits));
+            psnap_print(stdout, "%s%s %s", separator, psnap_operation_name(op),
+                        psnap_group_digits(totals->operations[op], digits));
             separator = ", ";
         }
     if (separator[0] == ',')
@@ -74,7 +76,7 @@ static void print_points(const char *label, const struct psnap_certificate_row *
 {
     char level[16];
 
-    printf("%s%s %.2f", label, psnap_certificate_level(row, level), points);
+    psnap_print(stdout, "%s%s %.2f", label, psnap_certificate_level(row, level), points);
 }
 
 /* How far the replay is off, in points of cumulative hit rates. */
@@ -95,14 +97,14 @@ static void print_certificate(const struct psnap_profile *profile)
     for (uint32_t i = 0; i < from->level_count; i++)
         if (!isnan(from->levels[i].mean_points))
             print_points(i ? ", " : " ", &from->levels[i], from->levels[i].mean_points);
-    printf("%s points, mean over %" PRIu64 " loop%s and %" PRIu32 " machine%s\n",
-           from->relevant_loops ? "" : " no relevant loops,", from->relevant_loops,
-           psnap_plural(from->relevant_loops), machines, psnap_plural(machines));
+    psnap_print(stdout, "%s points, mean over %" PRIu64 " loop%s and %" PRIu32 " machine%s\n",
+                from->relevant_loops ? "" : " no relevant loops,", from->relevant_loops,
+                psnap_plural(from->relevant_loops), machines, psnap_plural(machines));
     if (!from->worst_loop)
         return;
     printf("           at most");
     print_points(" ", &from->worst, from->worst.max_points);
-    printf(", %s on %s\n", from->worst_loop, from->worst.machine);
+    psnap_print(stdout, ", %s on %s\n", from->worst_loop, from->worst.machine);
 }
 
 /* Cells: accesses in the whole run by the sample, and their standard error in percent. */
@@ -194,8 +196,8 @@ static void print_loops(const struct psnap_profile *profile, const struct show_s
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (count < profile->loop_count)
-        printf("(%" PRIu32 " of %" PRIu32 " %s; --top N shows more)\n", count, profile->loop_count,
-               profile->is_apart ? "loops and parts" : "loops");
+        psnap_print(stdout, "(%" PRIu32 " of %" PRIu32 " %s; --top N shows more)\n", count,
+                    profile->loop_count, profile->is_apart ? "loops and parts" : "loops");
 }
 
 static void print_regions(const struct psnap_profile_loop *loop)
@@ -237,39 +239,42 @@ static void print_loop(const struct psnap_profile *profile, const struct show_su
     const struct psnap_profile_loop *loop = &profile->loops[summary->index];
     char text[4096], digits[32];
 
-    printf("loop       %s", loop->id);
+    psnap_print(stdout, "loop       %s", loop->id);
     if (strcmp(loop->id, loop->src_id) != 0)
-        printf(", part of %s", loop->src_id);
+        psnap_print(stdout, ", part of %s", loop->src_id);
     if (loop->thread_count > 1)
         printf("\nthread     %" PRIu32 " and higher, %" PRIu32 " threads", loop->thread,
                loop->thread_count);
     else if (loop->thread != PSNAP_NONE)
         printf("\nthread     %" PRIu32, loop->thread);
-    printf("\nfunction   %s at %s\n", loop->function, human_source(loop, text, sizeof text));
+    psnap_print(stdout, "\nfunction   %s at %s\n", loop->function,
+                human_source(loop, text, sizeof text));
     printf("nest       depth %" PRIu32, loop->depth);
     for (uint32_t l = loop->parent; l != PSNAP_NONE; l = profile->loops[l].parent)
-        printf(", in %s", profile->loops[l].id);
+        psnap_print(stdout, ", in %s", profile->loops[l].id);
     putchar('\n');
     if (loop->entries != UINT64_MAX)
-        printf("entries    %s\n", psnap_group_digits(loop->entries, digits));
+        psnap_print(stdout, "entries    %s\n", psnap_group_digits(loop->entries, digits));
     if (loop->iterations != UINT64_MAX) {
-        printf("iterations %s", psnap_group_digits(loop->iterations, digits));
+        psnap_print(stdout, "iterations %s", psnap_group_digits(loop->iterations, digits));
         if (loop->entries && loop->entries != UINT64_MAX)
             printf(", %.6g per entry", (double)loop->iterations / (double)loop->entries);
         putchar('\n');
     }
-    printf("accesses   %s, %.1f %% of all\n", psnap_group_digits(summary->accesses, digits),
-           100 * show_share(summary->accesses, accesses));
+    psnap_print(stdout, "accesses   %s, %.1f %% of all\n",
+                psnap_group_digits(summary->accesses, digits),
+                100 * show_share(summary->accesses, accesses));
     if (loop->estimate_accesses != UINT64_MAX)
-        printf("in the run %s", psnap_group_digits(loop->estimate_accesses, digits));
+        psnap_print(stdout, "in the run %s", psnap_group_digits(loop->estimate_accesses, digits));
     if (loop->estimate_accesses != UINT64_MAX && loop->estimate_error != UINT64_MAX)
-        printf(", standard error %s", psnap_group_digits(loop->estimate_error, digits));
+        psnap_print(stdout, ", standard error %s",
+                    psnap_group_digits(loop->estimate_error, digits));
     if (loop->estimate_accesses != UINT64_MAX)
         putchar('\n');
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
         if (loop->operations[op])
-            printf("%-10s %s\n", psnap_operation_name(op),
-                   psnap_group_digits(loop->operations[op], digits));
+            psnap_print(stdout, "%-10s %s\n", psnap_operation_name(op),
+                        psnap_group_digits(loop->operations[op], digits));
     if (loop->region_count)
         print_regions(loop);
 }

@@ -59,21 +59,21 @@ void psnap_export_report(const struct psnap_export *export)
     char reads[32], writes[32], left_out[32];
 
     if (export->is_filtered)
-        fprintf(stderr,
-                "psnap %s: %s gets what misses the last level of %s%s, and its write-backs: "
-                "%s line%s read, %s line%s written back\n",
-                export->command, format->name, export->machine.name,
-                export->is_default ? " (-m MACHINE takes another, -m none all accesses)" : "",
-                psnap_group_digits(side->reads, reads), psnap_plural(side->reads),
-                psnap_group_digits(side->writes, writes), psnap_plural(side->writes));
+        psnap_print(stderr,
+                    "psnap %s: %s gets what misses the last level of %s%s, and its write-backs: "
+                    "%s line%s read, %s line%s written back\n",
+                    export->command, format->name, export->machine.name,
+                    export->is_default ? " (-m MACHINE takes another, -m none all accesses)" : "",
+                    psnap_group_digits(side->reads, reads), psnap_plural(side->reads),
+                    psnap_group_digits(side->writes, writes), psnap_plural(side->writes));
     else if (format->is_memory_side)
-        fprintf(stderr, "psnap %s: %s gets all accesses, as a processor makes them (-m none)\n",
-                export->command, format->name);
+        psnap_print(stderr, "psnap %s: %s gets all accesses, as a processor makes them (-m none)\n",
+                    export->command, format->name);
     if (format->loses[0])
-        fprintf(stderr, "psnap %s: %s does not keep: %s\n", export->command, format->name,
-                format->loses);
+        psnap_print(stderr, "psnap %s: %s does not keep: %s\n", export->command, format->name,
+                    format->loses);
     if (export->left_out)
-        fprintf(stderr, "psnap %s: %s leaves out %s access%s; 'psnap formats %s' says which\n",
-                export->command, format->name, psnap_group_digits(export->left_out, left_out),
-                export->left_out == 1 ? "" : "es", format->name);
+        psnap_print(stderr, "psnap %s: %s leaves out %s access%s; 'psnap formats %s' says which\n",
+                    export->command, format->name, psnap_group_digits(export->left_out, left_out),
+                    export->left_out == 1 ? "" : "es", format->name);
 }

@@ -295,7 +295,8 @@ const char *psnap_output_format(const char *path, const char *asked)
     if (asked)
         return asked;
     if (!named && strchr(psnap_text_base_name(path), '.'))
-        fprintf(stderr, "psnap: '%s' names no format by its end, and is written as pst\n", path);
+        psnap_print(stderr, "psnap: '%s' names no format by its end, and is written as pst\n",
+                    path);
     return named ? named->name : "pst";
 }
 

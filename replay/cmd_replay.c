@@ -23,12 +23,13 @@ static void report(const struct request *request, const char *format, uint64_t c
 {
     char digits[32];
 
-    fprintf(stderr, "psnap replay: %s accesses", psnap_group_digits(count, digits));
+    psnap_print(stderr, "psnap replay: %s accesses", psnap_group_digits(count, digits));
     if (request->options.skip)
-        fprintf(stderr, " after the first %s", psnap_group_digits(request->options.skip, digits));
-    fprintf(stderr, " of '%s' with seed %s", request->profile,
-            psnap_group_digits(request->options.seed, digits));
-    fprintf(stderr, " to '%s' as %s\n", request->output, format);
+        psnap_print(stderr, " after the first %s",
+                    psnap_group_digits(request->options.skip, digits));
+    psnap_print(stderr, " of '%s' with seed %s", request->profile,
+                psnap_group_digits(request->options.seed, digits));
+    psnap_print(stderr, " to '%s' as %s\n", request->output, format);
     psnap_export_report(&request->export);
 }
 

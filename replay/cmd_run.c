@@ -257,9 +257,9 @@ static void report(const struct request *request, uint64_t count, bool has_left,
 {
     char digits[32];
 
-    fprintf(stderr, "psnap run: %s accesses of '%s' as %s to '%s', which %sended with %d\n",
-            psnap_group_digits(count, digits), request->input, request->format,
-            request->consumer[0], has_left ? "did not read on, and " : "", exit_status);
+    psnap_print(stderr, "psnap run: %s accesses of '%s' as %s to '%s', which %sended with %d\n",
+                psnap_group_digits(count, digits), request->input, request->format,
+                request->consumer[0], has_left ? "did not read on, and " : "", exit_status);
     psnap_export_report(&request->export);
 }
 

@@ -48,9 +48,10 @@ static bool within_limits(const struct compare *compare, const struct settings *
     while (!worst->relevant) /* totals are relevant */
         worst++;
     if (!isnan(settings->max_error) && !(worst->worst_points <= settings->max_error)) {
-        fprintf(stderr, "psnap compare: %s %s on %s is %.3f points apart, more than %g\n",
-                psnap_scope_name(worst->scope), worst->id, compare->machines[worst->machine].name,
-                worst->worst_points, settings->max_error);
+        psnap_print(stderr, "psnap compare: %s %s on %s is %.3f points apart, more than %g\n",
+                    psnap_scope_name(worst->scope), worst->id,
+                    compare->machines[worst->machine].name, worst->worst_points,
+                    settings->max_error);
         return false;
     }
     if (!isnan(settings->max_mean) && !compare->relevant_loops) {
@@ -68,8 +69,8 @@ static bool within_limits(const struct compare *compare, const struct settings *
             snprintf(name, sizeof name, "level %" PRIu32, i + 1);
         else
             snprintf(name, sizeof name, "the %s", scope_tlb_name(i - COMPARE_TLB));
-        fprintf(stderr, "psnap compare: the mean error at %s is %.3f points, more than %g\n", name,
-                compare->mean_points[i], settings->max_mean);
+        psnap_print(stderr, "psnap compare: the mean error at %s is %.3f points, more than %g\n",
+                    name, compare->mean_points[i], settings->max_mean);
         return false;
     }
     return true;

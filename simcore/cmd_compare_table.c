@@ -160,13 +160,14 @@ static void print_loops(const struct compare *compare, const struct words *words
                          loop->worst_points > 0 ? compare->machines[loop->worst_machine].name : "");
         shown++;
     }
-    printf("points of %s over %zu machine%s; -m with one of them shows the hit rates\n\n",
-           words->error, compare->machine_count, psnap_plural(compare->machine_count));
+    psnap_print(stdout,
+                "points of %s over %zu machine%s; -m with one of them shows the hit rates\n\n",
+                words->error, compare->machine_count, psnap_plural(compare->machine_count));
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (shown < compare->loop_count)
-        printf("(%zu more loop%s: --all shows them)\n", compare->loop_count - shown,
-               psnap_plural(compare->loop_count - shown));
+        psnap_print(stdout, "(%zu more loop%s: --all shows them)\n", compare->loop_count - shown,
+                    psnap_plural(compare->loop_count - shown));
 }
 
 /* The relative error of the miss count at a level, in percent: the mean over the rows of a scope
@@ -224,9 +225,9 @@ static void print_summary(const struct compare *compare, const struct words *wor
                 percent_cell(table, points[row][i] / 100);
     }
     print_misses(compare, table);
-    printf("\n%s of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n", words->error,
-           compare->relevant_loops, psnap_plural(compare->relevant_loops), compare->machine_count,
-           psnap_plural(compare->machine_count));
+    psnap_print(stdout, "\n%s of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n",
+                words->error, compare->relevant_loops, psnap_plural(compare->relevant_loops),
+                compare->machine_count, psnap_plural(compare->machine_count));
     psnap_table_print(table, stdout);
     psnap_table_free(table);
 }
@@ -237,8 +238,8 @@ static void print_missing(const struct compare *compare, const struct words *wor
     for (size_t i = 0; i < compare->count; i++) {
         const struct compare_row *row = &compare->rows[i];
         if (row->machine == 0 && row->relevant && !(row->in_observed && row->in_synthetic))
-            printf("loop %s (%s) is only in %s: counted as %g points\n", row->id, row->name,
-                   words->streams[!row->in_observed], COMPARE_WHOLLY);
+            psnap_print(stdout, "loop %s (%s) is only in %s: counted as %g points\n", row->id,
+                        row->name, words->streams[!row->in_observed], COMPARE_WHOLLY);
     }
 }
 
@@ -250,21 +251,24 @@ static void print_hint(const struct compare *compare, const struct compare_side 
 
     if (!compare->missing_loops || few == (synthetic->loops.count == 1))
         return;
-    printf("%s has one loop only, as traces in formats that keep none: compare the whole stream,\n"
-           "or take a .pst or a profile\n",
-           few ? observed->path : synthetic->path);
+    psnap_print(
+        stdout,
+        "%s has one loop only, as traces in formats that keep none: compare the whole stream,\n"
+        "or take a .pst or a profile\n",
+        few ? observed->path : synthetic->path);
 }
 
 static void print_side(const char *what, const struct compare_side *side)
 {
     char digits[32];
 
-    printf("%s  %s: %s accesses", what, side->path, psnap_group_digits(side->accesses, digits));
+    psnap_print(stdout, "%s  %s: %s accesses", what, side->path,
+                psnap_group_digits(side->accesses, digits));
     if (side->run_accesses)
-        printf(", a sample of %s", psnap_group_digits(side->run_accesses, digits));
+        psnap_print(stdout, ", a sample of %s", psnap_group_digits(side->run_accesses, digits));
     if (side->threads > 1)
-        printf(", %" PRIu32 " threads, interleaved %s", side->threads,
-               psnap_turns_words(side->in_turn));
+        psnap_print(stdout, ", %" PRIu32 " threads, interleaved %s", side->threads,
+                    psnap_turns_words(side->in_turn));
     putchar('\n');
 }
 
@@ -285,23 +289,24 @@ static void print_claim(const struct compare_claim *claim, const char *path)
     const struct psnap_certificate_row *at = check->claimed;
     char name[16];
 
-    printf("\ncertificate of %s: ", path);
+    psnap_print(stdout, "\ncertificate of %s: ", path);
     if (!claim->holds)
         puts("no longer holds, the profile was edited since it was made");
     else if (check->has_other_seed)
         printf("made with seed %" PRIu64 ", not compared\n", claim->certificate->seed);
     else if (check->other_machine)
-        printf("made with another %s (%s), not compared\n", check->other_machine->name,
-               check->other_machine->caches);
+        psnap_print(stdout, "made with another %s (%s), not compared\n", check->other_machine->name,
+                    check->other_machine->caches);
     else if (!check->compared)
-        printf("made with other machines (-m %s, ...), not compared\n",
-               claim->certificate->row_count ? claim->certificate->rows[0].machine : "");
+        psnap_print(stdout, "made with other machines (-m %s, ...), not compared\n",
+                    claim->certificate->row_count ? claim->certificate->rows[0].machine : "");
     else if (!check->different)
         printf("confirmed (%" PRIu32 " of its %" PRIu32 " rows)\n", check->compared,
                claim->certificate->row_count);
     else {
-        printf("claims otherwise (%" PRIu32 " of %" PRIu32 " rows): for %s of %s ",
-               check->different, check->compared, psnap_certificate_level(at, name), at->machine);
+        psnap_print(stdout, "claims otherwise (%" PRIu32 " of %" PRIu32 " rows): for %s of %s ",
+                    check->different, check->compared, psnap_certificate_level(at, name),
+                    at->machine);
         print_points(at);
         fputs(", here ", stdout);
         if (check->found)

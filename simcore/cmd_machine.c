@@ -27,8 +27,8 @@ static void tell_progress(void *context, const char *what, double done)
 {
     const double *seconds = context;
 
-    fprintf(stderr, "\rpsnap: measuring the %s, %.0f %%, %.0f s left\033[K", what, 100 * done,
-            *seconds * (1 - done));
+    psnap_print(stderr, "\rpsnap: measuring the %s, %.0f %%, %.0f s left\033[K", what, 100 * done,
+                *seconds * (1 - done));
 }
 
 /* The name is left to the file; what the system's description says of rounding is kept. */
@@ -60,8 +60,8 @@ static void print_provenance(FILE *file, const struct psnap_machine *machine, co
 
     if (gmtime_r(&now, &when))
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &when);
-    fprintf(file, "# Measured by psnap " PSNAP_VERSION " on %s in %.1f s, %s, ", date,
-            notes->seconds, processor);
+    psnap_print(file, "# Measured by psnap " PSNAP_VERSION " on %s in %.1f s, %s, ", date,
+                notes->seconds, processor);
     if (notes->cpu >= 0)
         fprintf(file, "on its processor %d.\n", notes->cpu);
     else

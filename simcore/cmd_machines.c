@@ -37,7 +37,7 @@ static void list_machines(void)
 static void print_known(double value, const char *unit)
 {
     if (value > 0)
-        printf(", %g %s", value, unit);
+        psnap_print(stdout, ", %g %s", value, unit);
 }
 
 static void print_times(double latency_cycles, double throughput_cycles)
@@ -53,7 +53,7 @@ static void print_operations(const struct psnap_machine *machine)
 
         if (!machine_knows_operation(cost))
             continue;
-        printf("  %s", machine_operation_names[i]);
+        psnap_print(stdout, "  %s", machine_operation_names[i]);
         print_times(cost->latency_cycles, cost->throughput_cycles);
         putchar('\n');
     }
@@ -66,7 +66,7 @@ static void print_functions(const double cycles[PSNAP_MATH_FUNCTION_COUNT])
     for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++) {
         if (!(cycles[i] > 0))
             continue;
-        printf("%s%s %g", before, machine_function_names[i], cycles[i]);
+        psnap_print(stdout, "%s%s %g", before, machine_function_names[i], cycles[i]);
         before = ", ";
     }
     if (machine_knows_functions(cycles))
@@ -78,27 +78,29 @@ static void print_policy(const struct psnap_cache_level *level)
     const struct psnap_prefetch *prefetch = &level->prefetch;
 
     if (level->replacement != PSNAP_REPLACE_LRU)
-        printf(", %s", psnap_replacement_name(level->replacement));
+        psnap_print(stdout, ", %s", psnap_replacement_name(level->replacement));
     if (level->index != PSNAP_INDEX_MODULO)
-        printf(", index %s", psnap_set_index_name(level->index));
+        psnap_print(stdout, ", index %s", psnap_set_index_name(level->index));
     if (level->replacement == PSNAP_REPLACE_RANDOM)
         printf(" (seed %" PRIu64 ")", level->seed);
     if (level->inclusion != PSNAP_NON_INCLUSIVE)
-        printf(", %s", psnap_inclusion_name(level->inclusion));
+        psnap_print(stdout, ", %s", psnap_inclusion_name(level->inclusion));
     if (level->write_through)
         printf(", writes through");
     if (level->no_write_allocate)
         printf(", stores do not allocate");
     if (level->victim_lines)
-        printf(", victim cache of %" PRIu32 " line%s", level->victim_lines,
-               level->victim_lines == 1 ? "" : "s");
+        psnap_print(stdout, ", victim cache of %" PRIu32 " line%s", level->victim_lines,
+                    level->victim_lines == 1 ? "" : "s");
     if (prefetch->next_lines)
-        printf(", prefetches %" PRIu32 " next line%s", prefetch->next_lines,
-               prefetch->next_lines == 1 ? "" : "s");
+        psnap_print(stdout, ", prefetches %" PRIu32 " next line%s", prefetch->next_lines,
+                    prefetch->next_lines == 1 ? "" : "s");
     if (prefetch->entries)
-        printf(", stride prefetcher (%" PRIu32 " entr%s, degree %" PRIu32 ", distance %" PRIu32 ")",
-               prefetch->entries, prefetch->entries == 1 ? "y" : "ies", prefetch->degree,
-               prefetch->distance);
+        psnap_print(stdout,
+                    ", stride prefetcher (%" PRIu32 " entr%s, degree %" PRIu32 ", distance %" PRIu32
+                    ")",
+                    prefetch->entries, prefetch->entries == 1 ? "y" : "ies", prefetch->degree,
+                    prefetch->distance);
 }
 
 static void print_tlb(const struct psnap_machine *machine)
@@ -107,21 +109,22 @@ static void print_tlb(const struct psnap_machine *machine)
         const struct psnap_tlb_level *level = &machine->tlb[i];
         char digits[32];
 
-        printf("  %s: %" PRIu64 " entr%s, pages of %s bytes, %" PRIu64 " way%s, %" PRIu64
-               " set%s\n",
-               scope_tlb_name(i), level->entries, level->entries == 1 ? "y" : "ies",
-               psnap_group_digits(level->page_bytes, digits), level->ways,
-               level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
+        psnap_print(stdout,
+                    "  %s: %" PRIu64 " entr%s, pages of %s bytes, %" PRIu64 " way%s, %" PRIu64
+                    " set%s\n",
+                    scope_tlb_name(i), level->entries, level->entries == 1 ? "y" : "ies",
+                    psnap_group_digits(level->page_bytes, digits), level->ways,
+                    level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
     }
 }
 
 void machines_describe(const struct psnap_machine *machine)
 {
-    printf("%s\n", machine->name);
+    psnap_print(stdout, "%s\n", machine->name);
     if (machine->description[0])
-        printf("  %s\n", machine->description);
+        psnap_print(stdout, "  %s\n", machine->description);
     if (machine->source[0])
-        printf("  source: %s\n", machine->source);
+        psnap_print(stdout, "  source: %s\n", machine->source);
     if (machine->clock_hz > 0)
         printf("  clock %g GHz\n", machine->clock_hz / 1e9);
     if (machine->coherent)
@@ -132,17 +135,18 @@ void machines_describe(const struct psnap_machine *machine)
         const struct psnap_cache_level *level = &machine->levels[i];
         char digits[32];
 
-        printf("  level %" PRIu32 "%s%s: %s bytes, lines of %" PRIu64 " bytes, %" PRIu64
-               " way%s, %" PRIu64 " set%s",
-               i + 1, level->name[0] ? ", " : "", level->name,
-               psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
-               level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
+        psnap_print(stdout,
+                    "  level %" PRIu32 "%s%s: %s bytes, lines of %" PRIu64 " bytes, %" PRIu64
+                    " way%s, %" PRIu64 " set%s",
+                    i + 1, level->name[0] ? ", " : "", level->name,
+                    psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
+                    level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
         print_policy(level);
         print_times(level->latency_cycles, level->throughput_cycles);
         print_known(level->bandwidth_bytes_per_s, "bytes/s");
         if (level->effective_bytes)
-            printf(", of which one core keeps %s bytes",
-                   psnap_group_digits(level->effective_bytes, digits));
+            psnap_print(stdout, ", of which one core keeps %s bytes",
+                        psnap_group_digits(level->effective_bytes, digits));
         if (level->shared_by > 1)
             printf(", shared by %" PRIu32 " cores", level->shared_by);
         putchar('\n');

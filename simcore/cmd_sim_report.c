@@ -176,9 +176,12 @@ static void print_machine(const struct sim_report *report, size_t machine)
         for (size_t i = 0; i < report->scopes[scope].count; i++)
             table_row(table, report, machine, (enum psnap_scope)scope,
                       &report->scopes[scope].rows[i]);
-    printf("%smachine %s", machine ? "\n" : "", report->machines[machine].name);
+    if (machine)
+        putchar('\n');
+    psnap_print(stdout, "machine %s", report->machines[machine].name);
     if (!strchr(report->machines[machine].name, ':')) /* the inline form says it already */
-        printf(" (%s)", scope_machine_shape(&report->machines[machine], shape, sizeof shape));
+        psnap_print(stdout, " (%s)",
+                    scope_machine_shape(&report->machines[machine], shape, sizeof shape));
     printf("\n\n");
     psnap_table_print(table, stdout);
     psnap_table_free(table);
@@ -283,8 +286,8 @@ static void print_compared(const struct sim_report *report)
     char shape[512];
 
     for (size_t i = 0; i < report->machine_count; i++)
-        printf("machine %s (%s)\n", report->machines[i].name,
-               scope_machine_shape(&report->machines[i], shape, sizeof shape));
+        psnap_print(stdout, "machine %s (%s)\n", report->machines[i].name,
+                    scope_machine_shape(&report->machines[i], shape, sizeof shape));
     printf("\ncumulative hit rates:\n");
     for (; beside.from < report->machine_count; beside.from = beside.to) {
         struct psnap_table *table = widest_table(&beside, columns);
@@ -309,13 +312,13 @@ void sim_report_print(const struct sim_report *report)
         for (size_t i = 0; i < report->machine_count; i++)
             print_machine(report, i);
     if (report->threads > 1)
-        printf("\n%" PRIu32 " threads, interleaved %s, %s\n", report->threads,
-               psnap_turns_words(report->in_turn),
-               report->cores ? "each a core with the caches that the machine has for it"
-                             : "in one hierarchy");
+        psnap_print(stdout, "\n%" PRIu32 " threads, interleaved %s, %s\n", report->threads,
+                    psnap_turns_words(report->in_turn),
+                    report->cores ? "each a core with the caches that the machine has for it"
+                                  : "in one hierarchy");
     fflush(stdout);
-    fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
-            psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
+    psnap_print(stderr, "%s accesses in %.2f s, %.1f M/s\n",
+                psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
 }
 
 static void json_tlb(struct psnap_json *json, const struct psnap_machine *machine,

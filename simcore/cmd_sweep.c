@@ -174,8 +174,8 @@ static void print_table(const struct sweep *sweep)
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (sweep->threads > 1)
-        printf("\n%" PRIu32 " threads, interleaved %s, in each cache\n", sweep->threads,
-               psnap_turns_words(sweep->in_turn));
+        psnap_print(stdout, "\n%" PRIu32 " threads, interleaved %s, in each cache\n",
+                    sweep->threads, psnap_turns_words(sweep->in_turn));
 }
 
 static void print_json(const struct sweep *sweep)

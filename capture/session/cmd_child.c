@@ -260,8 +260,8 @@ int psnap_child_reap(const char *command)
 
     wait_for_child();
     if (!has_ended()) {
-        fprintf(stderr, "psnap %s: ended by signal %d; process %ld goes on, unrecorded\n", command,
-                (int)ending_signal, (long)child_pid);
+        psnap_print(stderr, "psnap %s: ended by signal %d; process %ld goes on, unrecorded\n",
+                    command, (int)ending_signal, (long)child_pid);
         return 128 + (int)ending_signal;
     }
     is_strict = is_in_strict_sandbox((pid_t)child_pid);
@@ -270,10 +270,11 @@ int psnap_child_reap(const char *command)
     child_pid = 0;
     if (WIFSIGNALED(status) &&
         (WTERMSIG(status) == SIGSYS || (WTERMSIG(status) == SIGKILL && is_strict)))
-        fprintf(stderr,
-                "psnap %s: the program was killed for a system call in a seccomp sandbox: if it "
-                "does not die so by itself, code that was not compiled by psnap cc, or a call "
-                "through a pointer, has put it there\n",
-                command);
+        psnap_print(
+            stderr,
+            "psnap %s: the program was killed for a system call in a seccomp sandbox: if it "
+            "does not die so by itself, code that was not compiled by psnap cc, or a call "
+            "through a pointer, has put it there\n",
+            command);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -161,27 +161,29 @@ static const char *plural(uint32_t n)
 static bool complain(const struct psnap_hub *page, const struct psnap_recording *recording)
 {
     if (page->recorded && !recording->is_late)
-        fprintf(
+        psnap_print(
             stderr,
             "psnap record: %" PRIu32 " further process%s recorded, in %s.PID; %%p in a name "
             "stands for PID\n",
             page->recorded, plural(page->recorded),
             psnap_hub_visible_name(recording->no_profile ? recording->trace : recording->profile));
     if (page->running)
-        fprintf(stderr,
-                "psnap record: %" PRIu32 " process%s still running: what is recorded appears when "
-                "%s\n",
-                page->running, page->running == 1 ? " is" : "es are",
-                page->running == 1 ? "it ends" : "they end");
+        psnap_print(stderr,
+                    "psnap record: %" PRIu32
+                    " process%s still running: what is recorded appears when "
+                    "%s\n",
+                    page->running, page->running == 1 ? " is" : "es are",
+                    page->running == 1 ? "it ends" : "they end");
     if (page->unrecorded)
-        fprintf(stderr, "psnap record: %" PRIu32 " process%s could not be recorded\n",
-                page->unrecorded, plural(page->unrecorded));
+        psnap_print(stderr, "psnap record: %" PRIu32 " process%s could not be recorded\n",
+                    page->unrecorded, plural(page->unrecorded));
     if (page->refused_abi)
-        fprintf(stderr,
-                "psnap record: '%.*s' was linked with version %" PRIu32
-                " of the capture ABI, this is %d: it was not recorded; compile and link it "
-                "again\n",
-                (int)sizeof page->refused - 1, page->refused, page->refused_abi, PSNAP_CAPTURE_ABI);
+        psnap_print(stderr,
+                    "psnap record: '%.*s' was linked with version %" PRIu32
+                    " of the capture ABI, this is %d: it was not recorded; compile and link it "
+                    "again\n",
+                    (int)sizeof page->refused - 1, page->refused, page->refused_abi,
+                    PSNAP_CAPTURE_ABI);
     if (recording->is_late && !page->recorded && !page->failed && !page->unrecorded &&
         !page->refused_abi && !page->running) {
         if (page->modules)

@@ -79,12 +79,12 @@ static void say(const struct psnap_recording *recording, pid_t pid)
 {
     char digits[32];
 
-    fprintf(stderr, "psnap record: process %ld: %s accesses", (long)pid,
-            psnap_group_digits(recording->accesses, digits));
+    psnap_print(stderr, "psnap record: process %ld: %s accesses", (long)pid,
+                psnap_group_digits(recording->accesses, digits));
     if (!recording->no_profile)
-        fprintf(stderr, ", profile in %s", recording->profile);
+        psnap_print(stderr, ", profile in %s", recording->profile);
     if (recording->trace)
-        fprintf(stderr, ", trace in %s", recording->trace);
+        psnap_print(stderr, ", trace in %s", recording->trace);
     fputc('\n', stderr);
 }
 

@@ -36,17 +36,17 @@ static void keep_part(struct psnap_recording *recording)
     psnap_output_keep(recording->trace_output, name, sizeof name);
     recording->trace_output = NULL;
     if (name[0])
-        fprintf(stderr, "psnap %s: the trace up to there is in %s\n", recording->command, name);
+        psnap_print(stderr, "psnap %s: the trace up to there is in %s\n", recording->command, name);
 }
 
 static void say_limited(const struct psnap_recording *recording)
 {
     char traced[32], all[32];
 
-    fprintf(stderr, "psnap %s: %s: --max-bytes leaves it the first %s of %s accesses\n",
-            recording->command, recording->trace,
-            psnap_group_digits(recording->trace_limit.accesses, traced),
-            psnap_group_digits(recording->accesses, all));
+    psnap_print(stderr, "psnap %s: %s: --max-bytes leaves it the first %s of %s accesses\n",
+                recording->command, recording->trace,
+                psnap_group_digits(recording->trace_limit.accesses, traced),
+                psnap_group_digits(recording->accesses, all));
 }
 
 /* The part of the stream that is wanted, which does not own it; itself when that is all of a

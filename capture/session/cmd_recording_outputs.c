@@ -48,8 +48,9 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
     if (recording->trace && psnap_format_of_path(recording->trace))
         format = psnap_format_of_path(recording->trace);
     else if (dot && !strchr(dot, '/'))
-        fprintf(stderr, "psnap record: '%s' names no format by its end, and is written as pst\n",
-                recording->trace);
+        psnap_print(stderr,
+                    "psnap record: '%s' names no format by its end, and is written as pst\n",
+                    recording->trace);
     if (!format->writable)
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be written",
                                format->name);
@@ -213,8 +214,8 @@ enum psnap_status psnap_recording_commit(struct psnap_recording *recording,
     status = psnap_output_commit_beside(done, (long)recording->spare, name, sizeof name, error);
     if (status || !strcmp(name, *path))
         return status;
-    fprintf(stderr, "psnap %s: '%s' exists already, writing '%s'\n", recording->command, *path,
-            name);
+    psnap_print(stderr, "psnap %s: '%s' exists already, writing '%s'\n", recording->command, *path,
+                name);
     *path = strcpy(room, name);
     return PSNAP_OK;
 }

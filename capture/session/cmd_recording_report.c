@@ -53,20 +53,22 @@ void psnap_recording_say_not_instrumented(const struct psnap_recording *recordin
     const char *privilege = privilege_of(recording->program), *command = recording->command;
 
     if (privilege) {
-        fprintf(stderr,
-                "psnap %s: '%s' %s: such a program obeys nobody's environment, so that it cannot "
-                "be recorded; record a copy that is not privileged\n",
-                command, recording->program, privilege);
+        psnap_print(
+            stderr,
+            "psnap %s: '%s' %s: such a program obeys nobody's environment, so that it cannot "
+            "be recorded; record a copy that is not privileged\n",
+            command, recording->program, privilege);
         return;
     }
-    fprintf(stderr,
-            "psnap %s: the program is not instrumented, nothing was recorded\n"
-            "  compile and link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make),\n"
-            "  or record it as it is, more slowly, with 'psnap record --engine valgrind';\n"
-            "  if it was compiled so its environment may have been cleared before it started\n"
-            "  (" PSNAP_ENV_SESSION " has to be in it), or it runs where it cannot see psnap\n"
-            "  (a user namespace, a container with a /proc of its own)\n",
-            command);
+    psnap_print(
+        stderr,
+        "psnap %s: the program is not instrumented, nothing was recorded\n"
+        "  compile and link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make),\n"
+        "  or record it as it is, more slowly, with 'psnap record --engine valgrind';\n"
+        "  if it was compiled so its environment may have been cleared before it started\n"
+        "  (" PSNAP_ENV_SESSION " has to be in it), or it runs where it cannot see psnap\n"
+        "  (a user namespace, a container with a /proc of its own)\n",
+        command);
 }
 
 /* What became of the accesses where an output could not be opened; true when it was so. */
@@ -75,9 +77,9 @@ static bool say_unwritten(const struct psnap_recording *recording)
     char digits[32];
 
     if (recording->unwritten)
-        fprintf(stderr, "psnap %s: %s accesses were counted, and are in no %s\n",
-                recording->command, psnap_group_digits(recording->accesses, digits),
-                recording->unwritten);
+        psnap_print(stderr, "psnap %s: %s accesses were counted, and are in no %s\n",
+                    recording->command, psnap_group_digits(recording->accesses, digits),
+                    recording->unwritten);
     return recording->unwritten;
 }
 
@@ -101,60 +103,66 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
     if (!report.modules && !recording->is_refused)
         psnap_recording_say_not_instrumented(recording);
     if (report.modules && !report.threads && !report.threads_lost)
-        fprintf(stderr, "psnap %s: no instrumented code has run, the profile is empty\n", command);
+        psnap_print(stderr, "psnap %s: no instrumented code has run, the profile is empty\n",
+                    command);
     if (report.copies)
-        fprintf(stderr,
-                "psnap %s: %" PRIu32
-                " instrumented shared librar%s not recorded: there are too many "
-                "for a program that is not instrumented itself\n",
-                command, report.copies, report.copies == 1 ? "y was" : "ies were");
+        psnap_print(stderr,
+                    "psnap %s: %" PRIu32
+                    " instrumented shared librar%s not recorded: there are too many "
+                    "for a program that is not instrumented itself\n",
+                    command, report.copies, report.copies == 1 ? "y was" : "ies were");
     if (report.threads > UINT16_MAX)
-        fprintf(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
+        psnap_print(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
     if (report.is_quiet)
-        fprintf(stderr,
-                "psnap %s: the program entered a seccomp sandbox, where it was recorded without "
-                "system calls: what it allocated there has no names, and children are missing\n",
-                command);
+        psnap_print(
+            stderr,
+            "psnap %s: the program entered a seccomp sandbox, where it was recorded without "
+            "system calls: what it allocated there has no names, and children are missing\n",
+            command);
     if (report.unheard)
-        fprintf(stderr,
-                "psnap %s: %" PRIu32 " record%s of signal handlers in the sandbox are missing\n",
-                command, report.unheard, report.unheard == 1 ? "" : "s");
+        psnap_print(stderr,
+                    "psnap %s: %" PRIu32
+                    " record%s of signal handlers in the sandbox are missing\n",
+                    command, report.unheard, report.unheard == 1 ? "" : "s");
     if (report.is_cut_short)
-        fprintf(stderr, "psnap %s: ended before all was read: the last accesses are missing\n",
-                command);
+        psnap_print(stderr, "psnap %s: ended before all was read: the last accesses are missing\n",
+                    command);
     if (report.threads_lost)
-        fprintf(stderr,
-                "psnap %s: %" PRIu32
-                " thread%s found no ring, their accesses are missing: there are "
-                "too many, or a limit on address space or locked memory leaves no room\n",
-                command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
+        psnap_print(stderr,
+                    "psnap %s: %" PRIu32
+                    " thread%s found no ring, their accesses are missing: there are "
+                    "too many, or a limit on address space or locked memory leaves no room\n",
+                    command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
     if (report.threads_early || report.words_unknown)
-        fprintf(stderr,
-                "psnap %s: code ran before its module was known: what %" PRIu32
-                " thread%s did until then, and %" PRIu64 " words of records, are missing\n",
-                command, report.threads_early, report.threads_early == 1 ? "" : "s",
-                report.words_unknown);
+        psnap_print(stderr,
+                    "psnap %s: code ran before its module was known: what %" PRIu32
+                    " thread%s did until then, and %" PRIu64 " words of records, are missing\n",
+                    command, report.threads_early, report.threads_early == 1 ? "" : "s",
+                    report.words_unknown);
     /* other threads come and go in the middle of their loops */
     if ((report.roi.has_regions && report.threads > 1) || getenv(PSNAP_ENV_UNHOISTED))
         report.loops_lost = report.blocks_lost = 0;
     if (report.loops_lost)
-        fprintf(stderr,
-                "psnap %s: %" PRIu64
-                " execution%s of loops or blocks cut off by the program's end or a signal handler: "
-                "their last accesses are missing\n",
-                command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
+        psnap_print(
+            stderr,
+            "psnap %s: %" PRIu64
+            " execution%s of loops or blocks cut off by the program's end or a signal handler: "
+            "their last accesses are missing\n",
+            command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
     else if (report.blocks_lost)
-        fprintf(stderr,
-                "psnap %s: %" PRIu64
-                " block%s cut off by the program's end or a signal handler: their last accesses, "
-                "%" PRIu64 " address%s, are missing\n",
-                command, report.blocks_lost, report.blocks_lost == 1 ? "" : "s", report.words_lost,
-                report.words_lost == 1 ? "" : "es");
+        psnap_print(
+            stderr,
+            "psnap %s: %" PRIu64
+            " block%s cut off by the program's end or a signal handler: their last accesses, "
+            "%" PRIu64 " address%s, are missing\n",
+            command, report.blocks_lost, report.blocks_lost == 1 ? "" : "s", report.words_lost,
+            report.words_lost == 1 ? "" : "es");
     if (report.unnamed)
-        fprintf(stderr,
-                "psnap %s: %" PRIu64 " allocation%s too many to keep their names: regions in them "
-                "may have none\n",
-                command, report.unnamed, report.unnamed == 1 ? "" : "s");
+        psnap_print(stderr,
+                    "psnap %s: %" PRIu64
+                    " allocation%s too many to keep their names: regions in them "
+                    "may have none\n",
+                    command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
            !report.modules || !report.threads || report.copies || report.threads_lost ||
            report.threads_early || report.words_unknown || report.unheard || is_unwritten ||

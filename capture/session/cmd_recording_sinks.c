@@ -90,20 +90,20 @@ static void say_off(const struct psnap_recording *recording, const struct psnap_
             worst = loop;
     }
     if (worst)
-        fprintf(stderr,
-                "psnap %s: reuse times of %" PRIu32
-                " loop%s are expected to be off by more than %d "
-                "points in the replay, at worst those of '%s', by %.1f (--certify tells hit "
-                "rates)\n",
-                recording->command, count, count == 1 ? "" : "s", PSNAP_OFF_POINTS, worst->id,
-                worst->expected_off);
+        psnap_print(stderr,
+                    "psnap %s: reuse times of %" PRIu32
+                    " loop%s are expected to be off by more than %d "
+                    "points in the replay, at worst those of '%s', by %.1f (--certify tells hit "
+                    "rates)\n",
+                    recording->command, count, count == 1 ? "" : "s", PSNAP_OFF_POINTS, worst->id,
+                    worst->expected_off);
 }
 
 /* On a terminal: what is being done, in place of what was said before. */
 static void say_stage(const char *text)
 {
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%s\033[K", text);
+        psnap_print(stderr, "\r%s\033[K", text);
 }
 
 /* `certifier` may be NULL. */

@@ -247,19 +247,20 @@ bool psnap_roi_complain(const char *command, const char *roi, const struct psnap
         const bool is_found = report->found >> i & 1, is_inlined = report->inlined >> i & 1;
         const char *nearest = is_found ? NULL : nearest_function(name, program);
         if (is_inlined)
-            fprintf(stderr,
-                    "psnap %s: function '%s' was inlined into others, where it is not recorded; "
-                    "keep it apart with __attribute__((noinline))\n",
-                    command, name);
+            psnap_print(
+                stderr,
+                "psnap %s: function '%s' was inlined into others, where it is not recorded; "
+                "keep it apart with __attribute__((noinline))\n",
+                command, name);
         else if (!is_found)
-            fprintf(stderr, "psnap %s: %s '%s'%s%s%s\n", command,
-                    report->is_foreign ? "no function has run that is called"
-                                       : "the program has no instrumented function",
-                    name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                    nearest ? "'?" : "");
+            psnap_print(stderr, "psnap %s: %s '%s'%s%s%s\n", command,
+                        report->is_foreign ? "no function has run that is called"
+                                           : "the program has no instrumented function",
+                        name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                        nearest ? "'?" : "");
     }
     if (!report->regions)
-        fprintf(stderr, "psnap %s: no region of interest was entered, the profile is empty\n",
-                command);
+        psnap_print(stderr, "psnap %s: no region of interest was entered, the profile is empty\n",
+                    command);
     return !report->regions;
 }

@@ -11,6 +11,7 @@
 #ifndef PSNAP_BASE_CMD_H
 #define PSNAP_BASE_CMD_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -171,10 +172,23 @@ void psnap_cmd_restore_sigpipe(void);
 /* Flushes stdout and reports a full disk or closed pipe; returns `status` when all is well. */
 int psnap_cmd_close_stdout(const char *command, int status);
 
+_Noreturn void psnap_cmd_out_of_memory(void);
+
+/*
+ * Prints for people, like fprintf: of the arguments, names that may be anything, characters that a
+ * terminal would obey are replaced (psnap_text_shown), control characters of the format are not.
+ * The text that is printed is the caller's to free. Out of memory ends the program.
+ */
+void psnap_print(FILE *file, const char *format, ...) PSNAP_PRINTF(2, 3);
+void psnap_vprint(FILE *file, const char *format, va_list arguments) PSNAP_PRINTF(2, 0);
+char *psnap_shown_text(const char *format, va_list arguments) PSNAP_PRINTF(1, 0);
+char *psnap_shown(const char *format, ...) PSNAP_PRINTF(1, 2);
+
 /*
  * Tables for people: cells are texts; columns are as wide as their widest cell
  * (in UTF-8 characters), numbers to the right. Rows and headings are copied.
- * Out of memory ends the program with a message, so nothing here can fail.
+ * Their texts are filtered like psnap_print's, and out of memory ends the program, so nothing here
+ * can fail.
  */
 struct psnap_table;
 struct psnap_table *psnap_table_new(size_t columns, const char *const *headings);

@@ -25,18 +25,20 @@ static void begin_field(struct psnap_csv *csv)
 
 void psnap_csv_text(struct psnap_csv *csv, const char *text)
 {
+    const char *quote = text[strcspn(text, ",\"")] ? "\"" : "";
+    double number;
+
     begin_field(csv);
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        fputs(text, csv->file);
-        return;
-    }
-    fputc('"', csv->file);
-    for (; *text; text++) {
+    fputs(quote, csv->file);
+    if (*text && strchr("=+-@", *text) && !psnap_text_real(text, &number))
+        fputc('\'', csv->file);
+    for (; *text; text = psnap_text_next(text)) {
+        const size_t length = psnap_text_shown(text);
         if (*text == '"')
             fputc('"', csv->file);
-        fputc(*text, csv->file);
+        fwrite(length ? text : PSNAP_TEXT_HIDDEN, 1, length ? length : 3, csv->file);
     }
-    fputc('"', csv->file);
+    fputs(quote, csv->file);
 }
 
 void psnap_csv_u64(struct psnap_csv *csv, uint64_t value)

@@ -20,7 +20,9 @@ struct psnap_csv {
 /* Does not own `file`. */
 void psnap_csv_init(struct psnap_csv *csv, FILE *file);
 
-/* In quotes where it has a comma, a quote or an end of line; quotes in it are doubled. */
+/* In quotes where it has a comma or a quote; quotes in it are doubled. What a terminal would obey
+ * is replaced (psnap_text_shown), and what a spreadsheet would take for a formula, as it begins
+ * with = + - or @ and is no number, gets an apostrophe before it. */
 void psnap_csv_text(struct psnap_csv *csv, const char *text);
 void psnap_csv_u64(struct psnap_csv *csv, uint64_t value);
 /* The shortest that reads back as the same; empty when it is not finite. */

@@ -101,7 +101,7 @@ static int store(const struct parser *parser, const struct psnap_option *option,
         break;
     case PSNAP_OPTION_LIST:
         if (!list_append(option->value, text)) {
-            fprintf(stderr, "psnap %s: out of memory\n", parser->command);
+            psnap_print(stderr, "psnap %s: out of memory\n", parser->command);
             return PSNAP_EXIT_FAILED;
         }
         break;
@@ -191,8 +191,7 @@ static int parse_letters(struct parser *parser, const char *letters)
         int status;
         if (!option)
             return psnap_cmd_usage(parser->command, "no option '-%.*s'",
-                                   (int)(psnap_text_utf8(letters) + !psnap_text_utf8(letters)),
-                                   letters);
+                                   (int)(psnap_text_next(letters) - letters), letters);
         if (option->type != PSNAP_OPTION_FLAG) {
             value = letters[1] ? letters + 1 : next_argument(parser, option);
             if (!value)

@@ -64,11 +64,11 @@ static void show(struct psnap_progress *self, double seconds)
 
     psnap_group_digits(self->count, digits);
     if (self->things)
-        fprintf(stderr, "\rpsnap: %s %s, %.3g/s", digits, self->things,
-                (double)self->count / seconds);
+        psnap_print(stderr, "\rpsnap: %s %s, %.3g/s", digits, self->things,
+                    (double)self->count / seconds);
     else
-        fprintf(stderr, "\rpsnap: %s accesses, %.1f M/s", digits,
-                1e-6 * (double)self->count / seconds);
+        psnap_print(stderr, "\rpsnap: %s accesses, %.1f M/s", digits,
+                    1e-6 * (double)self->count / seconds);
     show_left(self, seconds, fraction_done(self));
 }
 
@@ -121,7 +121,7 @@ void psnap_progress_share(struct psnap_progress *self, double share, const char 
         return;
     fputs("\rpsnap: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    psnap_vprint(stderr, format, arguments);
     va_end(arguments);
     show_left(self, seconds, share);
 }

@@ -62,7 +62,7 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error)
         return PSNAP_EXIT_CLOSED;
     if (fails_in_json)
         print_json(command, error);
-    fprintf(stderr, "psnap %s: %s\n", command, psnap_error_format(error, text, sizeof text));
+    psnap_print(stderr, "psnap %s: %s\n", command, psnap_error_format(error, text, sizeof text));
     return error->code == PSNAP_ERROR_USAGE ? PSNAP_EXIT_USAGE : PSNAP_EXIT_FAILED;
 }
 
@@ -70,7 +70,7 @@ void psnap_cmd_warn(const struct psnap_error *error)
 {
     char text[1024];
 
-    fprintf(stderr, "psnap: warning: %s\n", psnap_error_format(error, text, sizeof text));
+    psnap_print(stderr, "psnap: warning: %s\n", psnap_error_format(error, text, sizeof text));
 }
 
 int psnap_cmd_usage(const char *command, const char *format, ...)
@@ -84,8 +84,8 @@ int psnap_cmd_usage(const char *command, const char *format, ...)
     va_end(arguments);
     if (fails_in_json)
         print_json(command, &error);
-    fprintf(stderr, "psnap %s: %s", command, error.message);
-    fprintf(stderr, "\n'psnap %s --help' says how it is used\n", command);
+    psnap_print(stderr, "psnap %s: %s", command, error.message);
+    psnap_print(stderr, "\n'psnap %s --help' says how it is used\n", command);
     return PSNAP_EXIT_USAGE;
 }
 
@@ -119,22 +119,24 @@ void psnap_print_part(const struct psnap_sampling *part, int width)
     char digits[32];
 
     for (const char *const *name = part->regions; name && *name; name++)
-        printf("%-*s%s", name == part->regions ? width : 2, name == part->regions ? "roi" : ",",
-               *name);
+        psnap_print(stdout, "%-*s%s", name == part->regions ? width : 2,
+                    name == part->regions ? "roi" : ",", *name);
     if (part->regions)
         putchar('\n');
     if (part->skip || part->count || part->is_empty)
-        printf("%-*sfrom access %s on", width, "part", psnap_group_digits(part->skip, digits));
+        psnap_print(stdout, "%-*sfrom access %s on", width, "part",
+                    psnap_group_digits(part->skip, digits));
     if (part->count || part->is_empty)
-        printf(", %s of them", psnap_group_digits(part->count, digits));
+        psnap_print(stdout, ", %s of them", psnap_group_digits(part->count, digits));
     if (part->skip || part->count || part->is_empty)
         putchar('\n');
     if (!part->window)
         return;
-    printf("%-*s%s accesses", width, "sample", psnap_group_digits(part->window, digits));
-    printf(" of each %s", psnap_group_digits(part->period, digits));
-    printf(", %s windows", psnap_group_digits(part->windows, digits));
-    printf(" of a run of %s\n", psnap_group_digits(part->run_accesses, digits));
+    psnap_print(stdout, "%-*s%s accesses", width, "sample",
+                psnap_group_digits(part->window, digits));
+    psnap_print(stdout, " of each %s", psnap_group_digits(part->period, digits));
+    psnap_print(stdout, ", %s windows", psnap_group_digits(part->windows, digits));
+    psnap_print(stdout, " of a run of %s\n", psnap_group_digits(part->run_accesses, digits));
 }
 
 void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part)

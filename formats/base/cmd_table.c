@@ -33,12 +33,6 @@ struct psnap_table {
     size_t count, room;
 };
 
-_Noreturn static void out_of_memory(void)
-{
-    fputs("psnap: out of memory\n", stderr);
-    exit(PSNAP_EXIT_FAILED);
-}
-
 static size_t text_width(const char *text)
 {
     size_t width = 0;
@@ -55,7 +49,7 @@ struct psnap_table *psnap_table_new(size_t columns, const char *const *headings)
     assert(columns > 0);
     if (!table || !(table->right = calloc(columns, sizeof *table->right)) ||
         !(table->shorten = calloc(columns, sizeof *table->shorten)))
-        out_of_memory();
+        psnap_cmd_out_of_memory();
     table->columns = columns;
     for (size_t i = 0; i < columns; i++)
         psnap_table_cell(table, "%s", headings[i]);
@@ -75,16 +69,12 @@ void psnap_table_shorten(struct psnap_table *table, size_t column)
 void psnap_table_cell(struct psnap_table *table, const char *format, ...)
 {
     va_list arguments;
-    int length;
 
     if (!psnap_make_room(&table->cells, &table->room, table->count + 1, sizeof *table->cells))
-        out_of_memory();
+        psnap_cmd_out_of_memory();
     va_start(arguments, format);
-    length = vasprintf(&table->cells[table->count], format, arguments);
+    table->cells[table->count++] = psnap_shown_text(format, arguments);
     va_end(arguments);
-    if (length < 0)
-        out_of_memory();
-    table->count++;
 }
 
 /* Behind the first `n` characters. */
@@ -111,7 +101,7 @@ static char *short_copy(const char *text, size_t width)
         length = asprintf(&copy, "%.*s" DOTS "%s", (int)(skip_characters(text, head) - text), text,
                           skip_characters(text, all - tail));
     if (length < 0)
-        out_of_memory();
+        psnap_cmd_out_of_memory();
     return copy;
 }
 
@@ -149,7 +139,7 @@ static void shorten_column(const struct psnap_table *table, size_t column)
     size_t count = 0, width = SHORT_WIDTH;
 
     if (!texts)
-        out_of_memory();
+        psnap_cmd_out_of_memory();
     for (size_t i = column; i < table->count; i += table->columns)
         texts[count++] = (struct shortened){table->cells[i], NULL, i};
     while (!shorten(texts, count, width))
@@ -190,7 +180,7 @@ static size_t *widths_of(const struct psnap_table *table)
     size_t *widths = calloc(table->columns, sizeof *widths);
 
     if (!widths)
-        out_of_memory();
+        psnap_cmd_out_of_memory();
     for (size_t i = 0; i < table->columns; i++)
         if (table->shorten[i])
             shorten_column(table, i);

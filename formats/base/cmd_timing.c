@@ -58,7 +58,7 @@ struct psnap_stream_time *psnap_timing_stream(void)
 
 static void print_row(const char *what, double seconds)
 {
-    fprintf(stderr, "  %-24s %10.3f s", what, seconds);
+    psnap_print(stderr, "  %-24s %10.3f s", what, seconds);
 }
 
 static void print_stream(const struct psnap_stream_time *stream)
@@ -66,7 +66,7 @@ static void print_stream(const struct psnap_stream_time *stream)
     char digits[32];
 
     print_row("reading the stream", stream->seconds);
-    fprintf(stderr, ", %s accesses", psnap_group_digits(stream->accesses, digits));
+    psnap_print(stderr, ", %s accesses", psnap_group_digits(stream->accesses, digits));
     if (stream->end > stream->begin)
         fprintf(stderr, ", %.1f M/s with what takes them",
                 1e-6 * (double)stream->accesses / (stream->end - stream->begin));

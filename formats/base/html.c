@@ -5,60 +5,25 @@
  */
 #include "formats/base/html.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "formats/base/text.h"
-
-static uint32_t code_point(const char *text, size_t length)
-{
-    const unsigned char *byte = (const unsigned char *)text;
-    static const unsigned char first[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-    uint32_t code = byte[0] & first[length];
-
-    for (size_t i = 1; i < length; i++)
-        code = code << 6 | (byte[i] & 0x3Fu);
-    return code;
-}
-
-/* Controls, and what turns the direction of text: names could pose as others by it. */
-static bool is_shown(uint32_t code)
-{
-    return code >= 0x20 && !(code >= 0x7F && code < 0xA0) && code != 0x061C &&
-           !(code >= 0x200E && code <= 0x200F) && !(code >= 0x2028 && code <= 0x202E) &&
-           !(code >= 0x2066 && code <= 0x2069) && code != 0xFEFF && (code & 0xFFFE) != 0xFFFE;
-}
-
-/* The bytes of the character that begins there, or 1 where none does. */
-static size_t step(const char *text)
-{
-    const size_t length = psnap_text_utf8(text);
-
-    return length ? length : 1;
-}
-
-bool psnap_html_is_shown(const char *text)
-{
-    const size_t length = psnap_text_utf8(text);
-
-    return length && is_shown(code_point(text, length));
-}
 
 void psnap_html_text(FILE *file, const char *text)
 {
     static const char characters[] = "<>&\"'";
     static const char *const references[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
 
-    for (; *text; text += step(text)) {
+    for (; *text; text = psnap_text_next(text)) {
         const char *special = strchr(characters, *text);
+        const size_t length = psnap_text_shown(text);
 
-        if (!psnap_html_is_shown(text))
-            fputs(PSNAP_HTML_REPLACEMENT, file);
+        if (!length)
+            fputs(PSNAP_TEXT_HIDDEN, file);
         else if (special)
             fputs(references[special - characters], file);
         else
-            fwrite(text, 1, step(text), file);
+            fwrite(text, 1, length, file);
     }
 }
 
@@ -68,11 +33,11 @@ char *psnap_html_shorten(const char *text, size_t most, char room[PSNAP_HTML_SHO
     const char *head_end = text, *tail_start = text, *at = text;
     size_t characters = 0;
 
-    for (; *at; at += step(at), characters++) {
+    for (; *at; at = psnap_text_next(at), characters++) {
         if (characters < head)
-            head_end = at + step(at);
+            head_end = psnap_text_next(at);
         if (characters >= tail)
-            tail_start += step(tail_start);
+            tail_start = psnap_text_next(tail_start);
     }
     if (characters <= most)
         snprintf(room, PSNAP_HTML_SHORT, "%s", text);

@@ -5,19 +5,12 @@
 #ifndef PSNAP_BASE_HTML_H
 #define PSNAP_BASE_HTML_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#define PSNAP_HTML_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
-
-/* Whether a character begins at `text` that is shown as it is: see psnap_html_text. */
-bool psnap_html_is_shown(const char *text);
-
 /*
  * Writes a text so that a browser shows it and nothing else, between tags as well as in an
- * attribute in double or single quotes. Control characters, bytes that are no UTF-8, and characters
- * that change the direction of the text around them become U+FFFD.
+ * attribute in double or single quotes (psnap_text_shown).
  */
 void psnap_html_text(FILE *file, const char *text);
 

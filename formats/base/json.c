@@ -29,20 +29,21 @@ static void write_escaped(FILE *file, const char *text)
     fputc('"', file);
     while (*text) {
         const unsigned char c = (unsigned char)*text;
-        const size_t length = psnap_text_utf8(text);
+        uint32_t code;
+        const size_t length = psnap_text_utf8(text, &code);
         if (c == '"' || c == '\\')
             fprintf(file, "\\%c", c);
         else if (c == '\n')
             fputs("\\n", file);
         else if (c == '\t')
             fputs("\\t", file);
-        else if (c < 0x20 || c == 0x7f)
-            fprintf(file, "\\u%04x", c);
-        else if (length)
+        else if (!length)
+            fputs(PSNAP_TEXT_HIDDEN, file); /* for each byte that makes no sense */
+        else if (psnap_text_shown(text) || code > 0xffff)
             fwrite(text, 1, length, file);
         else
-            fputs("\xef\xbf\xbd", file); /* U+FFFD for each byte that makes no sense */
-        text += length ? length : 1;
+            fprintf(file, "\\u%04" PRIx32, code);
+        text = psnap_text_next(text);
     }
     fputc('"', file);
 }

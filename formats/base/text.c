@@ -153,20 +153,20 @@ char *psnap_text_from_real(double value, char buffer[32])
     return buffer;
 }
 
-size_t psnap_text_utf8(const char *text)
+size_t psnap_text_utf8(const char *text, uint32_t *code)
 {
     const unsigned char *s = (const unsigned char *)text;
     size_t length;
-    uint32_t code, least;
+    uint32_t least;
 
     if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xf0)
-        length = 4, code = s[0] & 0x07u, least = 0x10000;
+        length = 1, *code = s[0], least = 0;
+    else if (s[0] >= 0xf0)
+        length = 4, *code = s[0] & 0x07u, least = 0x10000;
     else if (s[0] >= 0xe0)
-        length = 3, code = s[0] & 0x0fu, least = 0x800;
+        length = 3, *code = s[0] & 0x0fu, least = 0x800;
     else if (s[0] >= 0xc0)
-        length = 2, code = s[0] & 0x1fu, least = 0x80;
+        length = 2, *code = s[0] & 0x1fu, least = 0x80;
     else
         return 0;
     if (s[0] > 0xf4)
@@ -174,11 +174,35 @@ size_t psnap_text_utf8(const char *text)
     for (size_t i = 1; i < length; i++) {
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-        code = code << 6 | (s[i] & 0x3fu);
+        *code = *code << 6 | (s[i] & 0x3fu);
     }
-    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+    if (*code < least || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
         return 0;
     return length;
+}
+
+/* Control characters, and those that end lines or change the direction of the text around them. */
+static bool is_shown(uint32_t code)
+{
+    return code >= 0x20 && !(code >= 0x7f && code < 0xa0) && code != 0x061c &&
+           !(code >= 0x200e && code <= 0x200f) && !(code >= 0x2028 && code <= 0x202e) &&
+           !(code >= 0x2066 && code <= 0x2069) && code != 0xfeff && (code & 0xfffe) != 0xfffe;
+}
+
+size_t psnap_text_shown(const char *text)
+{
+    uint32_t code;
+    const size_t length = psnap_text_utf8(text, &code);
+
+    return length && is_shown(code) ? length : 0;
+}
+
+const char *psnap_text_next(const char *text)
+{
+    uint32_t code;
+    const size_t length = psnap_text_utf8(text, &code);
+
+    return text + length + !length;
 }
 
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)

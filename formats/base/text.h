@@ -30,9 +30,20 @@ PSNAP_API bool psnap_text_real(const char *text, double *value);
  */
 PSNAP_API char *psnap_text_from_real(double value, char buffer[32]);
 
-/* The length of the well-formed UTF-8 sequence at `text`, 1 to 4, 0 when it is not well formed
- * (overlong, surrogate, beyond U+10FFFF, cut off by NUL). */
-PSNAP_API size_t psnap_text_utf8(const char *text);
+/* The length of the well-formed UTF-8 sequence at `text`, 1 to 4, and its character; 0 when it is
+ * not well formed (overlong, surrogate, beyond U+10FFFF, cut off by NUL). */
+PSNAP_API size_t psnap_text_utf8(const char *text, uint32_t *code);
+
+/* The length of the sequence at `text` if a terminal, a browser and a spreadsheet show it as what
+ * it is; 0 for bytes that are no UTF-8, for control characters, and for characters that end a line
+ * or change the direction of the text around them. Names come from programs, traces and profiles of
+ * others: they are shown with PSNAP_TEXT_HIDDEN in place of such a character. */
+PSNAP_API size_t psnap_text_shown(const char *text);
+
+#define PSNAP_TEXT_HIDDEN "\xef\xbf\xbd" /* U+FFFD */
+
+/* Where the character after the one at `text` begins, or the next byte where that is no UTF-8. */
+PSNAP_API const char *psnap_text_next(const char *text);
 
 /* What follows the last slash: a pointer into `path`. */
 PSNAP_API const char *psnap_text_base_name(const char *path);

@@ -38,10 +38,11 @@ bool psnap_yaml_looks_typed(const char *text)
 static char *copy_text(struct psnap_yaml_doc *doc, const char *text)
 {
     size_t wrong = 0, length = 0;
+    uint32_t code;
     char *copy, *to;
 
     for (const char *from = text; *from;) {
-        const size_t n = psnap_text_utf8(from);
+        const size_t n = psnap_text_utf8(from, &code);
         wrong += n == 0;
         length += n ? n : 1;
         from += n ? n : 1;
@@ -52,8 +53,8 @@ static char *copy_text(struct psnap_yaml_doc *doc, const char *text)
         return NULL;
     }
     for (const char *from = text; *from;) {
-        const size_t n = psnap_text_utf8(from);
-        memcpy(to, n ? from : "\xef\xbf\xbd", n ? n : 3);
+        const size_t n = psnap_text_utf8(from, &code);
+        memcpy(to, n ? from : PSNAP_TEXT_HIDDEN, n ? n : 3);
         to += n ? n : 3;
         from += n ? n : 1;
     }

@@ -182,9 +182,9 @@ static void print_table(const struct report *report, const struct request *reque
                 print_row(table, report, &report->inputs[i], row, result);
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\nhit rates of machine '%s'; by %s, fitted to %" PRIu32 " points of %s",
-           report->fits.machine.name, bandwidth_method_name(of->model.method), of->points,
-           report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine");
+    psnap_print(stdout, "\nhit rates of machine '%s'; by %s, fitted to %" PRIu32 " points of %s",
+                report->fits.machine.name, bandwidth_method_name(of->model.method), of->points,
+                report->fits.origin.processor[0] ? report->fits.origin.processor : "a machine");
     if (!isnan(of->mean_error))
         printf(" within %.1f %%", 100 * of->mean_error);
     if (!isnan(of->held_out_error))

@@ -93,8 +93,8 @@ static enum psnap_status fit_all(const struct request *request, const struct map
         if ((status == PSNAP_ERROR_UNSUPPORTED || status == PSNAP_ERROR_VALUE) &&
             !request->method) {
             psnap_progress_erase(watch.progress);
-            fprintf(stderr, "psnap fit: warning: %s: %s, so that method is left out\n",
-                    bandwidth_method_name((enum bandwidth_method)method), error->message);
+            psnap_print(stderr, "psnap fit: warning: %s: %s, so that method is left out\n",
+                        bandwidth_method_name((enum bandwidth_method)method), error->message);
             fits->count--;
             status = PSNAP_OK;
         }
@@ -139,8 +139,8 @@ static void print_table(const struct request *request, const struct fits *fits)
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (fits->count > 1)
-        printf(
-            "\n%s is best: %s\n",
+        psnap_print(
+            stdout, "\n%s is best: %s\n",
             bandwidth_method_name(fits->results[fit_best(fits->results, fits->count)].model.method),
             request->folds ? "of points that were held out"
                            : "of the points; with --folds of "

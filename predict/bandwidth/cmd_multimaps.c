@@ -188,7 +188,7 @@ static void print_points(const struct maps *maps)
     }
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\nhit rates are cumulative, of %s, in percent\n", maps->machine.name);
+    psnap_print(stdout, "\nhit rates are cumulative, of %s, in percent\n", maps->machine.name);
 }
 
 static void print_json(const struct maps *maps)

@@ -77,19 +77,20 @@ static void print_checks(const struct anova_checks *checks, double level, const 
     char buffer[32];
 
     if (isnan(checks->anderson_darling))
-        printf("%snormality cannot be checked of fewer than 8 observations", indent);
+        psnap_print(stdout, "%snormality cannot be checked of fewer than 8 observations", indent);
     else
-        printf("%s%s (Anderson-Darling A2 %.3f, p %s)", indent, is_normal ? "normal" : "not normal",
-               checks->anderson_darling, p_text(checks->anderson_darling_p, buffer));
+        psnap_print(stdout, "%s%s (Anderson-Darling A2 %.3f, p %s)", indent,
+                    is_normal ? "normal" : "not normal", checks->anderson_darling,
+                    p_text(checks->anderson_darling_p, buffer));
     if (isnan(checks->brown_forsythe))
         printf("; equal variance cannot be checked of two observations a cell\n");
     else
-        printf("; %s (Brown-Forsythe F %.3f, p %s)\n",
-               is_equal ? "of equal variance" : "not of equal variance", checks->brown_forsythe,
-               p_text(checks->brown_forsythe_p, buffer));
+        psnap_print(stdout, "; %s (Brown-Forsythe F %.3f, p %s)\n",
+                    is_equal ? "of equal variance" : "not of equal variance",
+                    checks->brown_forsythe, p_text(checks->brown_forsythe_p, buffer));
     if (!is_normal || !is_equal)
-        printf("%*sso p is rough: near %g it decides nothing\n", (int)strspn(indent, " "), "",
-               level);
+        psnap_print(stdout, "%*sso p is rough: near %g it decides nothing\n",
+                    (int)strspn(indent, " "), "", level);
 }
 
 static void print_residuals(const struct hybrid_code *code, const struct observations *observations,
@@ -100,9 +101,9 @@ static void print_residuals(const struct hybrid_code *code, const struct observa
     char size[32];
 
     print_checks(checks, level, "residuals: ");
-    printf("largest residual: %.2f standard deviations, size %s on %s", checks->largest,
-           observations_size(observations, row->size, size),
-           observations->machines.names[row->machine]);
+    psnap_print(stdout, "largest residual: %.2f standard deviations, size %s on %s",
+                checks->largest, observations_size(observations, row->size, size),
+                observations->machines.names[row->machine]);
     if (row->src_line)
         printf(", line %" PRIu32, row->src_line);
     printf("\n");
@@ -185,15 +186,15 @@ static void print_latencies(const struct m0_curve *curve)
     bool has_one = false, is_beyond = false;
 
     if (!curve->has_latencies) {
-        printf("  t_i are not determined: %s\n", curve->why_no_latencies);
+        psnap_print(stdout, "  t_i are not determined: %s\n", curve->why_no_latencies);
         return;
     }
     printf("  t_i of T_i, cycles:");
     for (uint32_t l = 0; l < curve->levels; l++) {
         if (isnan(curve->latencies[l]))
             continue;
-        printf("%s level %" PRIu32 " %.3g of %.3g", has_one ? "," : "", l + 2, curve->latencies[l],
-               curve->lowest[l]);
+        psnap_print(stdout, "%s level %" PRIu32 " %.3g of %.3g", has_one ? "," : "", l + 2,
+                    curve->latencies[l], curve->lowest[l]);
         if (curve->highest[l] > curve->lowest[l])
             printf(" to %.3g", curve->highest[l]);
         has_one = true;
@@ -210,12 +211,12 @@ static void print_left_out(const struct m0_curve *curve, const struct observatio
 
     if (!curve->left_out)
         return;
-    printf("  %zu observation%s left out, of size %s", curve->left_out,
-           curve->left_out == 1 ? " is" : "s are",
-           observations_size(observations, curve->first_left_out->size, size));
+    psnap_print(stdout, "  %zu observation%s left out, of size %s", curve->left_out,
+                curve->left_out == 1 ? " is" : "s are",
+                observations_size(observations, curve->first_left_out->size, size));
     if (curve->first_left_out->src_line)
         printf(" on line %" PRIu32, curve->first_left_out->src_line);
-    printf("%s, as %s\n", curve->left_out == 1 ? "" : " and others", curve->why);
+    psnap_print(stdout, "%s, as %s\n", curve->left_out == 1 ? "" : " and others", curve->why);
 }
 
 static void print_curve(const struct m0_curve *curve, const char *machine,
@@ -224,15 +225,15 @@ static void print_curve(const struct m0_curve *curve, const char *machine,
     char size[32];
 
     if (!curve->count) {
-        printf("%s: m0 is not known, as %s\n", machine, curve->why);
+        psnap_print(stdout, "%s: m0 is not known, as %s\n", machine, curve->why);
         return;
     }
-    printf("%s: m0 %.3f", machine, curve->mean);
+    psnap_print(stdout, "%s: m0 %.3f", machine, curve->mean);
     if (curve->count > 1)
         printf(", standard deviation %.3f over %zu sizes", curve->deviation, curve->count);
     if (curve->is_steady)
-        printf("; steady from n = %s, at %.3f\n",
-               observations_size(observations, curve->steady_from, size), curve->steady_mean);
+        psnap_print(stdout, "; steady from n = %s, at %.3f\n",
+                    observations_size(observations, curve->steady_from, size), curve->steady_mean);
     else if (curve->count < M0_STEADY_SIZES)
         printf("; steady or not is not known: %d sizes are needed\n", M0_STEADY_SIZES);
     else
@@ -246,11 +247,12 @@ static void print_difference(const struct m0_difference *difference, const char 
 {
     printf("%+.3f", difference->mean);
     if (difference->sizes < M0_STEADY_SIZES)
-        printf(" at %zu %s%s: a constant or not is not known: %d sizes are needed\n",
-               difference->sizes, what, psnap_plural(difference->sizes), M0_STEADY_SIZES);
+        psnap_print(stdout, " at %zu %s%s: a constant or not is not known: %d sizes are needed\n",
+                    difference->sizes, what, psnap_plural(difference->sizes), M0_STEADY_SIZES);
     else
-        printf(", at most %.3f from that at %zu %ss: %s\n", difference->largest, difference->sizes,
-               what, difference->is_constant ? "a constant" : "no constant");
+        psnap_print(stdout, ", at most %.3f from that at %zu %ss: %s\n", difference->largest,
+                    difference->sizes, what,
+                    difference->is_constant ? "a constant" : "no constant");
 }
 
 static void print_pairs(const struct hybrid_code *code, const struct observations *observations)
@@ -259,19 +261,23 @@ static void print_pairs(const struct hybrid_code *code, const struct observation
 
     for (size_t p = 0; p < code->pair_count; p++) {
         const struct hybrid_pair *pair = &code->pairs[p];
-        printf("%s - %s: m0 ", observations->machines.names[code->machines[pair->second]],
-               observations->machines.names[code->machines[pair->first]]);
+        psnap_print(stdout, "%s - %s: m0 ",
+                    observations->machines.names[code->machines[pair->second]],
+                    observations->machines.names[code->machines[pair->first]]);
         print_difference(&pair->difference, "common size");
         if (!pair->steady.sizes || pair->difference.is_constant)
             continue;
-        printf("  from n = %s on ", observations_size(observations, code->steady_from, size));
+        psnap_print(stdout, "  from n = %s on ",
+                    observations_size(observations, code->steady_from, size));
         print_difference(&pair->steady, "size");
     }
     if (!isnan(code->parallel_f))
-        printf("parallel curves of m0 (no interaction of size and machine): F %.3f, df %g and %g, "
-               "p %s\n",
-               code->parallel_f, code->parallel_df, code->parallel_residual_df,
-               p_text(code->parallel_p, buffer));
+        psnap_print(
+            stdout,
+            "parallel curves of m0 (no interaction of size and machine): F %.3f, df %g and %g, "
+            "p %s\n",
+            code->parallel_f, code->parallel_df, code->parallel_residual_df,
+            p_text(code->parallel_p, buffer));
 }
 
 static void print_m0(const struct hybrid_code *code, const struct observations *observations)
@@ -322,7 +328,8 @@ static void print_hypotheses(const struct hybrid *hybrid, const struct observati
                              double level)
 {
     if (!hybrid->has_hypotheses) {
-        printf("codes x machines: not tested, as %s\n", hybrid->hypotheses[HYPOTHESIS_OVERALL].why);
+        psnap_print(stdout, "codes x machines: not tested, as %s\n",
+                    hybrid->hypotheses[HYPOTHESIS_OVERALL].why);
         return;
     }
     printf("%zu codes x %zu machines, sizes as replicates:\n\n", observations->codes.count,
@@ -330,13 +337,13 @@ static void print_hypotheses(const struct hybrid *hybrid, const struct observati
     print_hypotheses_table(hybrid, level);
     for (int h = 0; h < HYPOTHESES; h++) {
         const struct hypothesis *hypothesis = &hybrid->hypotheses[h];
-        printf("\n%s: %s: ", hypothesis_name(h), hypothesis_claim(h));
+        psnap_print(stdout, "\n%s: %s: ", hypothesis_name(h), hypothesis_claim(h));
         if (!hypothesis->is_tested) {
-            printf("not tested, as %s\n", hypothesis->why);
+            psnap_print(stdout, "not tested, as %s\n", hypothesis->why);
             continue;
         }
-        printf("%s\n  %s\n", hypothesis->is_rejected ? "rejected" : "not rejected",
-               hypothesis_next(h, hypothesis->is_rejected));
+        psnap_print(stdout, "%s\n  %s\n", hypothesis->is_rejected ? "rejected" : "not rejected",
+                    hypothesis_next(h, hypothesis->is_rejected));
         print_checks(&hypothesis->checks, level, "  residuals: ");
     }
 }
@@ -349,18 +356,19 @@ void hybrid_print(const struct hybrid *hybrid, const struct observations *observ
     for (size_t c = 0; c < hybrid->code_count; c++) {
         const struct hybrid_code *code = &hybrid->codes[c];
         const char *const name = observations->codes.names[code->code];
-        printf("code %s: %" PRIu32 " size%s on %" PRIu32 " machine%s, %zu observation%s%s\n\n",
-               name, code->size_count, psnap_plural(code->size_count), code->machine_count,
-               psnap_plural(code->machine_count), code->count, psnap_plural(code->count),
-               !code->has_experiment          ? ""
-               : code->experiment.is_balanced ? ", balanced"
-                                              : ", unbalanced");
+        psnap_print(stdout,
+                    "code %s: %" PRIu32 " size%s on %" PRIu32 " machine%s, %zu observation%s%s\n\n",
+                    name, code->size_count, psnap_plural(code->size_count), code->machine_count,
+                    psnap_plural(code->machine_count), code->count, psnap_plural(code->count),
+                    !code->has_experiment          ? ""
+                    : code->experiment.is_balanced ? ", balanced"
+                                                   : ", unbalanced");
         if (code->has_experiment)
             print_experiment(code, observations, level);
         if (code->is_refused)
-            printf("no experiment: %s\n\n", code->refusal.message);
+            psnap_print(stdout, "no experiment: %s\n\n", code->refusal.message);
         print_m0(code, observations);
-        printf("%s: %s\n\n", name, code->verdict);
+        psnap_print(stdout, "%s: %s\n\n", name, code->verdict);
     }
     print_hypotheses(hybrid, observations, level);
 }

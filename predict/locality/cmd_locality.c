@@ -158,8 +158,9 @@ static void print_table(const struct locality_report *report)
     char digits[32];
 
     for (int side = 0; side < LOCALITY_SIDES && both; side++)
-        printf("%s  %s: %s accesses\n", side ? "other" : "input", report->sides[side].path,
-               psnap_group_digits(report->sides[side].accesses, digits));
+        psnap_print(stdout, "%s  %s: %s accesses\n", side ? "other" : "input",
+                    report->sides[side].path,
+                    psnap_group_digits(report->sides[side].accesses, digits));
     if (both) {
         putchar('\n');
         print_pairs(report);
@@ -171,9 +172,9 @@ static void print_table(const struct locality_report *report)
     fflush(stdout);
     for (int side = 0; side < LOCALITY_SIDES; side++)
         if (report->sides[side].path)
-            fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
-                    psnap_group_digits(report->sides[side].accesses, digits),
-                    report->sides[side].seconds, 1e-6 * rate(&report->sides[side]));
+            psnap_print(stderr, "%s accesses in %.2f s, %.1f M/s\n",
+                        psnap_group_digits(report->sides[side].accesses, digits),
+                        report->sides[side].seconds, 1e-6 * rate(&report->sides[side]));
 }
 
 /* ---------------------------------------------------------------------- JSON */
@@ -263,9 +264,9 @@ static bool within_limit(const struct locality_report *report, const struct sett
         if ((here < RELEVANT && there < RELEVANT) ||
             locality_row_distance(row) <= settings->max_distance)
             continue;
-        fprintf(stderr, "psnap locality: %s %s is %.4f apart, more than %g\n",
-                row->is_loop ? "loop" : "total", row->id, locality_row_distance(row),
-                settings->max_distance);
+        psnap_print(stderr, "psnap locality: %s %s is %.4f apart, more than %g\n",
+                    row->is_loop ? "loop" : "total", row->id, locality_row_distance(row),
+                    settings->max_distance);
         return false;
     }
     return true;

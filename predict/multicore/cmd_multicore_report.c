@@ -114,8 +114,10 @@ static void print_machine(const struct multicore *study, size_t m, bool sections
     const struct psnap_machine *machine = &study->machines[m];
     struct psnap_table *table = table_of(study, machine, NULL);
 
-    printf("%smachine %s, cumulative hit rates (LEVEL/c: c cores share one):\n\n", m ? "\n" : "",
-           machine->name);
+    if (m)
+        putchar('\n');
+    psnap_print(stdout, "machine %s, cumulative hit rates (LEVEL/c: c cores share one):\n\n",
+                machine->name);
     for (size_t i = 0; i < study->run_count; i++)
         table_row(table, study, m, &study->runs[i], study->tasks.count, false);
     psnap_table_print(table, stdout);
@@ -137,9 +139,11 @@ void multicore_print(const struct multicore *study, bool sections)
     for (size_t m = 0; m < study->machine_count; m++)
         print_machine(study, m, sections);
     if (study->has_time)
-        printf("\nT is that of the busiest core, by the model '%s' (--time) with the hit rates of "
-               "%s\n",
-               runtime_method_name(study->time), multicore_method_names[study->timed]);
+        psnap_print(
+            stdout,
+            "\nT is that of the busiest core, by the model '%s' (--time) with the hit rates of "
+            "%s\n",
+            runtime_method_name(study->time), multicore_method_names[study->timed]);
     if (study->by_loops && study->mca.cycles)
         printf("%" PRIu32 " of %" PRIu32 " loops that iterate have their cycles by llvm-mca\n",
                study->mca.matched, study->mca.loops);
@@ -150,8 +154,8 @@ void multicore_print(const struct multicore *study, bool sections)
         if (study->by_loops)
             runtime_print_unknown(&study->machines[m]);
         if (!(study->machines[m].parallel.section_cycles > 0))
-            printf("%s does not say parallel.section_cycles: T_sync is short of it\n",
-                   study->machines[m].name);
+            psnap_print(stdout, "%s does not say parallel.section_cycles: T_sync is short of it\n",
+                        study->machines[m].name);
     }
     if (study->against)
         printf("\naccesses of a core, mimicked and recorded, differ by %.2f %% at most\n",

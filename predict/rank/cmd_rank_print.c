@@ -124,9 +124,10 @@ static void print_speeds(const struct times *times, const struct ranking *rankin
     print_summary(table, times, ranking, kind);
     psnap_table_print(table, file);
     psnap_table_free(table);
-    fprintf(file, "relative to %s; means are of the %zu case%s of %zu that all machines have\n\n",
-            times->machines[ranking->base], ranking->common[kind],
-            psnap_plural(ranking->common[kind]), times->case_count);
+    psnap_print(file,
+                "relative to %s; means are of the %zu case%s of %zu that all machines have\n\n",
+                times->machines[ranking->base], ranking->common[kind],
+                psnap_plural(ranking->common[kind]), times->case_count);
 }
 
 /* --------------------------------------------------------------------------- pairs */
@@ -169,9 +170,9 @@ static void print_pairs(const struct times *times, const struct ranking *ranking
 
 static void print_order(const struct times *times, const struct ranking *ranking, FILE *file)
 {
-    fprintf(file, "order by %s times: ", adjectives[ranking->kind]);
+    psnap_print(file, "order by %s times: ", adjectives[ranking->kind]);
     for (size_t i = 0; i < times->machine_count; i++)
-        fprintf(file, "%s%s", i ? " > " : "", times->machines[ranking->order[i]]);
+        psnap_print(file, "%s%s", i ? " > " : "", times->machines[ranking->order[i]]);
     fputs(ranking->is_by_wins
               ? "\n(by how many others each is faster than in most cases of both, as no case is "
                 "common to all)\n"
@@ -194,8 +195,8 @@ static void print_error(const struct ranking *ranking, FILE *file)
         fputs("inversions have no probabilities, as the error is not known: --error gives it\n",
               file);
     else
-        fprintf(file, "probabilities of inversions are for independent errors of %.4g%s\n",
-                error->sigma, error->is_given ? ", as given" : "");
+        psnap_print(file, "probabilities of inversions are for independent errors of %.4g%s\n",
+                    error->sigma, error->is_given ? ", as given" : "");
 }
 
 static void print_inversions(const struct ranking *ranking, FILE *file)

@@ -205,9 +205,10 @@ static int print_summary(const struct report_site *site)
 
     for (size_t i = 0; i < site->count; i++)
         of[site->entries[i].state]++;
-    printf("%s/" SITE_INDEX ": %zu profile%s, %zu report%s made, %zu kept, %zu failed\n",
-           site->directory, site->count, psnap_plural(site->count), of[SITE_MADE],
-           psnap_plural(of[SITE_MADE]), of[SITE_KEPT], of[SITE_FAILED]);
+    psnap_print(stdout,
+                "%s/" SITE_INDEX ": %zu profile%s, %zu report%s made, %zu kept, %zu failed\n",
+                site->directory, site->count, psnap_plural(site->count), of[SITE_MADE],
+                psnap_plural(of[SITE_MADE]), of[SITE_KEPT], of[SITE_FAILED]);
     return psnap_cmd_close_stdout("report", of[SITE_FAILED] ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE);
 }
 

@@ -148,7 +148,7 @@ static bool take_entry(void *context, const struct entry *entry)
 void site_fail(const struct report_site *site, struct site_entry *entry, const char *problem)
 {
     psnap_progress_erase(site->progress);
-    fprintf(stderr, "psnap report: %s: %s\n", entry->id, problem);
+    psnap_print(stderr, "psnap report: %s: %s\n", entry->id, problem);
     entry->state = SITE_FAILED;
     free(entry->problem);
     entry->problem = strdup(problem);

@@ -49,7 +49,7 @@ static bool work(void *context, void *entry, FILE *file)
         return false;
     status = make_report(context, ((const struct site_entry *)entry)->id, &error);
     if (status)
-        fprintf(stderr, "%s\n", psnap_error_format(&error, text, sizeof text));
+        psnap_print(stderr, "%s\n", psnap_error_format(&error, text, sizeof text));
     fflush(stderr);
     return !status;
 }
@@ -67,7 +67,7 @@ static void say(const struct report_site *site, struct site_entry *entry, const 
         if (has_failed && !end[*end != '\0'])
             break;
         psnap_progress_erase(site->progress);
-        fprintf(stderr, "psnap report: %s: %s\n", entry->id, last);
+        psnap_print(stderr, "psnap report: %s: %s\n", entry->id, last);
     }
     if (has_failed)
         site_fail(site, entry, last);
@@ -115,8 +115,8 @@ static void announce(const struct report_site *site, size_t pages)
             accesses += site->entries[i].accesses;
     psnap_group_digits(accesses, digits);
     if (pages)
-        fprintf(stderr, "psnap report: making %zu page%s, of %s accesses\n", pages,
-                psnap_plural(pages), digits);
+        psnap_print(stderr, "psnap report: making %zu page%s, of %s accesses\n", pages,
+                    psnap_plural(pages), digits);
 }
 
 enum psnap_status site_run(struct report_site *site, struct psnap_error *error)

@@ -281,14 +281,14 @@ static void copy_text(struct copying *copying)
     if (!copying->has_root || copying->written < copying->depth)
         return;
     while (p < copying->at) {
-        const size_t length = psnap_text_utf8(p);
-        if (!psnap_html_is_shown(p))
-            fputs(PSNAP_HTML_REPLACEMENT, copying->file);
+        const size_t length = psnap_text_shown(p);
+        if (!length)
+            fputs(PSNAP_TEXT_HIDDEN, copying->file);
         else if (*p == '>')
             fputs("&gt;", copying->file);
         else
             fwrite(p, 1, length, copying->file);
-        p += length ? length : 1;
+        p = psnap_text_next(p);
     }
 }
 

@@ -147,9 +147,9 @@ static enum psnap_status write_part(const struct reuse_settings *settings,
     else
         fwrite(bytes.data, 1, bytes.size, psnap_output_file(output)); /* checked at the commit */
     if (!status)
-        fprintf(stderr, "part %llu of %llu of '%s': %llu accesses, %zu bytes\n",
-                (unsigned long long)facts->part, (unsigned long long)facts->parts, settings->path,
-                (unsigned long long)facts->accesses, bytes.size);
+        psnap_print(stderr, "part %llu of %llu of '%s': %llu accesses, %zu bytes\n",
+                    (unsigned long long)facts->part, (unsigned long long)facts->parts,
+                    settings->path, (unsigned long long)facts->accesses, bytes.size);
     repo_bytes_release(&bytes);
     return status;
 }

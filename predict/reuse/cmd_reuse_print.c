@@ -57,21 +57,23 @@ void reuse_print_table(const struct reuse_report *report, const struct reuse_set
             percent_cell(table,
                          psnap_distances_hit_rate(row->distances, caches[k] / report->line_bytes));
     }
-    printf("hit rates of fully associative LRU caches, lines of %" PRIu64 " byte%s, cold at the "
-           "start:\n\n",
-           report->line_bytes, psnap_plural(report->line_bytes));
+    psnap_print(stdout,
+                "hit rates of fully associative LRU caches, lines of %" PRIu64
+                " byte%s, cold at the "
+                "start:\n\n",
+                report->line_bytes, psnap_plural(report->line_bytes));
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\n%s%s lines%s\n", settings->reuse.sample > 0 ? "about " : "",
-           psnap_group_digits(report->lines, digits),
-           report->threads > 1 ? ", threads each for itself" : "");
+    psnap_print(stdout, "\n%s%s lines%s\n", settings->reuse.sample > 0 ? "about " : "",
+                psnap_group_digits(report->lines, digits),
+                report->threads > 1 ? ", threads each for itself" : "");
     if (settings->reuse.sample > 0)
         printf("estimated from a sample of the lines, %g %% of them where there are many\n",
                100 * settings->reuse.sample);
     fflush(stdout);
-    fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
-            psnap_group_digits(report->accesses, digits), report->seconds,
-            1e-6 * reuse_rate(report));
+    psnap_print(stderr, "%s accesses in %.2f s, %.1f M/s\n",
+                psnap_group_digits(report->accesses, digits), report->seconds,
+                1e-6 * reuse_rate(report));
 }
 
 /* ----------------------------------------------------------------------- JSON */

@@ -271,7 +271,9 @@ static void print_tables(struct report *report)
 {
     for (size_t m = 0; m < report->machine_count; m++) {
         struct psnap_table *table = new_table(report, m);
-        printf("%smachine %s, cumulative hit rates:\n\n", m ? "\n" : "", report->machines[m].name);
+        if (m)
+            putchar('\n');
+        psnap_print(stdout, "machine %s, cumulative hit rates:\n\n", report->machines[m].name);
         for (size_t row = 0; row < report->measures[0].rows.count; row++)
             print_row(table, report, m, row);
         psnap_table_print(table, stdout);

@@ -181,16 +181,20 @@ void session_print_tables(const struct session *session)
             else if (session->by_loop)
                 put_first_loops(table, session, m);
         }
-        printf("%smachine %s", m ? "\n" : "", session->machines[m].name);
+        if (m)
+            putchar('\n');
+        psnap_print(stdout, "machine %s", session->machines[m].name);
         if (!strchr(session->machines[m].name, ':'))
-            printf(" (%s)", scope_machine_shape(&session->machines[m], shape, sizeof shape));
+            psnap_print(stdout, " (%s)",
+                        scope_machine_shape(&session->machines[m], shape, sizeof shape));
         printf("\n\n");
         psnap_table_print(table, stdout);
         psnap_table_free(table);
     }
-    printf("\n%s\n", session->is_cumulative
-                         ? "each scenario is on top of those before it, and compared with the last"
-                         : "each scenario is compared with the profile as it is");
+    psnap_print(stdout, "\n%s\n",
+                session->is_cumulative
+                    ? "each scenario is on top of those before it, and compared with the last"
+                    : "each scenario is compared with the profile as it is");
 }
 
 /* ---------------------------------------------------------------------- JSON */

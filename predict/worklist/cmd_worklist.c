@@ -47,8 +47,8 @@ static bool work(void *context, void *item, FILE *file)
 static void fail(struct sweep *sweep, const struct item *item, const char *problem)
 {
     psnap_progress_erase(sweep->progress);
-    fprintf(stderr, "psnap sweep: %s%s%s: %s\n", item->input, *item->edit ? ", " : "", item->edit,
-            problem);
+    psnap_print(stderr, "psnap sweep: %s%s%s: %s\n", item->input, *item->edit ? ", " : "",
+                item->edit, problem);
     sweep->failed++;
 }
 
@@ -144,10 +144,11 @@ static void say_end(const struct sweep *sweep, size_t found, size_t left)
     if (left > sweep->failed)
         fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
     if (left)
-        fprintf(stderr, "; results so far are in %s.part-%" PRIu32 ", whoever finds all writes %s",
-                sweep->output, list->rank, sweep->output);
+        psnap_print(stderr,
+                    "; results so far are in %s.part-%" PRIu32 ", whoever finds all writes %s",
+                    sweep->output, list->rank, sweep->output);
     else if (list->ranks > 1)
-        fprintf(stderr, "; all are in %s", sweep->output);
+        psnap_print(stderr, "; all are in %s", sweep->output);
     fputc('\n', stderr);
 }
 

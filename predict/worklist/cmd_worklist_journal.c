@@ -135,8 +135,9 @@ static long take(FILE *file, struct worklist *list, const char *name)
     while ((found = read_record(file, &line, &room, &key, &rows))) {
         struct item *item = found == FOUND_GOOD ? item_of(list, key) : NULL;
         if (found == FOUND_DAMAGED && name)
-            fprintf(stderr, "psnap sweep: %s: the result at byte %ld is damaged, and made again\n",
-                    name, begin);
+            psnap_print(stderr,
+                        "psnap sweep: %s: the result at byte %ld is damaged, and made again\n",
+                        name, begin);
         begin = ftell(file);
         if (found == FOUND_DAMAGED)
             continue;

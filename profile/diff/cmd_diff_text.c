@@ -41,8 +41,8 @@ static void print_counts(uint64_t a, uint64_t b)
 {
     char from[32], to[32], times[32];
 
-    printf("%s -> %s%s", psnap_group_digits(a, from), psnap_group_digits(b, to),
-           human_times(a, b, times));
+    psnap_print(stdout, "%s -> %s%s", psnap_group_digits(a, from), psnap_group_digits(b, to),
+                human_times(a, b, times));
 }
 
 /* Sizes that look alike when they are rounded are said to the byte. */
@@ -51,7 +51,7 @@ static void print_bytes(uint64_t a, uint64_t b)
     char from[32], to[32], times[32];
 
     if (strcmp(human_bytes(a, from), human_bytes(b, to)) != 0) {
-        printf("%s -> %s%s", from, to, human_times(a, b, times));
+        psnap_print(stdout, "%s -> %s%s", from, to, human_times(a, b, times));
         return;
     }
     print_counts(a, b);
@@ -64,10 +64,10 @@ static void print_strides(const struct diff_region *a, const struct diff_region 
 
     if (strcmp(human_strides(a->strides, from, sizeof from),
                human_strides(b->strides, to, sizeof to)) != 0)
-        printf("%s -> %s", from, to);
+        psnap_print(stdout, "%s -> %s", from, to);
     else
-        printf("%s, but for %.1f %%", from,
-               100 * diff_of_shares(a->strides, b->strides, PSNAP_STRIDE_BINS));
+        psnap_print(stdout, "%s, but for %.1f %%", from,
+                    100 * diff_of_shares(a->strides, b->strides, PSNAP_STRIDE_BINS));
 }
 
 static void print_kinds_of(const struct diff_region *region)
@@ -77,8 +77,8 @@ static void print_kinds_of(const struct diff_region *region)
     for (unsigned kind = 0; kind < 3; kind++) {
         if (!region->kinds[kind])
             continue;
-        printf("%s%s %.1f %%", separator, psnap_kind_keys[kind],
-               100 * share(region->kinds[kind], region->accesses));
+        psnap_print(stdout, "%s%s %.1f %%", separator, psnap_kind_keys[kind],
+                    100 * share(region->kinds[kind], region->accesses));
         separator = ", ";
     }
     if (!*separator)
@@ -94,7 +94,7 @@ static void print_sizes_of(const struct diff_region *region)
         const double part = share(region->sizes[size], region->accesses);
         if (part < 0.05)
             continue;
-        printf("%s%u", separator, size);
+        psnap_print(stdout, "%s%u", separator, size);
         if (part < 1)
             printf(" %.0f %%", 100 * part);
         separator = ", ";
@@ -138,9 +138,10 @@ static void print_reuse(const struct diff_region *a, const struct diff_region *b
     human_reuse(a, from, sizeof from);
     human_reuse(b, to, sizeof to);
     if (strcmp(from, to) != 0)
-        printf("%s -> %s", from, to);
+        psnap_print(stdout, "%s -> %s", from, to);
     else
-        printf("%s, but for %.1f %%", from, 100 * diff_of_shares(a->reuse, b->reuse, REUSE_BINS));
+        psnap_print(stdout, "%s, but for %.1f %%", from,
+                    100 * diff_of_shares(a->reuse, b->reuse, REUSE_BINS));
 }
 
 static void print_operations(const struct diff_loop *a, const struct diff_loop *b)
@@ -150,7 +151,7 @@ static void print_operations(const struct diff_loop *a, const struct diff_loop *
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++) {
         if (!diff_operation_is_notable(a, b, op))
             continue;
-        printf("%s%s ", separator, psnap_operation_name(op));
+        psnap_print(stdout, "%s%s ", separator, psnap_operation_name(op));
         print_counts(a->operations[op], b->operations[op]);
         separator = ", ";
     }
@@ -203,9 +204,9 @@ static const struct diff_region_pair *next_region(const struct diff_pair *pair,
 static void print_region_name(const struct diff_region *region)
 {
     if (region->object_kind <= PSNAP_OBJECT_STACK)
-        printf("%s %s", psnap_object_keys[region->object_kind], region->name);
+        psnap_print(stdout, "%s %s", psnap_object_keys[region->object_kind], region->name);
     else
-        printf("region %s", region->name);
+        psnap_print(stdout, "region %s", region->name);
 }
 
 /* What begins a piece of news. */
@@ -213,7 +214,7 @@ static bool says(unsigned *news, enum diff_change change, bool *has_begun, const
 {
     if (!(*news & (unsigned)change))
         return false;
-    printf("%s %s", *has_begun ? "," : ":", what);
+    psnap_print(stdout, "%s %s", *has_begun ? "," : ":", what);
     *has_begun = true;
     return true;
 }
@@ -247,12 +248,12 @@ static void print_region(const struct diff_pair *pair, const struct diff_region_
     fputs("  ", stdout);
     print_region_name(a ? a : b);
     if (a && b && strcmp(a->name, b->name) != 0)
-        printf(" (in b %s)", b->name);
+        psnap_print(stdout, " (in b %s)", b->name);
     if (a && b)
         print_news(region, news(pair, region));
     else
-        printf(": only in %s, %s accesses", a ? "a" : "b",
-               psnap_group_digits((a ? a : b)->accesses, digits));
+        psnap_print(stdout, ": only in %s, %s accesses", a ? "a" : "b",
+                    psnap_group_digits((a ? a : b)->accesses, digits));
     putchar('\n');
 }
 
@@ -281,7 +282,7 @@ static bool begins(const struct diff_pair *pair, enum diff_change change, const 
 {
     if (!(pair->notable & (unsigned)change))
         return false;
-    printf("\n  %-13s", label);
+    psnap_print(stdout, "\n  %-13s", label);
     return true;
 }
 
@@ -335,18 +336,19 @@ static void print_model(const struct profile_diff *diff, const struct diff_pair 
         human_where(diff->b.profile, q, where[1]);
         human_addresses(p, from);
         human_addresses(q, to);
-        printf("\n  reference %-3" PRIu32 " %s%s: %s -> ", p->number, rules[p->rule], where[0],
-               from);
+        psnap_print(stdout, "\n  reference %-3" PRIu32 " %s%s: %s -> ", p->number, rules[p->rule],
+                    where[0], from);
         if (p->rule != q->rule || strcmp(where[0], where[1]) != 0)
-            printf("%s%s: ", rules[q->rule], where[1]);
-        fputs(to, stdout);
+            psnap_print(stdout, "%s%s: ", rules[q->rule], where[1]);
+        psnap_print(stdout, "%s", to);
     }
     if (pair->ref_count > ITEMS_SHOWN)
         printf("\n  (%" PRIu32 " more with other addresses)", pair->ref_count - ITEMS_SHOWN);
     for (uint32_t i = 0; i < pair->body_count && i < ITEMS_SHOWN; i++) {
         human_trips(&a->bodies[pair->bodies[i].a], from);
         human_trips(&b->bodies[pair->bodies[i].b], to);
-        printf("\n  trip count    %s: %s -> %s", a->bodies[pair->bodies[i].a].id, from, to);
+        psnap_print(stdout, "\n  trip count    %s: %s -> %s", a->bodies[pair->bodies[i].a].id, from,
+                    to);
     }
     if (pair->body_count > ITEMS_SHOWN)
         printf("\n  (%" PRIu32 " more with other trip counts)", pair->body_count - ITEMS_SHOWN);
@@ -362,7 +364,7 @@ static void print_details(const struct diff_pair *pair)
     for (unsigned bit = 0; bit < DIFF_CHANGES; bit++) {
         if (!(pair->changes & 1u << bit) || 1u << bit == DIFF_REGIONS)
             continue;
-        printf("%s%s", separator, diff_change_name(bit));
+        psnap_print(stdout, "%s%s", separator, diff_change_name(bit));
         separator = ", ";
     }
 }
@@ -373,17 +375,17 @@ static void print_heading(const struct profile_diff *diff, const struct diff_pai
     const struct diff_side *side = a ? &diff->a : &diff->b;
     char text[4096], digits[32], bytes[32];
 
-    printf("\n%s", either->id);
+    psnap_print(stdout, "\n%s", either->id);
     if (a && b && strcmp(a->id, b->id) != 0)
-        printf(" -> %s", b->id);
-    printf("  %s", human_source(either->first, text, sizeof text));
+        psnap_print(stdout, " -> %s", b->id);
+    psnap_print(stdout, "  %s", human_source(either->first, text, sizeof text));
     if (a && b && pair->match != DIFF_SAME_ID)
-        printf(" -> %s", human_source(b->first, text, sizeof text));
+        psnap_print(stdout, " -> %s", human_source(b->first, text, sizeof text));
     if (!a || !b) {
-        printf(": only in %s, %s accesses, %.1f %%, working set %s\n", a ? "a" : "b",
-               psnap_group_digits(either->all.accesses, digits),
-               100 * share(either->all.accesses, side->totals.accesses),
-               human_bytes(either->all.working_set_bytes, bytes));
+        psnap_print(stdout, ": only in %s, %s accesses, %.1f %%, working set %s\n", a ? "a" : "b",
+                    psnap_group_digits(either->all.accesses, digits),
+                    100 * share(either->all.accesses, side->totals.accesses),
+                    human_bytes(either->all.working_set_bytes, bytes));
         return;
     }
     printf(", %.1f %% -> %.1f %% of the accesses",
@@ -414,27 +416,28 @@ static void print_side(const char *name, const char *path, const struct psnap_pr
 {
     const struct psnap_provenance *from = &profile->provenance;
 
-    printf("%-10s %s: %s", name, path, from->name && *from->name ? from->name : "unknown");
+    psnap_print(stdout, "%-10s %s: %s", name, path,
+                from->name && *from->name ? from->name : "unknown");
     if (from->command && from->command[0]) {
         fputs(" (", stdout);
         for (const char *const *word = from->command; *word; word++)
-            printf("%s%s", word == from->command ? "" : " ", *word);
+            psnap_print(stdout, "%s%s", word == from->command ? "" : " ", *word);
         putchar(')');
     }
     if (*from->compiler)
-        printf(", %s", from->compiler);
+        psnap_print(stdout, ", %s", from->compiler);
     if (*from->host)
-        printf(", %s", from->host);
-    printf(", model %s\n", profile->model);
+        psnap_print(stdout, ", %s", from->host);
+    psnap_print(stdout, ", model %s\n", profile->model);
 }
 
 static void print_total(const char *name, uint64_t a, uint64_t b)
 {
     char digits[32];
 
-    printf("%-10s ", name);
+    psnap_print(stdout, "%-10s ", name);
     if (a == b)
-        printf("%s", psnap_group_digits(a, digits));
+        psnap_print(stdout, "%s", psnap_group_digits(a, digits));
     else
         print_counts(a, b);
     putchar('\n');
@@ -481,24 +484,27 @@ static bool print_order(const struct profile_diff *diff)
         fputs("\nschedule", stdout);
         if (a->order_count > 1 || b->order_count > 1)
             printf(" of thread %u", diff->order_thread);
-        printf(": %s -> %s (the first item that differs)\n", diff->order_a, diff->order_b);
+        psnap_print(stdout, ": %s -> %s (the first item that differs)\n", diff->order_a,
+                    diff->order_b);
     }
     for (uint32_t i = 0; i < diff->chain_count; i++) {
         const struct diff_chain *chain = &diff->chains[i];
-        printf("%s%s: ", i || diff->has_other_order ? "" : "\n",
-               model_symbol_id(chain->in_a ? a : b, MODEL_CHAIN | chain->chain));
+        if (!i && !diff->has_other_order)
+            putchar('\n');
+        psnap_print(stdout,
+                    "%s: ", model_symbol_id(chain->in_a ? a : b, MODEL_CHAIN | chain->chain));
         if (!chain->in_a || !chain->in_b) {
-            printf("only in %s\n", chain->in_a ? "a" : "b");
+            psnap_print(stdout, "only in %s\n", chain->in_a ? "a" : "b");
             continue;
         }
         printf("%" PRIu32 " states", a->chains[chain->chain].count - 1);
         if (a->chains[chain->chain].count != b->chains[chain->chain].count)
             printf(" -> %" PRIu32, b->chains[chain->chain].count - 1);
         if (chain->has_transition)
-            printf("; after %s comes %s %.3g %% -> %.3g %%",
-                   state_name(a, chain->chain, chain->from),
-                   state_name(a, chain->chain, chain->next), 100 * chain->share_a,
-                   100 * chain->share_b);
+            psnap_print(stdout, "; after %s comes %s %.3g %% -> %.3g %%",
+                        state_name(a, chain->chain, chain->from),
+                        state_name(a, chain->chain, chain->next), 100 * chain->share_a,
+                        100 * chain->share_b);
         else
             fputs("; the same transitions, more or less often", stdout);
         putchar('\n');
@@ -529,8 +535,8 @@ void diff_print_text(const struct profile_diff *diff, const struct diff_request 
         const struct diff_pair *pair = &diff->pairs[i];
         if (diff_pair_differs(pair) || pair->match == DIFF_SAME_ID)
             continue;
-        printf("%s%s -> %s", has_moved ? ", " : "\nin another place, and else alike: ", pair->a->id,
-               pair->b->id);
+        fputs(has_moved ? ", " : "\nin another place, and else alike: ", stdout);
+        psnap_print(stdout, "%s -> %s", pair->a->id, pair->b->id);
         has_moved = true;
     }
     if (has_moved)

@@ -239,7 +239,7 @@ static char *edited(const struct request *r, size_t *size, struct psnap_error *e
         if (status && status != PSNAP_ERROR_MEMORY)
             place(doc, loop, region, error);
         if (!status && *error->message)
-            fprintf(stderr, "psnap edit: %s\n", error->message);
+            psnap_print(stderr, "psnap edit: %s\n", error->message);
     } else if (profile)
         profile->certificate = NULL;
     if (profile && !status)

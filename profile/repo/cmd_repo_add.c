@@ -45,8 +45,8 @@ static void print_item(void *context, const struct add_item *item)
         if (!psnap_input_may_be_profile(item->path, &error))
             failed.error = error; /* a trace is told as such */
         report->has_failed = true;
-        fprintf(stderr, "psnap repo add: %s\n",
-                psnap_error_format(&failed.error, text, sizeof text));
+        psnap_print(stderr, "psnap repo add: %s\n",
+                    psnap_error_format(&failed.error, text, sizeof text));
         if (report->as_json)
             keep_failed(report, &failed);
     } else if (report->as_json) {

@@ -213,11 +213,12 @@ static void say_none(const char *command, struct opened *opened, const struct qu
     if (index_totals(opened->index, &count, &bytes, NULL))
         return;
     if (query->ask.where.size || query->like)
-        fprintf(stderr,
-                "psnap %s: no profile matches the query; %" PRIu64 " profile%s in the repository\n",
-                command, count, psnap_plural(count));
+        psnap_print(stderr,
+                    "psnap %s: no profile matches the query; %" PRIu64
+                    " profile%s in the repository\n",
+                    command, count, psnap_plural(count));
     else
-        fprintf(stderr, "psnap %s: there is no profile in the repository\n", command);
+        psnap_print(stderr, "psnap %s: there is no profile in the repository\n", command);
 }
 
 /* A listing that fails half-way is no JSON: it is printed when it is whole. */

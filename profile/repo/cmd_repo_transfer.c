@@ -30,8 +30,8 @@ static void refused(void *context, const struct psnap_error *error)
     char text[1024];
 
     report->refused++;
-    fprintf(stderr, "psnap %s: %s\n", report->command,
-            psnap_error_format(error, text, sizeof text));
+    psnap_print(stderr, "psnap %s: %s\n", report->command,
+                psnap_error_format(error, text, sizeof text));
 }
 
 static enum psnap_status export_archive(struct opened *opened, const struct query *query,

@@ -25,9 +25,9 @@ static void print_finding(void *context, const struct finding *finding)
     struct psnap_json *json = ((struct report *)context)->json;
 
     if (!json) {
-        printf("%s: %s: %s\n", finding->path,
-               finding->kind == FOUND_MENDED ? "damaged, can be mended" : kinds[finding->kind],
-               finding->message);
+        psnap_print(stdout, "%s: %s: %s\n", finding->path,
+                    finding->kind == FOUND_MENDED ? "damaged, can be mended" : kinds[finding->kind],
+                    finding->message);
         return;
     }
     psnap_json_begin_object(json, NULL);
@@ -56,18 +56,19 @@ static void print_result(const struct verify_result *result, bool is_good, struc
         repo_cmd_end_json(json);
         return;
     }
-    printf("%s profile%s in %s file%s: ", psnap_group_digits(result->profiles, digits[0]),
-           psnap_plural(result->profiles), psnap_group_digits(result->files, digits[1]),
-           psnap_plural(result->files));
+    psnap_print(stdout,
+                "%s profile%s in %s file%s: ", psnap_group_digits(result->profiles, digits[0]),
+                psnap_plural(result->profiles), psnap_group_digits(result->files, digits[1]),
+                psnap_plural(result->files));
     if (is_good)
         puts("ok");
     else if (!result->damaged)
-        printf("%s damaged, nothing is lost: 'psnap repo gc' mends it\n",
-               psnap_group_digits(result->mended, digits[2]));
+        psnap_print(stdout, "%s damaged, nothing is lost: 'psnap repo gc' mends it\n",
+                    psnap_group_digits(result->mended, digits[2]));
     else
-        printf("%s damaged for good, %s that can be mended\n",
-               psnap_group_digits(result->damaged, digits[3]),
-               psnap_group_digits(result->mended, digits[2]));
+        psnap_print(stdout, "%s damaged for good, %s that can be mended\n",
+                    psnap_group_digits(result->damaged, digits[3]),
+                    psnap_group_digits(result->mended, digits[2]));
 }
 
 static int verify(const char *path, bool is_deep, bool as_json)
@@ -151,7 +152,8 @@ static void print_gc(const struct gc_result *r, bool as_json)
         if (as_json)
             psnap_json_u64(&json, rows[i].name, rows[i].value);
         else if (rows[i].value || i < 2)
-            printf("%-30s %14s\n", rows[i].words, psnap_group_digits(rows[i].value, digits));
+            psnap_print(stdout, "%-30s %14s\n", rows[i].words,
+                        psnap_group_digits(rows[i].value, digits));
     if (as_json)
         repo_cmd_end_json(&json);
 }

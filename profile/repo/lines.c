@@ -10,21 +10,6 @@
 
 #include "formats/base/text.h"
 
-/* The length of the printable character at `text`, 0 when it is none. */
-static size_t printable(const char *text)
-{
-    const unsigned char c = (unsigned char)text[0];
-    const size_t length = psnap_text_utf8(text);
-
-    if (c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0))
-        return 0;
-    if (c == 0xe2 && ((unsigned char)text[1] == 0x80 || (unsigned char)text[1] == 0x81) &&
-        (((unsigned char)text[2] >= 0xa8 && (unsigned char)text[2] <= 0xae) ||
-         ((unsigned char)text[1] == 0x81 && (unsigned char)text[2] >= 0xa6)))
-        return 0; /* ends of lines and changes of direction */
-    return length;
-}
-
 void lines_add(struct repo_bytes *lines, const char *key, const char *text)
 {
     size_t written = 0;
@@ -33,7 +18,7 @@ void lines_add(struct repo_bytes *lines, const char *key, const char *text)
         return;
     repo_bytes_print(lines, "%s ", key);
     while (*text) {
-        const size_t length = printable(text), bytes = length ? length : 1;
+        const size_t length = psnap_text_shown(text), bytes = length ? length : 1;
         if (written + bytes > LINES_VALUE_MAX)
             break;
         repo_bytes_add(lines, length ? text : "?", bytes);

@@ -115,3 +115,55 @@ body, = pick["bodies"]
 assert sum(bin["times"] for bin in body["drawn"]) == body["executions"]
 assert sum(bin["sum"] for bin in body["drawn"]) == body["iterations"]'
 expect 0 "$PSNAP" show "${nests%.yaml}-threads.yaml"
+
+# Names that would steer a terminal, turn text around or forge a row: of a profile, in every command
+# that shows names, and of files and words of the command line
+python3 - "$golden" << 'END'
+import re, sys
+evil = r'\e[2J\e]0;x\a\n\r\t\u007f\u009b31m\u061c\u200f\u202e\u2028\u2066'
+text = open(sys.argv[1]).read()
+for name in "init", "sum", "table", "main":
+    text = re.sub(rf"\b{name}\b", lambda m: f'"{name}{evil}"', text)
+text = text.replace("name: t,", f'name: "=t{evil}",').replace("'./t'", f'"t{evil}"')
+open("evil.yaml", "w").write(text)
+open("plain.yaml", "w").write(text.replace(evil, "?" * 15))
+END
+cat > shown.py << 'END'
+import sys, unicodedata
+text = open(sys.argv[1], "rb").read().decode()
+bad = {c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")}
+assert not bad, (bad, text)
+END
+# shown WORD...: a command, of which nothing gets through, and which has the rows of one of plain names
+shown() {
+    "$PSNAP" "${@//@/evil}" > out 2> err || true
+    "$PSNAP" "${@//@/plain}" > plain.out 2> plain.err || true
+    cat out err > both
+    python3 shown.py both || fail "$*"
+    [ "$(wc -l < out) $(wc -l < err)" = "$(wc -l < plain.out) $(wc -l < plain.err)" ] ||
+        fail "$*: $(cat out err) is not $(cat plain.out plain.err)"
+}
+shown show @.yaml
+shown show @.yaml --json
+shown show @.yaml --loop nothing
+shown info @.yaml
+shown check @.yaml
+shown sim @.yaml -m 1K:64:2 --by total,loop,region
+shown sim @.yaml -m 1K:64:2 --by total,loop,region --csv
+shown reuse @.yaml --by loop,region
+shown locality @.yaml
+shown compare @.yaml @.yaml -m 1K:64:2
+shown diff @.yaml "$golden"
+shown diff "$golden" @.yaml
+shown diff "$golden" @.yaml --json
+shown predict cache @.yaml -m table1-1
+shown whatif @.yaml -m 1K:64:2 --by loop
+sed -i 's/accesses: 11$/accesses: 12/; s/loads: 8/loads: 9/' evil.yaml plain.yaml
+shown check @.yaml
+evil=$'\e[2J\a\n\r\u009b\u202e'
+for words in "show $evil" "sim -m $evil plain.yaml" "sim --by $evil plain.yaml" "show --$evil" "-$evil" "$evil" \
+    "predict $evil" "edit plain.yaml --set $evil=1 -o x" "show plain.yaml --loop $evil"; do
+    IFS=' ' read -r -d '' -a words <<< "$words" || true
+    expect "$(status "$PSNAP" "${words[@]}")" "$PSNAP" "${words[@]}"
+    python3 shown.py err || fail "$words"
+done

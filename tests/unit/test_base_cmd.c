@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_csv.h"
+#include "formats/base/text.h"
+
+#define HIDDEN PSNAP_TEXT_HIDDEN
 
 struct values {
     bool json, loud;
@@ -227,6 +231,72 @@ static void tables_are_aligned(void **state)
     free(text);
 }
 
+static void names_do_not_steer_terminals(void **state)
+{
+    static const char *const names[][2] = {
+        {"a\033[2J\033]0;b\a", "a" HIDDEN "[2J" HIDDEN "]0;b" HIDDEN},
+        {"row\nrow\r\t", "row" HIDDEN "row" HIDDEN HIDDEN},
+        {"caf\xc3\xa9 \xc2\x9b \x9b \xe2\x80\xae", "caf\xc3\xa9 " HIDDEN " " HIDDEN " " HIDDEN},
+        {"cut \xe2\x80", "cut " HIDDEN HIDDEN},
+        {" ", " "}};
+    static const char *const headings[] = {"name"};
+    char wanted[256], *text = NULL;
+    size_t size;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        FILE *file = open_memstream(&text, &size);
+        struct psnap_table *table = psnap_table_new(1, headings);
+        psnap_print(file, "\r%d\t%s\n\033[K%c%s\n", 7, names[i][0], 'x', names[i][0]);
+        psnap_table_cell(table, "%s|", names[i][0]);
+        psnap_table_print(table, file);
+        psnap_table_free(table);
+        fclose(file);
+        snprintf(wanted, sizeof wanted, "\r7\t%s\n\033[Kx%s\nname\n%s|\n", names[i][1], names[i][1],
+                 names[i][1]);
+        assert_string_equal(text, wanted);
+        free(text);
+    }
+}
+
+static void cells_are_no_formulas(void **state)
+{
+    static const char *const cells[][2] = {{"plain", "plain"},
+                                           {"", ""},
+                                           {"a,b", "\"a,b\""},
+                                           {"a\"b", "\"a\"\"b\""},
+                                           {"=1+1", "'=1+1"},
+                                           {"@SUM(A1)", "'@SUM(A1)"},
+                                           {"+cmd", "'+cmd"},
+                                           {"-3.5", "-3.5"},
+                                           {"+7", "+7"},
+                                           {"-1e-3", "-1e-3"},
+                                           {"-", "'-"},
+                                           {"-2+3", "'-2+3"},
+                                           {"=a,\"b\"", "\"'=a,\"\"b\"\"\""},
+                                           {"\t=1", HIDDEN "=1"},
+                                           {"\r=1", HIDDEN "=1"},
+                                           {"a\nb", "a" HIDDEN "b"},
+                                           {"\xc2\x9b", HIDDEN}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        char *text = NULL, wanted[64];
+        size_t size;
+        FILE *file = open_memstream(&text, &size);
+        struct psnap_csv csv;
+        psnap_csv_init(&csv, file);
+        psnap_csv_u64(&csv, 1);
+        psnap_csv_text(&csv, cells[i][0]);
+        psnap_csv_real(&csv, -0.5);
+        psnap_csv_end(&csv);
+        fclose(file);
+        snprintf(wanted, sizeof wanted, "1,%s,-0.5\n", cells[i][1]);
+        assert_string_equal(text, wanted);
+        free(text);
+    }
+}
+
 static void digits_are_grouped(void **state)
 {
     char text[32];
@@ -283,6 +353,8 @@ int main(void)
         cmocka_unit_test(mistakes_name_the_option),
         cmocka_unit_test(help_is_made_from_the_table),
         cmocka_unit_test(tables_are_aligned),
+        cmocka_unit_test(names_do_not_steer_terminals),
+        cmocka_unit_test(cells_are_no_formulas),
         cmocka_unit_test(digits_are_grouped),
         cmocka_unit_test(failures_choose_the_exit_status),
         cmocka_unit_test(sigpipe_is_ignored_and_restored),

@@ -166,23 +166,60 @@ static void locale_does_not_matter(void **state)
     setlocale(LC_ALL, "C");
 }
 
+/* A length, and whether it is shown. */
+static void check_character(const char *text, size_t length, bool is_shown)
+{
+    uint32_t code;
+
+    assert_int_equal(psnap_text_utf8(text, &code), length);
+    assert_int_equal(psnap_text_shown(text), is_shown ? length : 0);
+    assert_ptr_equal(psnap_text_next(text), text + length + !length);
+}
+
 static void utf8_is_checked(void **state)
 {
+    static const char *const malformed[] = {"\x80",
+                                            "\xc3",
+                                            "\xc0\x80" /* overlong */,
+                                            "\xe0\x80\x80" /* overlong */,
+                                            "\xed\xa0\x80" /* surrogate */,
+                                            "\xf4\x90\x80\x80" /* beyond U+10FFFF */,
+                                            "\xf8\x88\x80\x80\x80" /* five bytes */,
+                                            "\xff",
+                                            "\x9b"};
+    static const char *const hidden[] = {"\n",
+                                         "\t",
+                                         "\033",
+                                         "\177",
+                                         "\xc2\x80",
+                                         "\xc2\x9b",
+                                         "\xc2\x9f",
+                                         "\xd8\x9c" /* U+061C */,
+                                         "\xe2\x80\x8e" /* U+200E */,
+                                         "\xe2\x80\x8f",
+                                         "\xe2\x80\xa8" /* U+2028 */,
+                                         "\xe2\x80\xa9",
+                                         "\xe2\x80\xaa",
+                                         "\xe2\x80\xae",
+                                         "\xe2\x81\xa6" /* U+2066 */,
+                                         "\xe2\x81\xa9",
+                                         "\xef\xbb\xbf"};
+    uint32_t code;
+
     (void)state;
-    assert_int_equal(psnap_text_utf8("a"), 1);
-    assert_int_equal(psnap_text_utf8(""), 1);
-    assert_int_equal(psnap_text_utf8("\xc3\xa4"), 2);
-    assert_int_equal(psnap_text_utf8("\xe2\x82\xac"), 3);
-    assert_int_equal(psnap_text_utf8("\xf0\x9f\x98\x80"), 4);
-    assert_int_equal(psnap_text_utf8("\xf4\x8f\xbf\xbf"), 4);
-    assert_int_equal(psnap_text_utf8("\x80"), 0);
-    assert_int_equal(psnap_text_utf8("\xc3"), 0);
-    assert_int_equal(psnap_text_utf8("\xc0\x80"), 0);             /* overlong */
-    assert_int_equal(psnap_text_utf8("\xe0\x80\x80"), 0);         /* overlong */
-    assert_int_equal(psnap_text_utf8("\xed\xa0\x80"), 0);         /* surrogate */
-    assert_int_equal(psnap_text_utf8("\xf4\x90\x80\x80"), 0);     /* beyond U+10FFFF */
-    assert_int_equal(psnap_text_utf8("\xf8\x88\x80\x80\x80"), 0); /* five bytes */
-    assert_int_equal(psnap_text_utf8("\xff"), 0);
+    check_character("a", 1, true);
+    check_character("", 1, false);
+    check_character("\xc2\xa0", 2, true);
+    check_character("\xc3\xa4", 2, true);
+    check_character("\xe2\x82\xac", 3, true);
+    check_character("\xf0\x9f\x98\x80", 4, true);
+    check_character("\xf4\x8f\xbf\xbd", 4, true);
+    assert_int_equal(psnap_text_utf8("\xf0\x9f\x98\x80", &code), 4);
+    assert_int_equal(code, 0x1f600);
+    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++)
+        check_character(malformed[i], 0, false);
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+        check_character(hidden[i], strlen(hidden[i]), false);
 }
 
 static void nearest_name_is_suggested(void **state)
@@ -233,7 +270,7 @@ static void json_escapes_and_nests(void **state)
     (void)state;
     psnap_json_init(&json, file);
     psnap_json_begin_object(&json, NULL);
-    psnap_json_text(&json, "q\"k", "a\"b\\c\n\t\x01\x7f\xc3\xa4\xff!");
+    psnap_json_text(&json, "q\"k", "a\"b\\c\n\t\x01\x7f\xc3\xa4\xff!\xc2\x9b\xe2\x80\xae");
     psnap_json_begin_array(&json, "rows");
     psnap_json_begin_object(&json, NULL);
     psnap_json_u64(&json, "u", UINT64_MAX);
@@ -251,17 +288,18 @@ static void json_escapes_and_nests(void **state)
     psnap_json_text(&json, "null", NULL);
     psnap_json_end_object(&json);
     fclose(file);
-    assert_string_equal(text,
-                        "{\n"
-                        "  \"q\\\"k\": \"a\\\"b\\\\c\\n\\t\\u0001\\u007f\xc3\xa4\xef\xbf\xbd!\",\n"
-                        "  \"rows\": [\n"
-                        "    {\"u\": 18446744073709551615, \"i\": -9223372036854775808},\n"
-                        "    [0.25, null, null]\n"
-                        "  ],\n"
-                        "  \"none\": [],\n"
-                        "  \"yes\": true,\n"
-                        "  \"null\": null\n"
-                        "}\n");
+    assert_string_equal(
+        text,
+        "{\n"
+        "  \"q\\\"k\": \"a\\\"b\\\\c\\n\\t\\u0001\\u007f\xc3\xa4\xef\xbf\xbd!\\u009b\\u202e\",\n"
+        "  \"rows\": [\n"
+        "    {\"u\": 18446744073709551615, \"i\": -9223372036854775808},\n"
+        "    [0.25, null, null]\n"
+        "  ],\n"
+        "  \"none\": [],\n"
+        "  \"yes\": true,\n"
+        "  \"null\": null\n"
+        "}\n");
     free(text);
 }
 
