@@ -3,13 +3,15 @@
  * CSV as RFC 4180 (Shafranovich, 2005) has it: fields between commas; in quotes, where a quote is
  * written twice, they may have commas and ends of lines. Lines end with LF or CR LF. Beyond it:
  * a byte order mark is skipped, and so are lines that are empty or begin with '#'; blanks around a
- * field without quotes are not part of it.
+ * field without quotes are not part of it, nor is an apostrophe before = + - or @, by which
+ * spreadsheets are kept from taking it for a formula.
  */
 #include "predict/csv.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/room.h"
 
@@ -26,7 +28,9 @@ void csv_release(struct csv_reader *reader)
 
 const char *csv_text(const struct csv_reader *reader, size_t field)
 {
-    return reader->bytes + reader->fields[field].at;
+    const char *text = reader->bytes + reader->fields[field].at;
+
+    return text + (text[0] == '\'' && text[1] && strchr("=+-@", text[1]));
 }
 
 enum psnap_status csv_error(const struct csv_reader *reader, size_t field,
@@ -85,8 +89,6 @@ static enum psnap_status keep(struct csv_reader *reader, int byte, struct psnap_
 {
     char *bytes;
 
-    if (!byte)
-        return malformed(reader, "a zero byte: this is no text", error);
     if (reader->used >= CSV_RECORD_MAX)
         return malformed(reader, "a record of more than 1 MiB: is a quote not closed?", error);
     bytes = psnap_with_room(reader->bytes, &reader->room, reader->used + 1, 1);
@@ -99,9 +101,12 @@ static enum psnap_status keep(struct csv_reader *reader, int byte, struct psnap_
 
 static enum psnap_status begin_field(struct csv_reader *reader, struct psnap_error *error)
 {
-    struct csv_field *fields =
-        psnap_with_room(reader->fields, &reader->field_room, reader->count + 1, sizeof *fields);
+    struct csv_field *fields;
 
+    if (reader->count >= CSV_FIELDS_MAX)
+        return malformed(reader, "a record of more than 4096 fields", error);
+    fields =
+        psnap_with_room(reader->fields, &reader->field_room, reader->count + 1, sizeof *fields);
     if (!fields)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a record");
     reader->fields = fields;
@@ -110,15 +115,10 @@ static enum psnap_status begin_field(struct csv_reader *reader, struct psnap_err
     return PSNAP_OK;
 }
 
-static enum psnap_status end_field(struct csv_reader *reader, struct psnap_error *error)
+static enum psnap_status keep_text(struct csv_reader *reader, int byte, struct psnap_error *error)
 {
-    char *bytes = psnap_with_room(reader->bytes, &reader->room, reader->used + 1, 1);
-
-    if (!bytes)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a record");
-    reader->bytes = bytes;
-    bytes[reader->used++] = '\0';
-    return PSNAP_OK;
+    return byte ? keep(reader, byte, error)
+                : malformed(reader, "a zero byte: this is no text", error);
 }
 
 static bool ends_field(int byte)
@@ -149,7 +149,7 @@ static enum psnap_status quoted(struct csv_reader *reader, int *byte, struct psn
                 break;
             }
         }
-        status = keep(reader, next, error);
+        status = keep_text(reader, next, error);
         if (next == '\n')
             begin_line(reader);
     }
@@ -170,7 +170,7 @@ static enum psnap_status unquoted(struct csv_reader *reader, int *byte, struct p
         if (*byte == '"')
             return malformed(reader, "a quote within a field: the whole field goes into quotes",
                              error);
-        status = keep(reader, *byte, error);
+        status = keep_text(reader, *byte, error);
         *byte = after_return(reader, next_byte(reader));
     }
     while (reader->used > from && is_blank((unsigned char)reader->bytes[reader->used - 1]))
@@ -189,7 +189,7 @@ static enum psnap_status read_field(struct csv_reader *reader, int *byte, struct
     status = begin_field(reader, error);
     if (!status)
         status = *byte == '"' ? quoted(reader, byte, error) : unquoted(reader, byte, error);
-    return status ? status : end_field(reader, error);
+    return status ? status : keep(reader, '\0', error); /* the field ends */
 }
 
 /* The first byte of a record: after a mark, comments and empty lines. */

@@ -25,7 +25,8 @@ struct csv_reader {
     uint32_t src_line, column; /* of what is read next */
 };
 
-#define CSV_RECORD_MAX (1u << 20) /* bytes of a record's fields */
+#define CSV_RECORD_MAX (1u << 20) /* bytes of a record's fields, each with its end */
+#define CSV_FIELDS_MAX 4096u      /* of a record */
 
 /* Does not own `file`. */
 void csv_init(struct csv_reader *reader, FILE *file, const char *path);

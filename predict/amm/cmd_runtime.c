@@ -101,8 +101,9 @@ static void print_notes(const struct forecast *forecast, const struct forecast_s
     const struct measure *measure = &forecast->runs[0].measure;
     char digits[32], more[32];
 
-    printf("\n%s accesses of %s in sampled windows of blocks",
-           psnap_group_digits(measure->sampled, digits), psnap_group_digits(measure->total, more));
+    psnap_print(stdout, "\n%s accesses of %s in sampled windows of blocks",
+                psnap_group_digits(measure->sampled, digits),
+                psnap_group_digits(measure->total, more));
     if (isnan(forecast->system_error))
         printf(
             "; the linear system of branch probabilities is too large to check block counts by\n");
@@ -110,17 +111,20 @@ static void print_notes(const struct forecast *forecast, const struct forecast_s
         printf("; the linear system of %zu branch probabilities has the block counts within %.0e\n",
                measure->transition_count, forecast->system_error);
     if (settings->size > 0)
-        printf(
+        psnap_print(
+            stdout,
             "accesses grow so that those of an input that was left out are off by %.2g %%%s\n",
             100 * forecast->targets[0].left_out,
             forecast->targets[0].left_out > 0.01
                 ? ": these inputs are no series; other arguments, or what remainder loops are left?"
                 : "");
     if (forecast->targets[0].unknown > 0)
-        printf("%s accesses of the larger input are of blocks that '%s' did not execute: they are "
-               "left out\n",
-               psnap_group_digits((uint64_t)forecast->targets[0].unknown, digits),
-               forecast->runs[0].path);
+        psnap_print(
+            stdout,
+            "%s accesses of the larger input are of blocks that '%s' did not execute: they are "
+            "left out\n",
+            psnap_group_digits((uint64_t)forecast->targets[0].unknown, digits),
+            forecast->runs[0].path);
     if (forecast->mca.cycles)
         printf("%" PRIu32 " of %" PRIu32 " loops that iterate have their cycles by llvm-mca\n",
                forecast->mca.matched, forecast->mca.loops);
@@ -137,7 +141,9 @@ static void print_notes(const struct forecast *forecast, const struct forecast_s
 static void print_tables(const struct forecast *forecast, const struct forecast_settings *settings)
 {
     for (size_t m = 0; m < forecast->machine_count; m++) {
-        printf("%smachine %s, one core:\n\n", m ? "\n" : "", forecast->machines[m].name);
+        if (m)
+            putchar('\n');
+        psnap_print(stdout, "machine %s, one core:\n\n", forecast->machines[m].name);
         runtime_rows_print(&forecast->rows, m ? forecast->rows_end[m - 1] : 0,
                            forecast->rows_end[m], &forecast->machines[m], settings->rows.methods);
     }

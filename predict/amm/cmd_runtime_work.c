@@ -233,7 +233,8 @@ enum psnap_status runtime_work_check(const struct runtime_work *work, uint32_t l
 void runtime_print_unknown(const struct psnap_machine *machine)
 {
     if (!(machine->mispredict_cycles > 0))
-        printf("%s does not say mispredict_cycles: T_branch is 0\n", machine->name);
+        psnap_print(stdout, "%s does not say mispredict_cycles: T_branch is 0\n", machine->name);
     if (!(machine->first_touch_cycles > 0))
-        printf("%s does not say memory.first_touch_cycles: T_touch is 0\n", machine->name);
+        psnap_print(stdout, "%s does not say memory.first_touch_cycles: T_touch is 0\n",
+                    machine->name);
 }

@@ -325,6 +325,13 @@ has err "battery.csv:2: replicate '1' of code 'battery', machine 'material 1', s
 expect 1 "$PSNAP" hybrid nowhere.csv
 has err nowhere.csv
 
+# A record has limits, of empty fields too
+head -c 40000000 /dev/zero | tr '\0' , > commas.csv
+for command in hybrid rank; do
+    expect 1 "$PSNAP" $command commas.csv
+    has err "commas.csv:1:4097: a record of more than 4096 fields"
+done
+
 # Wrong usage
 expect 2 "$PSNAP" hybrid
 expect 2 "$PSNAP" hybrid battery.csv --level 0

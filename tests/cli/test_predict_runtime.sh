@@ -294,6 +294,9 @@ has err "is no block"
 edit '2s/,[0-9.]*,/,x,/'
 expect 1 "$PSNAP" predict runtime 24.pst --probabilities bad.csv -m "$machine"
 has err "no probability"
+{ cat 60.csv; head -c 1000000 /dev/zero | tr '\0' ,; } > bad.csv
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities bad.csv -m "$machine"
+has err "bad.csv:$(($(wc -l < 60.csv) + 1)):4097: a record of more than 4096 fields"
 expect 1 "$PSNAP" predict runtime 24.pst --probabilities "$machine" -m "$machine"
 has err "--write-probabilities makes such a file"
 

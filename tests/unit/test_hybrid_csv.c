@@ -58,6 +58,7 @@ static void reads_csv(void **state)
         {"a,b\n1,2\n", "[a][b]\n[1][2]\n"},
         {"a,b\r\n1,2\r\n", "[a][b]\n[1][2]\n"},
         {"a,b\n1,2", "[a][b]\n[1][2]\n"},
+        {"'=a,'b,'\n", "[=a]['b][']\n"},
         {"\xef\xbb\xbf"
          "a\n",
          "[a]\n"},
@@ -101,7 +102,11 @@ static void refuses_what_is_no_text(void **state)
     memset(large, 'x', sizeof large - 1);
     large[0] = '"';
     written(large, out, sizeof out);
-    assert_non_null(strstr(out, "1 MiB"));
+    assert_string_equal(out, "in:1:1048578: a record of more than 1 MiB: is a quote not closed?");
+    memset(large, ',', sizeof large - 1);
+    memcpy(large, "a,b\n", 4);
+    written(large, out, sizeof out);
+    assert_string_equal(out, "in:2:4097: a record of more than 4096 fields");
 }
 
 /* ----------------------------------------------------------------- observations */
