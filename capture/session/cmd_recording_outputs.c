@@ -161,10 +161,14 @@ static void write_empty_trace(struct psnap_recording *recording)
     psnap_program_free(program);
 }
 
+/* Parts in other formats are not known again, and never overwritten. */
+static bool is_pst(const void *start, size_t n)
+{
+    return psnap_format_recognise(start, n, true) == psnap_format_find("pst");
+}
+
 enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct psnap_error *error)
 {
-    static struct psnap_output *(*const open[])(const char *, bool, struct psnap_error *) = {
-        psnap_output_open, psnap_output_open_partial};
     const char *paths[] = {recording->profile, recording->trace};
     struct psnap_output **outputs[] = {&recording->profile_output, &recording->trace_output};
     const bool force = recording->force || recording->spare; /* looked at when it is written */
@@ -173,7 +177,8 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct
         bool has_other;
         if (!paths[i])
             continue;
-        *outputs[i] = open[i](paths[i], force, error);
+        *outputs[i] = i ? psnap_output_open_partial(paths[i], force, is_pst, error)
+                        : psnap_output_open(paths[i], force, error);
         if (*outputs[i])
             continue;
         has_other = i == 0 ? paths[1] != NULL : recording->profile_output != NULL;

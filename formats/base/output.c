@@ -11,7 +11,8 @@
  *
  * A partial output is written to "NAME.part", locked (flock) as long as it is
  * written, so that what is left of a dead process can be told from what a living
- * one has.
+ * one has. Anything else of that name, a link for one, is neither followed nor
+ * touched.
  *
  * Devices, FIFOs and standard output are written directly: what has been
  * written to them cannot be taken back.
@@ -121,15 +122,42 @@ static bool is_still_there(int fd, const char *path)
 {
     struct stat opened, named;
 
-    return !fstat(fd, &opened) && !stat(path, &named) && opened.st_ino == named.st_ino &&
+    return !fstat(fd, &opened) && !lstat(path, &named) && opened.st_ino == named.st_ino &&
            opened.st_dev == named.st_dev;
 }
 
-/* Opens and empties the partial file, whose name it sets; -1 with `error` filled. */
-static int open_part(struct psnap_output *output, struct psnap_error *error)
+/* Opens and locks `temporary`; -1 with errno EEXIST if it is another's: of a process at work, or no
+ * file that one of ours has left, such as a link. */
+static int open_own(const struct psnap_output *output, bool (*is_own)(const void *, size_t),
+                    bool *is_left)
 {
-    for (int i = 1; i <= TEMPORARY_TRIES; i++) {
-        struct stat about;
+    char start[PSNAP_OUTPUT_START + 1];
+    int fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    struct stat about;
+    ssize_t n;
+
+    *is_left = fd < 0 && errno == EEXIST;
+    if (*is_left)
+        fd = open(output->temporary, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (!*is_left && (fd < 0 || !flock(fd, LOCK_EX))) /* others look at it, and leave it */
+        return fd;
+    n = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) ? -1 : pread(fd, start, sizeof start - 1, 0);
+    if (n > 0 && is_own(start, (size_t)n) && !fstat(fd, &about) && S_ISREG(about.st_mode) &&
+        about.st_nlink == 1 && is_still_there(fd, output->temporary))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+/* Opens and empties the partial file, whose name it sets; -1 with `error` filled. */
+static int open_part(struct psnap_output *output, bool (*is_own)(const void *, size_t),
+                     struct psnap_error *error)
+{
+    errno = EEXIST;
+    for (int i = 1; i <= TEMPORARY_TRIES && errno == EEXIST; i++) {
+        bool is_left;
         int fd;
 
         free(output->temporary);
@@ -138,16 +166,8 @@ static int open_part(struct psnap_output *output, struct psnap_error *error)
             output->temporary = NULL;
             break;
         }
-        fd = open(output->temporary, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (fd < 0)
-            break;
-        if (flock(fd, LOCK_EX | LOCK_NB) || !is_still_there(fd, output->temporary)) {
-            close(fd);
-            continue;
-        }
-        output->mode = PARTIAL;
-        if (!fstat(fd, &about) && about.st_size > 0 && !output->force) {
-            output->mode = UNNAMED; /* it is not ours to remove */
+        fd = open_own(output, is_own, &is_left);
+        if (fd >= 0 && is_left && !output->force) {
             psnap_error_set(error, PSNAP_ERROR_EXISTS,
                             "'%s' is what a recording that was cut off has left; rename it to keep "
                             "it, --force would overwrite it",
@@ -155,17 +175,20 @@ static int open_part(struct psnap_output *output, struct psnap_error *error)
             close(fd);
             return -1;
         }
-        if (!ftruncate(fd, 0))
+        if (fd >= 0 && !ftruncate(fd, 0)) {
+            output->mode = PARTIAL;
             return fd;
-        close(fd);
-        break;
+        }
+        if (fd >= 0)
+            close(fd);
     }
     fail(error, "create", output->temporary ? output->temporary : output->path);
     return -1;
 }
 
 /* Decides how `path` is written and opens it; -1 with `error` filled. */
-static int open_path(struct psnap_output *output, bool is_partial, struct psnap_error *error)
+static int open_path(struct psnap_output *output, bool (*is_own)(const void *, size_t),
+                     struct psnap_error *error)
 {
     struct stat status;
     const bool exists = !stat(output->path, &status);
@@ -189,8 +212,8 @@ static int open_path(struct psnap_output *output, bool is_partial, struct psnap_
     }
     output->permissions = exists ? status.st_mode & 0777 : 0;
     output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
-    if (is_partial && output->target)
-        return open_part(output, error);
+    if (is_own && output->target)
+        return open_part(output, is_own, error);
     fd = output->target ? open_temporary(output) : -1;
     if (fd < 0)
         fail(error, exists ? "replace" : "create", output->path);
@@ -216,7 +239,8 @@ bool psnap_output_is_same(const char *path, const char *other)
            of_path.st_dev == of_other.st_dev;
 }
 
-static struct psnap_output *open_output(const char *path, bool force, bool is_partial,
+static struct psnap_output *open_output(const char *path, bool force,
+                                        bool (*is_own)(const void *, size_t),
                                         struct psnap_error *error)
 {
     struct psnap_output *output = calloc(1, sizeof *output);
@@ -232,7 +256,7 @@ static struct psnap_output *open_output(const char *path, bool force, bool is_pa
         output->file = stdout;
         return output;
     }
-    fd = open_path(output, is_partial, error);
+    fd = open_path(output, is_own, error);
     if (fd < 0)
         goto out;
     output->file = fdopen(fd, "w");
@@ -254,13 +278,14 @@ out:
 
 struct psnap_output *psnap_output_open(const char *path, bool force, struct psnap_error *error)
 {
-    return open_output(path, force, false, error);
+    return open_output(path, force, NULL, error);
 }
 
 struct psnap_output *psnap_output_open_partial(const char *path, bool force,
+                                               bool (*is_own)(const void *start, size_t n),
                                                struct psnap_error *error)
 {
-    return open_output(path, force, true, error);
+    return open_output(path, force, is_own, error);
 }
 
 bool psnap_output_is_partial(const struct psnap_output *output)

@@ -24,11 +24,15 @@ PSNAP_API struct psnap_output *psnap_output_open(const char *path, bool force,
 /*
  * The same for what is worth having in parts: a regular file is written under
  * its name with ".part" behind it (".part.2" while another process writes that
- * one), and stays there when this process dies. A part that an earlier process
- * left is refused as the file itself would be, and overwritten with `force`.
+ * one, or it is nothing of ours), and stays there when this process dies. A part
+ * that an earlier process left is refused as the file itself would be, and
+ * overwritten with `force`: `is_own` tells it by its first `n` bytes, up to
+ * PSNAP_OUTPUT_START, one more readable.
  */
-PSNAP_API struct psnap_output *psnap_output_open_partial(const char *path, bool force,
-                                                         struct psnap_error *error);
+#define PSNAP_OUTPUT_START 64u
+PSNAP_API struct psnap_output *
+psnap_output_open_partial(const char *path, bool force, bool (*is_own)(const void *start, size_t n),
+                          struct psnap_error *error);
 
 /* True of "-" and the like: such an output goes to standard output. False of NULL: no output. */
 PSNAP_API bool psnap_output_is_stdout(const char *path);

@@ -60,6 +60,18 @@ has err "'t.pst.part' is what a recording that was cut off has left"
 "$PSNAP" record --no-profile --trace t.pst --force -- ./prog 10 > out
 [ ! -e t.pst.part ] && [ "$(count t.pst)" -gt 10 ] || fail "--force: $(ls)"
 
+# what has the name of the part and is none is neither followed, cut nor removed
+echo mine > mine
+cp t.pst linked.pst
+for other in "cp mine" "ln -s mine" "ln -s nothing" "ln linked.pst" mkfifo mkdir touch; do
+    $other t.pst.part
+    ls -ld t.pst.part > before
+    "$PSNAP" record --no-profile --trace t.pst --force -- ./prog 10 > out
+    ls -ld t.pst.part | cmp - before || fail "$other: $(ls -l)"
+    [ "$(cat mine)" = mine ] && [ ! -e nothing ] && [ "$(ls -d t.pst.part*)" = t.pst.part ] || fail "$other: $(ls -l)"
+    rm -rf t.pst.part
+done
+
 # two recordings at a time of one name do not meet
 "$PSNAP" record --no-profile --force --trace two.pst -- ./prog 300000 > out &
 "$PSNAP" record --no-profile --force --trace two.pst -- ./prog 300000 > out
