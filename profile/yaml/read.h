@@ -18,7 +18,8 @@ struct reading {
     const struct psnap_yaml_doc *doc;
     struct psnap_profile *profile;
     struct psnap_error *error;
-    uint32_t region_count; /* in all loops so far */
+    uint32_t region_count;  /* in all loops so far */
+    uint64_t pattern_slots; /* that their patterns unfold to */
 };
 
 /* Ids to indices, for loops of a profile and regions of a loop. */

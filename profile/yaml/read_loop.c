@@ -13,6 +13,8 @@
 
 #include "formats/base/text.h"
 
+#define PATTERNS_MAX (1u << 26) /* accesses that the patterns of all loops unfold to */
+
 enum psnap_status read_operations(const struct reading *r, const struct psnap_yaml_node *parent,
                                   uint64_t operations[PSNAP_OPERATION_COUNT])
 {
@@ -91,7 +93,7 @@ static enum psnap_status read_iterations(const struct reading *r, const struct p
 }
 
 /* The pattern buffer: its regions exist, and it has no more of one than the region itself. */
-static enum psnap_status read_pattern(const struct reading *r, const struct psnap_yaml_node *map,
+static enum psnap_status read_pattern(struct reading *r, const struct psnap_yaml_node *map,
                                       const struct psnap_yaml_node *regions,
                                       const struct name_index *names,
                                       struct psnap_profile_loop *loop)
@@ -115,7 +117,8 @@ static enum psnap_status read_pattern(const struct reading *r, const struct psna
     if (!sequence_counts(&loop->pattern, PSNAP_PATTERN_MAX, counts))
         status = psnap_yaml_fail(r->doc, pattern, r->error, PSNAP_ERROR_VALUE,
                                  "the pattern unfolds to more than %u accesses", PSNAP_PATTERN_MAX);
-    for (uint32_t i = 0; i < loop->region_count && !status; i++, region = region->next)
+    for (uint32_t i = 0; i < loop->region_count && !status; i++, region = region->next) {
+        r->pattern_slots += counts[i];
         if (counts[i] > loop->regions[i].accesses)
             status = psnap_yaml_fail(r->doc, pattern, r->error, PSNAP_ERROR_VALUE,
                                      "the pattern has region '%.100s' %" PRIu64
@@ -123,12 +126,17 @@ static enum psnap_status read_pattern(const struct reading *r, const struct psna
                                      loop->regions[i].id, counts[i],
                                      psnap_yaml_get(region, "accesses")->src_line,
                                      loop->regions[i].accesses);
+    }
+    if (!status && r->pattern_slots > PATTERNS_MAX) /* all are in memory at a time */
+        status = psnap_yaml_fail(r->doc, pattern, r->error, PSNAP_ERROR_VALUE,
+                                 "the patterns up to here unfold to more than %u accesses",
+                                 PATTERNS_MAX);
     free(counts);
     return status;
 }
 
 /* In model psnap: the pattern, and accesses against those of the regions. */
-static enum psnap_status read_psnap_rest(const struct reading *r, const struct psnap_yaml_node *map,
+static enum psnap_status read_psnap_rest(struct reading *r, const struct psnap_yaml_node *map,
                                          const struct psnap_yaml_node *list,
                                          const struct name_index *names,
                                          struct psnap_profile_loop *loop)

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REF_NUMBERS 65536u   /* of references, whatever the profile has, */
+#define REF_NUMBERS_EACH 16u /* and more for each that it has */
+
 /* ---- names ---- */
 
 static int compare_names(const void *a, const void *b)
@@ -94,6 +97,29 @@ enum psnap_status model_read_positive(const struct model_reading *m,
 
 /* ---- the whole ---- */
 
+/* A replayed program has a row for each number from 0 to a loop's largest: of all loops together
+ * not many more than there are references, whose sorted names these are. */
+static enum psnap_status check_ref_numbers(const struct model_reading *m)
+{
+    const uint32_t count = m->model->ref_count;
+    const uint64_t most = REF_NUMBERS + REF_NUMBERS_EACH * (uint64_t)count;
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct model_name *name = &m->refs[i];
+        if (i + 1 < count && name[1].loop == name->loop)
+            continue;
+        rows += name->number + UINT64_C(1);
+        if (rows > most)
+            return psnap_yaml_fail(m->r->doc, name->node, m->r->error, PSNAP_ERROR_VALUE,
+                                   "the numbers of references up to here, from 0 to the largest of "
+                                   "each loop, are %" PRIu64 ", but at most %" PRIu64
+                                   " are possible with %" PRIu32 " reference%s",
+                                   rows, most, count, count == 1 ? "" : "s");
+    }
+    return PSNAP_OK;
+}
+
 /* References and bodies of all loops. */
 static enum psnap_status read_loops_of(struct model_reading *m, const struct psnap_yaml_node *loops,
                                        const struct name_index *names)
@@ -133,6 +159,8 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
     }
     if (!status)
         status = model_sort_names(m, m->refs, model->ref_count);
+    if (!status)
+        status = check_ref_numbers(m);
     for (uint32_t i = 0; i < model->ref_count && !status; i++)
         if (model->refs[i].rule == MODEL_DEPENDENT)
             status = model_read_bases(m, m->ref_nodes[i], names, &model->refs[i]);

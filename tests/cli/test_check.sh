@@ -52,6 +52,46 @@ expect 1 "$PSNAP" check "$PSNAP"
 expect 2 "$PSNAP" check
 "$PSNAP" check - < good.yaml | grep -q '^stdin: ok'
 
+# numbers of references are bounded by how many there are, over all loops; so are unfolded patterns
+python3 - << 'END'
+def nests(name, numbers):
+    with open(name, "w") as f:
+        print("psnap: 1\ncapture: {model: nests-3}\nschedule: [%s]\nloops:" %
+              ", ".join(f"l{i}" for i in range(len(numbers))), file=f)
+        for i, number in enumerate(numbers):
+            print(f"- id: l{i}\n  function: f\n"
+                  "  regions:\n  - {id: a, working_set: {bytes: 80, group: image, offset: 0}}\n"
+                  f"  bodies:\n  - {{id: l{i}, refs: [{number}], iterations: 10}}\n"
+                  f"  references:\n  - {{ref: {number}, load: 8, region: a, start: 0, counts: [10], strides: [8]}}", file=f)
+nests("sparse.yaml", [65551])
+nests("one.yaml", [65552])
+nests("huge.yaml", [1000000000])
+nests("sum.yaml", [1000] * 70)
+with open("patterns.yaml", "w") as f:
+    n = 1025
+    print("psnap: 1\ncapture: {model: psnap}\nschedule: [%s]\nloops:" % ", ".join(f"l{i}" for i in range(n)), file=f)
+    for i in range(n):
+        print(f"- id: l{i}\n  function: f\n  pattern: [{{repeat: 65536, of: [a]}}]\n  regions:\n"
+              "  - {id: a, accesses: 65536, loads: 65536, sizes: {8: 65536}, strides: {0: 65535},"
+              " working_set: {bytes: 8, group: image, offset: 0}}", file=f)
+END
+expect 0 "$PSNAP" check sparse.yaml
+expect 0 "$PSNAP" sim sparse.yaml -m 1K:64:2 --by block
+"$PSNAP" repo init archive > out 2> err
+# refused NAME PLACE TEXT: by all that read it
+refused() {
+    expect 1 "$PSNAP" check "$1"
+    has out "$1:$2: $3"
+    expect 1 "$PSNAP" sim "$1" -m 1K:64:2
+    has err "$1:$2: $3"
+    expect 1 "$PSNAP" repo add archive "$1"
+    has err "$1:$2: $3"
+}
+refused one.yaml 12:11 "the numbers of references up to here, from 0 to the largest of each loop, are 65553, but at most 65552 are possible with 1 reference"
+refused huge.yaml 12:11 "the numbers of references up to here"
+refused sum.yaml 540:11 "the numbers of references up to here"
+refused patterns.yaml 5127:12 "the patterns up to here unfold to more than 67108864 accesses"
+
 # regions that an edit has laid on each other: a warning, and only then
 expect 0 "$PSNAP" check good.yaml
 ! grep -q warning out || exit 1
