@@ -490,17 +490,19 @@ static uint32_t region_of(const struct deriving *d, uint32_t ref)
 }
 
 /* The pattern of the body that iterates most. */
-static enum psnap_status make_pattern(struct deriving *d, uint32_t index)
+static enum psnap_status make_pattern(struct deriving *d, uint32_t index,
+                                      const struct model_list *bodies)
 {
     const struct psnap_stream_model *model = d->profile->stream;
     struct psnap_profile_loop *loop = &d->profile->loops[index];
     const struct model_body *most = NULL;
     struct psnap_sequence_item *items;
 
-    for (uint32_t i = 0; i < model->body_count; i++)
-        if (model->bodies[i].loop == index && !model->bodies[i].part_count &&
-            (!most || model->bodies[i].iterations > most->iterations))
-            most = &model->bodies[i];
+    for (uint32_t i = bodies->first[index]; i < bodies->first[index + 1]; i++) {
+        const struct model_body *body = &model->bodies[bodies->items[i]];
+        if (!body->part_count && (!most || body->iterations > most->iterations))
+            most = body;
+    }
     loop->is_pattern_derived = true;
     if (!most || !loop->region_count) /* regions may be left out */
         return PSNAP_OK;
@@ -516,32 +518,14 @@ static enum psnap_status make_pattern(struct deriving *d, uint32_t index)
 
 /* ---- all loops ---- */
 
-/* References by loop: those of a loop follow each other. */
-static uint32_t *sort_refs(const struct psnap_profile *profile, uint32_t *first)
-{
-    const struct psnap_stream_model *model = profile->stream;
-    uint32_t *order = malloc((model->ref_count + (size_t)1) * sizeof *order);
-
-    if (!order)
-        return NULL;
-    for (uint32_t i = 0; i < model->ref_count; i++)
-        first[model->refs[i].loop + 1]++;
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        first[i + 1] += first[i];
-    for (uint32_t i = model->ref_count; i-- > 0;)
-        order[--first[model->refs[i].loop + 1]] = i;
-    return order;
-}
-
 /* Regions are made anew, or stay where they are. */
 static enum psnap_status derive(struct deriving *d, bool is_anew)
 {
     struct psnap_profile *profile = d->profile;
     const struct psnap_stream_model *model = profile->stream;
-    uint32_t *first = calloc(profile->loop_count + (size_t)2, sizeof *first);
-    uint32_t *order = first ? sort_refs(profile, first) : NULL;
-    enum psnap_status status = order ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-    uint32_t at = 0;
+    struct model_index by_loop;
+    enum psnap_status status =
+        model_index_init(&by_loop, model, profile->loop_count) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
     for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
@@ -549,9 +533,9 @@ static enum psnap_status derive(struct deriving *d, bool is_anew)
         d->count = 0;
         loop->accesses = 0;
         loop->pattern = (struct psnap_sequence){0};
-        for (; at < model->ref_count && model->refs[order[at]].loop == i && is_done; at++) {
-            loop->accesses += model->refs[order[at]].executions;
-            is_done = add_ref(d, order[at]);
+        for (uint32_t at = by_loop.refs.first[i]; at < by_loop.refs.first[i + 1] && is_done; at++) {
+            loop->accesses += model->refs[by_loop.refs.items[at]].executions;
+            is_done = add_ref(d, by_loop.refs.items[at]);
         }
         status = is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
         if (!status && is_anew)
@@ -561,11 +545,10 @@ static enum psnap_status derive(struct deriving *d, bool is_anew)
         if (!status && is_anew && drop_empty(loop))
             status = fill_regions(d, loop);
         if (!status)
-            status = make_pattern(d, i);
+            status = make_pattern(d, i, &by_loop.bodies);
     }
     free(d->spans);
-    free(first);
-    free(order);
+    model_index_release(&by_loop);
     return status;
 }
 

@@ -173,3 +173,49 @@ bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
     free(counts);
     return counts && name_bodies(model, profile) && name_chains(model) && name_objects(model);
 }
+
+/* ---- by loop ---- */
+
+static bool list_by_loop(uint32_t loops, uint32_t count, const uint32_t *loop_of,
+                         struct model_list *list)
+{
+    list->first = calloc(loops + (size_t)2, sizeof *list->first);
+    list->items = calloc(count + (size_t)1, sizeof *list->items);
+    if (!list->first || !list->items)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        list->first[loop_of[i] + 2]++;
+    for (uint32_t l = 0; l < loops; l++)
+        list->first[l + 2] += list->first[l + 1];
+    for (uint32_t i = 0; i < count; i++) /* first[l + 1] moves on to where the next loop begins */
+        list->items[list->first[loop_of[i] + 1]++] = i;
+    return true;
+}
+
+bool model_index_init(struct model_index *index, const struct psnap_stream_model *model,
+                      uint32_t loops)
+{
+    uint32_t *loop_of =
+        malloc((model->ref_count + (size_t)model->body_count + 1) * sizeof *loop_of);
+    bool is_done;
+
+    *index = (struct model_index){0};
+    if (!loop_of)
+        return false;
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        loop_of[i] = model->refs[i].loop;
+    is_done = list_by_loop(loops, model->ref_count, loop_of, &index->refs);
+    for (uint32_t i = 0; i < model->body_count; i++)
+        loop_of[i] = model->bodies[i].loop;
+    is_done = is_done && list_by_loop(loops, model->body_count, loop_of, &index->bodies);
+    free(loop_of);
+    return is_done;
+}
+
+void model_index_release(struct model_index *index)
+{
+    free(index->refs.first);
+    free(index->refs.items);
+    free(index->bodies.first);
+    free(index->bodies.items);
+}

@@ -115,6 +115,19 @@ struct psnap_stream_model {
     uint32_t ref_count, body_count, chain_count, object_count, order_count;
 };
 
+/* The references and bodies of each loop: items[first[loop]] to items[first[loop + 1]], without
+ * that, are their indices. */
+struct model_index {
+    struct model_list {
+        uint32_t *first, *items;
+    } refs, bodies;
+};
+
+/* False: out of memory; it is to be released then, too. */
+bool model_index_init(struct model_index *index, const struct psnap_stream_model *model,
+                      uint32_t loops);
+void model_index_release(struct model_index *index);
+
 struct psnap_stream_model *model_new(void); /* NULL: out of memory */
 void model_object_release(struct model_object *object);
 /* When nobody else holds it. */

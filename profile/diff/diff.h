@@ -6,6 +6,7 @@
 #ifndef PSNAP_PROFILE_DIFF_H
 #define PSNAP_PROFILE_DIFF_H
 
+#include "profile/model.h"
 #include "profile/address/reuse.h"
 #include "profile/profile.h"
 
@@ -99,11 +100,6 @@ struct diff_pair {
     uint32_t ref_count, body_count;
 };
 
-/* Items by their loops: items[first[loop]] to items[first[loop + 1]], without that. */
-struct diff_index {
-    uint32_t *first, *items;
-};
-
 /* A chain that differs: those of equal number are compared. */
 struct diff_chain {
     uint32_t chain;
@@ -120,7 +116,7 @@ struct diff_side {
     uint32_t loop_count;
     uint32_t *parts;             /* of all loops */
     struct diff_region *regions; /* of all loops */
-    struct diff_index refs, bodies;
+    struct model_index by_loop;
 };
 
 struct profile_diff {
@@ -191,7 +187,6 @@ enum psnap_status diff_match_loops(const struct diff_side *a, const struct diff_
 
 /* ---- models: diff_model.c; nothing where one profile has none. False: out of memory ---- */
 
-bool diff_index_model(struct diff_side *side);
 /* References and bodies of all pairs, then the order of bodies. */
 bool diff_compare_models(struct profile_diff *diff);
 void diff_compare_orders(struct profile_diff *diff);

@@ -183,15 +183,25 @@ static void pair_up(struct matching *matching, const struct diff_loop *a, const 
     matching->found[i] = !strcmp(a->id, b->id) ? DIFF_SAME_ID : found;
 }
 
+static int by_id(const void *left, const void *right)
+{
+    const struct diff_loop *const *a = left, *const *b = right;
+
+    return strcmp((*a)->id, (*b)->id);
+}
+
 static void pair_by_id(struct matching *matching, const struct function *f,
                        const struct function *g)
 {
-    for (uint32_t i = 0, j = 0; i < f->count; i++)
-        for (j = 0; j < g->count; j++)
-            if (!strcmp(f->loops[i]->id, g->loops[j]->id)) {
-                pair_up(matching, f->loops[i], g->loops[j], DIFF_SAME_ID);
-                break;
-            }
+    qsort(f->loops, f->count, sizeof(void *), by_id);
+    qsort(g->loops, g->count, sizeof(void *), by_id);
+    for (uint32_t i = 0, j = 0; i < f->count && j < g->count;) {
+        const int order = by_id(&f->loops[i], &g->loops[j]);
+        if (!order)
+            pair_up(matching, f->loops[i], g->loops[j], DIFF_SAME_ID);
+        i += order <= 0;
+        j += order >= 0;
+    }
 }
 
 /* Fills the cells of an alignment; returns the largest sum. */

@@ -15,47 +15,6 @@
 #include "profile/diff/diff.h"
 #include "profile/model.h"
 
-/* ---- what is compared with what ---- */
-
-/* Indices of items by their loops: first[l] to first[l + 1] of `items`. */
-static bool index_by_loop(uint32_t loops, uint32_t count, const uint32_t *loop_of,
-                          struct diff_index *index)
-{
-    index->first = calloc(loops + (size_t)2, sizeof *index->first);
-    index->items = calloc(count + (size_t)1, sizeof *index->items);
-    if (!index->first || !index->items)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        index->first[loop_of[i] + 2]++;
-    for (uint32_t l = 0; l < loops; l++)
-        index->first[l + 2] += index->first[l + 1];
-    for (uint32_t i = 0; i < count; i++) /* first[l + 1] moves on to where the next loop begins */
-        index->items[index->first[loop_of[i] + 1]++] = i;
-    return true;
-}
-
-bool diff_index_model(struct diff_side *side)
-{
-    const struct psnap_stream_model *model = side->profile->stream;
-    uint32_t *loop_of;
-    bool is_done;
-
-    if (!model)
-        return true;
-    loop_of = malloc((model->ref_count + (size_t)model->body_count + 1) * sizeof *loop_of);
-    if (!loop_of)
-        return false;
-    for (uint32_t i = 0; i < model->ref_count; i++)
-        loop_of[i] = model->refs[i].loop;
-    is_done = index_by_loop(side->profile->loop_count, model->ref_count, loop_of, &side->refs);
-    for (uint32_t i = 0; i < model->body_count; i++)
-        loop_of[i] = model->bodies[i].loop;
-    is_done = is_done &&
-              index_by_loop(side->profile->loop_count, model->body_count, loop_of, &side->bodies);
-    free(loop_of);
-    return is_done;
-}
-
 /* ---- references ---- */
 
 /* Where a region lies is said of the region, so nests may be shifted as a whole. */
@@ -88,7 +47,7 @@ static bool same_addresses(const struct profile_diff *diff, const struct model_r
 /* ---- pairs of loops ---- */
 
 /* Items of one part that are at the same place in the other. */
-static uint32_t common(const struct diff_index *a, uint32_t loop_a, const struct diff_index *b,
+static uint32_t common(const struct model_list *a, uint32_t loop_a, const struct model_list *b,
                        uint32_t loop_b)
 {
     const uint32_t n = a->first[loop_a + 1] - a->first[loop_a];
@@ -102,18 +61,21 @@ static void compare_parts(struct profile_diff *diff, uint32_t loop_a, uint32_t l
                           struct diff_pair *pair)
 {
     const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
-    const uint32_t refs = common(&diff->a.refs, loop_a, &diff->b.refs, loop_b);
-    const uint32_t bodies = common(&diff->a.bodies, loop_a, &diff->b.bodies, loop_b);
+    const uint32_t refs = common(&diff->a.by_loop.refs, loop_a, &diff->b.by_loop.refs, loop_b);
+    const uint32_t bodies =
+        common(&diff->a.by_loop.bodies, loop_a, &diff->b.by_loop.bodies, loop_b);
 
     for (uint32_t i = 0; i < refs; i++) {
-        const struct diff_item item = {diff->a.refs.items[diff->a.refs.first[loop_a] + i],
-                                       diff->b.refs.items[diff->b.refs.first[loop_b] + i]};
+        const struct diff_item item = {
+            diff->a.by_loop.refs.items[diff->a.by_loop.refs.first[loop_a] + i],
+            diff->b.by_loop.refs.items[diff->b.by_loop.refs.first[loop_b] + i]};
         if (!same_addresses(diff, &a->refs[item.a], &b->refs[item.b]))
             pair->refs[pair->ref_count++] = item;
     }
     for (uint32_t i = 0; i < bodies; i++) {
-        const struct diff_item item = {diff->a.bodies.items[diff->a.bodies.first[loop_a] + i],
-                                       diff->b.bodies.items[diff->b.bodies.first[loop_b] + i]};
+        const struct diff_item item = {
+            diff->a.by_loop.bodies.items[diff->a.by_loop.bodies.first[loop_a] + i],
+            diff->b.by_loop.bodies.items[diff->b.by_loop.bodies.first[loop_b] + i]};
         diff->body_of[item.a] = item.b;
         if (!diff_same_trips(&a->bodies[item.a], &b->bodies[item.b]))
             pair->bodies[pair->body_count++] = item;

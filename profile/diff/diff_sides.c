@@ -140,24 +140,28 @@ static void add_part(const struct psnap_profile_loop *part, struct diff_loop *lo
 }
 
 /* Reuse times of a loop's irregular references. */
-static void add_reuse(const struct psnap_stream_model *model, uint32_t loop,
-                      struct diff_region *sum)
+static void add_reuse(const struct diff_side *side, uint32_t loop, struct diff_region *sum)
 {
-    for (uint32_t i = 0; i < model->ref_count; i++)
-        for (uint32_t k = 0; model->refs[i].loop == loop && k < model->refs[i].reuse_count; k++) {
-            const struct reuse *reuse = &model->refs[i].reuses[k];
+    const struct model_list *list = &side->by_loop.refs;
+
+    for (uint32_t i = list->first[loop]; i < list->first[loop + 1]; i++) {
+        const struct model_ref *ref = &side->profile->stream->refs[list->items[i]];
+        for (uint32_t k = 0; k < ref->reuse_count; k++) {
+            const struct reuse *reuse = &ref->reuses[k];
             for (uint32_t b = 0; b < reuse->bin_count; b++)
                 sum->reuse[reuse->bins[b].bin] += reuse->bins[b].count;
         }
+    }
 }
 
 /* The loop of `n` parts, its regions summed up in `pool`; `room` is for pointers to as many,
  * `numbers` for those of the parts. */
-static void make_loop(const struct psnap_profile *profile, const struct member *parts, size_t n,
+static void make_loop(const struct diff_side *side, const struct member *parts, size_t n,
                       const bool *is_drawn, const uint32_t *refs, struct diff_region *pool,
                       const struct psnap_profile_region **room, uint32_t *numbers,
                       struct diff_loop *loop)
 {
+    const struct psnap_profile *profile = side->profile;
     size_t regions = 0;
 
     *loop = (struct diff_loop){.id = parts[0].src_id,
@@ -173,7 +177,7 @@ static void make_loop(const struct psnap_profile *profile, const struct member *
         add_part(part, loop);
         loop->references += refs[parts[i].index];
         if (profile->stream)
-            add_reuse(profile->stream, parts[i].index, &loop->all);
+            add_reuse(side, parts[i].index, &loop->all);
         loop->is_exact &= !is_drawn[parts[i].index];
         for (uint32_t r = 0; r < part->region_count; r++)
             room[regions++] = &part->regions[r];
@@ -197,7 +201,7 @@ static void make_loops(struct diff_side *side, struct member *members, const boo
         for (end = i + 1; end < profile->loop_count; end++)
             if (strcmp(members[end].src_id, members[i].src_id) != 0)
                 break;
-        make_loop(profile, members + i, end - i, is_drawn, refs, pool, room, side->parts + i, loop);
+        make_loop(side, members + i, end - i, is_drawn, refs, pool, room, side->parts + i, loop);
         pool += loop->region_count;
     }
     qsort(side->loops, side->loop_count, sizeof *side->loops, by_first);
@@ -223,7 +227,8 @@ enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_prof
                                .regions = calloc(regions, sizeof *side->regions)};
     psnap_profile_totals(profile, &side->totals);
     if (members && is_drawn && refs && room && side->loops && side->parts && side->regions &&
-        diff_index_model(side))
+        (!profile->stream ||
+         model_index_init(&side->by_loop, profile->stream, profile->loop_count)))
         status = PSNAP_OK;
     if (!status && profile->stream) {
         psnap_profile_refs(profile, refs);
@@ -250,9 +255,6 @@ void diff_side_release(struct diff_side *side)
     free(side->loops);
     free(side->regions);
     free(side->parts);
-    free(side->refs.first);
-    free(side->refs.items);
-    free(side->bodies.first);
-    free(side->bodies.items);
+    model_index_release(&side->by_loop);
     *side = (struct diff_side){0};
 }

@@ -203,10 +203,18 @@ static void write_source(const struct psnap_profile_loop *loop, struct psnap_yam
     psnap_yaml_add_text(doc, map, "source", loop->src_line ? text : loop->file);
 }
 
-/* Of what has fewer accesses than `few` the derived fields are left out. */
-static void write_loop(const struct psnap_profile *profile, const struct psnap_profile_loop *loop,
-                       uint64_t few, struct psnap_yaml_doc *doc)
+/* The loops that are yet to be written: there may be very many. */
+struct loops {
+    const struct psnap_profile *profile;
+    struct model_index by_loop;
+    uint32_t next;
+    uint64_t few; /* accesses: what has fewer is written in short, without derived fields */
+};
+
+static void write_loop(const struct loops *loops, uint32_t index, struct psnap_yaml_doc *doc)
 {
+    const struct psnap_profile *profile = loops->profile;
+    const struct psnap_profile_loop *loop = &profile->loops[index];
     struct psnap_yaml_node *map = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK), *inner;
 
     psnap_yaml_add_text(doc, map, "id", loop->id);
@@ -236,7 +244,7 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
     write_estimate(loop, doc, map);
     if (loop->expected_off > 0)
         psnap_yaml_add_real(doc, map, "expected_off_points", loop->expected_off);
-    if (loop->pattern.count && loop->accesses >= few) {
+    if (loop->pattern.count && loop->accesses >= loops->few) {
         inner = loop->is_pattern_derived ? psnap_yaml_add_map(doc, map, "derived", PSNAP_YAML_FLOW)
                                          : map;
         inner = psnap_yaml_add_sequence(doc, inner, "pattern", PSNAP_YAML_FLOW);
@@ -245,23 +253,16 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
     if (loop->region_count)
         inner = psnap_yaml_add_sequence(doc, map, "regions", PSNAP_YAML_BLOCK);
     for (uint32_t i = 0; i < loop->region_count; i++)
-        write_region(&loop->regions[i], few, doc, inner);
+        write_region(&loop->regions[i], loops->few, doc, inner);
     if (profile->stream)
-        write_loop_model(profile, (uint32_t)(loop - profile->loops), doc, map);
+        write_loop_model(profile, &loops->by_loop, index, doc, map);
 }
-
-/* The loops that are yet to be written: there may be very many. */
-struct loops {
-    const struct psnap_profile *profile;
-    uint32_t next;
-    uint64_t few; /* accesses: what has fewer is written in short */
-};
 
 static void write_next_loop(void *context, struct psnap_yaml_doc *doc)
 {
     struct loops *loops = context;
 
-    write_loop(loops->profile, &loops->profile->loops[loops->next++], loops->few, doc);
+    write_loop(loops, loops->next++, doc);
 }
 
 enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE *file,
@@ -274,8 +275,11 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     uint64_t regions = 0;
     enum psnap_status status;
 
-    if (!doc)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (!doc || (profile->stream &&
+                 !model_index_init(&loops.by_loop, profile->stream, profile->loop_count))) {
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        goto out;
+    }
     root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
     psnap_yaml_add_u64(doc, root, "psnap", PSNAP_PROFILE_VERSION);
     write_program(profile, doc, root);
@@ -296,6 +300,8 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     loops.few = profile->stream && regions > MANY ? totals.accesses / FEW : 0;
     status =
         psnap_yaml_write_list(doc, list, write_next_loop, &loops, profile->loop_count, file, error);
+out:
+    model_index_release(&loops.by_loop);
     psnap_yaml_doc_free(doc);
     return status;
 }

@@ -311,25 +311,19 @@ static void write_ref(const struct psnap_profile *profile, const struct model_re
     }
 }
 
-void write_loop_model(const struct psnap_profile *profile, uint32_t loop,
-                      struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
+void write_loop_model(const struct psnap_profile *profile, const struct model_index *by_loop,
+                      uint32_t loop, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
 {
     const struct psnap_stream_model *model = profile->stream;
+    const struct model_list *bodies = &by_loop->bodies, *refs = &by_loop->refs;
     struct psnap_yaml_node *list = NULL;
 
-    for (uint32_t i = 0; i < model->body_count; i++) {
-        if (model->bodies[i].loop != loop)
-            continue;
-        if (!list)
-            list = psnap_yaml_add_sequence(doc, map, "bodies", PSNAP_YAML_BLOCK);
-        write_body(profile, &model->bodies[i], doc, list);
-    }
-    list = NULL;
-    for (uint32_t i = 0; i < model->ref_count; i++) {
-        if (model->refs[i].loop != loop)
-            continue;
-        if (!list)
-            list = psnap_yaml_add_sequence(doc, map, "references", PSNAP_YAML_BLOCK);
-        write_ref(profile, &model->refs[i], doc, list);
-    }
+    if (bodies->first[loop] < bodies->first[loop + 1])
+        list = psnap_yaml_add_sequence(doc, map, "bodies", PSNAP_YAML_BLOCK);
+    for (uint32_t i = bodies->first[loop]; i < bodies->first[loop + 1]; i++)
+        write_body(profile, &model->bodies[bodies->items[i]], doc, list);
+    if (refs->first[loop] < refs->first[loop + 1])
+        list = psnap_yaml_add_sequence(doc, map, "references", PSNAP_YAML_BLOCK);
+    for (uint32_t i = refs->first[loop]; i < refs->first[loop + 1]; i++)
+        write_ref(profile, &model->refs[refs->items[i]], doc, list);
 }

@@ -14,8 +14,8 @@
 void write_schedule(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
                     struct psnap_yaml_node *root, struct psnap_yaml_node *schedule);
 /* Adds the bodies and references of a loop to its map. */
-void write_loop_model(const struct psnap_profile *profile, uint32_t loop,
-                      struct psnap_yaml_doc *doc, struct psnap_yaml_node *map);
+void write_loop_model(const struct psnap_profile *profile, const struct model_index *by_loop,
+                      uint32_t loop, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map);
 
 /* ---- write_numbers.c ---- */
 

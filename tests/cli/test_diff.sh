@@ -215,3 +215,30 @@ sed '0,/places: {0: [0-9]*/s//places: {0: 99/' small.yaml > other.yaml
 cmp -s small.yaml other.yaml && fail "there is nothing to edit"
 expect 0 "$PSNAP" diff small.yaml other.yaml
 grep -q '^no number of a loop differs: reuse histograms or first touches do by little' out || fail "$(cat out)"
+
+# Time grows as the number of loops does, of diff and merge: four times as many take four times as long
+python3 - << 'END'
+import os, resource, subprocess
+def write(name, count, more):
+    with open(name, "w") as f:
+        print("psnap: 1\ncapture: {model: nests-3}\nschedule:", file=f)
+        for i in range(count):
+            print(f"- f:{i}", file=f)
+        print("loops:", file=f)
+        for i in range(count):
+            n = 10 + i % 7 + (more if i % 5 == 0 else 0)
+            print(f"- id: f:{i}\n  function: f\n  source: f.c:{i}\n  regions:\n"
+                  f"  - {{id: a, symbol: a, working_set: {{bytes: {8 * n}, group: image, offset: {1024 * i}}}}}\n"
+                  f"  bodies:\n  - {{id: f:{i}, refs: [0], iterations: {n}}}\n"
+                  f"  references:\n  - {{ref: 0, load: 8, region: a, start: 0, counts: [{n}], strides: [8]}}", file=f)
+def seconds(command, count, *options):
+    for side in 0, 3:
+        write(f"{side}.yaml", count, side)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([os.environ["PSNAP"], command, "0.yaml", "3.yaml", *options], check=True,
+                   stdout=subprocess.DEVNULL)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+for command in ["diff"], ["merge", "--force", "-o", "merged.yaml"]:
+    few, many = (seconds(command[0], count, *command[1:]) for count in (6000, 24000))
+    assert many < 7 * few, (command, few, many)
+END
