@@ -19,6 +19,7 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/room.h"
+#include "formats/base/text.h"
 #include "formats/base/yaml_tree.h"
 
 #define WIDTH 100
@@ -292,26 +293,34 @@ static int write_bytes(void *file, unsigned char *bytes, size_t size)
     return fwrite(bytes, 1, size, file) == size;
 }
 
-static bool has_control(const char *text)
+/* Whether a text is to be escaped. To libyaml some of such characters are printable, unless all
+ * beyond ASCII are not, from here on: events that it has not written yet have none. */
+static bool has_hidden(yaml_emitter_t *emitter, const char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            return true;
-    return false;
+    bool has_one = false;
+
+    for (; *text; text = psnap_text_next(text)) {
+        const bool is_hidden = !psnap_text_shown(text);
+        has_one |= is_hidden;
+        if (is_hidden && (unsigned char)*text > 0x7f)
+            yaml_emitter_set_unicode(emitter, 0);
+    }
+    return has_one;
 }
 
 /* libyaml may still quote what is to be plain, where plain would not read back. */
-static int scalar_event(yaml_event_t *event, const char *text, bool quoted)
+static int scalar_event(yaml_emitter_t *emitter, yaml_event_t *event, const char *text, bool quoted)
 {
-    const yaml_scalar_style_t style = has_control(text) ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
-                                      : quoted          ? YAML_SINGLE_QUOTED_SCALAR_STYLE
-                                                        : YAML_PLAIN_SCALAR_STYLE;
+    const yaml_scalar_style_t style = has_hidden(emitter, text) ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
+                                      : quoted                  ? YAML_SINGLE_QUOTED_SCALAR_STYLE
+                                                                : YAML_PLAIN_SCALAR_STYLE;
 
     return yaml_scalar_event_initialize(event, NULL, NULL, (const yaml_char_t *)text,
                                         (int)strlen(text), 1, 1, style);
 }
 
-static int start_event(yaml_event_t *event, const struct psnap_yaml_node *node)
+static int start_event(yaml_emitter_t *emitter, yaml_event_t *event,
+                       const struct psnap_yaml_node *node)
 {
     const bool flow = node->style == PSNAP_YAML_FLOW;
 
@@ -323,7 +332,7 @@ static int start_event(yaml_event_t *event, const struct psnap_yaml_node *node)
         return yaml_mapping_start_event_initialize(
             event, NULL, NULL, 1, flow ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE);
     default:
-        return scalar_event(event, node->text, node->quoted);
+        return scalar_event(emitter, event, node->text, node->quoted);
     }
 }
 
@@ -349,10 +358,10 @@ static int emit_start(yaml_emitter_t *emitter, const struct psnap_yaml_node *nod
 {
     yaml_event_t event;
 
-    if (node->key && !(scalar_event(&event, node->key, quoted_key(node->key)) &&
+    if (node->key && !(scalar_event(emitter, &event, node->key, quoted_key(node->key)) &&
                        yaml_emitter_emit(emitter, &event)))
         return 0;
-    return start_event(&event, node) && yaml_emitter_emit(emitter, &event);
+    return start_event(emitter, &event, node) && yaml_emitter_emit(emitter, &event);
 }
 
 /* Items of a sequence that are made while they are written. */

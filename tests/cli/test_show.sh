@@ -158,6 +158,10 @@ shown diff "$golden" @.yaml
 shown diff "$golden" @.yaml --json
 shown predict cache @.yaml -m table1-1
 shown whatif @.yaml -m 1K:64:2 --by loop
+"$PSNAP" profile evil.yaml -o - > again.yaml 2> err # as YAML, which has the names all the same
+python3 shown.py again.yaml
+"$PSNAP" info again.yaml --json > out
+has out '\u202e'
 sed -i 's/accesses: 11$/accesses: 12/; s/loads: 8/loads: 9/' evil.yaml plain.yaml
 shown check @.yaml
 evil=$'\e[2J\a\n\r\u009b\u202e'

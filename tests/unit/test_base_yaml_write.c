@@ -86,6 +86,7 @@ static void written_documents_look_right(void **state)
     psnap_yaml_add_text(doc, loop, "hash", "a #b");
     psnap_yaml_add_text(doc, loop, "lines", "a\nb");
     psnap_yaml_add_text(doc, loop, "bytes", "\xff\xc3\xa4");
+    psnap_yaml_add_text(doc, loop, "turned", "a\xe2\x80\xae\xc2\x9b");
     psnap_yaml_add_map(doc, root, "none", PSNAP_YAML_BLOCK);
     text = write_text(doc);
     assert_string_equal(text, "loops:\n"
@@ -99,6 +100,7 @@ static void written_documents_look_right(void **state)
                               "  hash: 'a #b'\n"
                               "  lines: \"a\\nb\"\n"
                               "  bytes: \xef\xbf\xbd\xc3\xa4\n"
+                              "  turned: \"a\\u202E\\x9B\"\n"
                               "none: {}\n");
     free(text);
     psnap_yaml_doc_free(doc);
