@@ -114,18 +114,44 @@ static size_t missing(const struct worklist *list)
     return count;
 }
 
-static enum psnap_status write_all(struct sweep *sweep, struct psnap_error *error)
+/* Whether a file has these bytes. */
+static bool has_content(const char *path, const char *text, size_t size)
 {
-    /* Another rank may have found all results at the same time, and writes the same. */
-    struct psnap_output *output = psnap_output_open(sweep->output, true, error);
+    FILE *file = fopen(path, "re");
+    size_t found = 0;
+    char *content = file ? psnap_cmd_content(file, &found) : NULL;
+    const bool is_same = content && found == size && !memcmp(content, text, size);
 
-    if (!output)
-        return error->code;
-    if (counts_report(&sweep->list, psnap_output_file(output), error)) {
-        psnap_output_abandon(output);
-        return error->code;
+    if (file)
+        fclose(file);
+    free(content);
+    return is_same;
+}
+
+static enum psnap_status write_all(struct sweep *sweep, bool force, struct psnap_error *error)
+{
+    enum psnap_status status = journal_wait(sweep->journal, error);
+    struct psnap_output *output;
+    size_t size = 0;
+    char *text = NULL;
+    FILE *file = status ? NULL : open_memstream(&text, &size);
+
+    if (!file)
+        return status ? status : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    status = counts_report(&sweep->list, file, error);
+    if (fclose(file) != 0 && !status)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (!status) {
+        output = psnap_output_open(sweep->output, force, error);
+        if (output)
+            fwrite(text, 1, size, psnap_output_file(output));
+        status = psnap_output_finish(output, output ? PSNAP_OK : error->code, error);
     }
-    return psnap_output_commit(output, error);
+    /* Another rank may have found all results at the same time, and written the same. */
+    if (status == PSNAP_ERROR_EXISTS && has_content(sweep->output, text, size))
+        status = PSNAP_OK;
+    free(text);
+    return status;
 }
 
 /* What this rank did, and where it is if it is not in R.csv. */
@@ -144,9 +170,8 @@ static void say_end(const struct sweep *sweep, size_t found, size_t left)
     if (left > sweep->failed)
         fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
     if (left)
-        psnap_print(stderr,
-                    "; results so far are in %s.part-%" PRIu32 ", whoever finds all writes %s",
-                    sweep->output, list->rank, sweep->output);
+        psnap_print(stderr, "; results so far are in %s" JOURNAL_FOLDER ", whoever finds all writes %s",
+                sweep->output, sweep->output);
     else if (list->ranks > 1)
         psnap_print(stderr, "; all are in %s", sweep->output);
     fputc('\n', stderr);
@@ -180,7 +205,7 @@ static int run(struct sweep *sweep, const char *into, bool force)
         status = journal_update(sweep->journal, &sweep->list, &error);
     left = missing(&sweep->list);
     if (!status && !left)
-        status = write_all(sweep, &error);
+        status = write_all(sweep, force, &error);
     journal_close(sweep->journal, !status && !left);
     if (status)
         return psnap_cmd_fail("sweep", &error);
@@ -282,7 +307,7 @@ int psnap_cmd_sweep(int argc, char **argv)
         "Simulates each input, a profile with each edit and seed, on all machines, as a\n"
         "work list: on the processors there are, or, started by mpirun or srun, on those\n"
         "of several machines that see the same files. Results are kept as they come, in\n"
-        "R.csv.part-*; started again after a crash, it goes on with what is missing.\n"
+        "R.csv.psnap-sweep/; started again after a crash, it goes on with what is missing.\n"
         "R.csv appears when all items are done, in the list's order. A repository of\n"
         "profiles (REPO) is all of these, or those that a query finds ('psnap repo search').",
         options};

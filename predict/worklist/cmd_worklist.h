@@ -106,12 +106,16 @@ void counts_write(const struct compare_side *side, const struct group *group, bo
 enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_error *error);
 
 /*
- * Results so far, beside the file that all go to in the end: NAME.part-RANK, a record after the
- * other, each with its item's key, length and sums, and its input's time and hash: it holds for an
- * input of the same time, or else of the same content. A damaged one is named and not taken.
+ * Results so far, in a folder beside the file that all go to in the end, a file rank-RANK for each
+ * rank: a record after the other, each with its item's key, length and sums, and its input's time
+ * and hash: it holds for an input of the same time, or else of the same content. A damaged one is
+ * named and not taken.
  */
+#define JOURNAL_FOLDER ".psnap-sweep" /* behind the file's name */
+
 struct journal;
-/* Opens this rank's journal, and takes the results of all ranks' that are of items of the list. */
+/* Opens this rank's journal, and takes the results of all ranks' that are of items of the list.
+ * PSNAP_ERROR_IO: another sweep is at work on the same file. */
 struct journal *journal_open(const char *target, struct worklist *list, struct psnap_error *error);
 /* Adds an item's rows. */
 enum psnap_status journal_add(struct journal *journal, struct worklist *list,
@@ -119,6 +123,8 @@ enum psnap_status journal_add(struct journal *journal, struct worklist *list,
 /* Takes what other ranks added since. */
 enum psnap_status journal_update(struct journal *journal, struct worklist *list,
                                  struct psnap_error *error);
+/* Waits until no other rank is at work. */
+enum psnap_status journal_wait(const struct journal *journal, struct psnap_error *error);
 /* Closes it; with `all_done` the journals of all ranks go. */
 void journal_close(struct journal *journal, bool all_done);
 

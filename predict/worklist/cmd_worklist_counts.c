@@ -137,9 +137,9 @@ static enum psnap_status take_rows(const struct worklist *list, const struct ite
         if (!strncmp(at, "machine ", 8) && (at += 8, take_number(&at, '\n', &machine)))
             continue;
         if (machine >= list->machine_count || !take_row(list, machine, &at, &room[rows->count]))
-            return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
-                                   "a result of %.200s is damaged: remove the .part-* files",
-                                   item->input);
+            return psnap_error_set(
+                error, PSNAP_ERROR_CORRUPT,
+                "a result of %.200s is damaged: remove its folder " JOURNAL_FOLDER, item->input);
         rows->count++;
     }
     return PSNAP_OK;

@@ -4,14 +4,20 @@
  * bits each, of "TIME HASH KEY" and of the rows. It is written at once and synced before the item
  * counts as done; what a crash has cut off at the end goes before more is written. A record whose
  * sums are others is named, and its item is done anew.
+ *
+ * The file "lock" says which sweep is at work, by a sum of its items and ranks. Its ranks hold it
+ * (flock, shared) while they live, and another sweep writes it only when none does. All files begin
+ * with MARK: others are the user's, not written and not removed. Without locks in a file system a
+ * second sweep is not refused.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,27 +25,15 @@
 #include "profile/repo/cmd_repo.h"
 
 #define ROWS_MAX (UINT64_C(1) << 30)
+#define MARK "psnap sweep\n"
 
-enum { SUMS = 32 }; /* hexadecimal digits */
+enum { SUMS = 32 /* hexadecimal digits */, MARK_BYTES = sizeof MARK - 1, TRIES = 20 };
 
 struct journal {
-    char *name, *pattern; /* of this rank, and of all */
-    FILE *file;
+    char *path; /* of the folder */
+    FILE *lock, *file;
+    uint64_t sweep; /* sum of its items and ranks */
 };
-
-static char *pattern_of(const char *target)
-{
-    char *pattern = malloc(2 * strlen(target) + 8), *to = pattern;
-
-    for (; pattern && *target; target++) {
-        if (strchr("*?[]\\", *target))
-            *to++ = '\\';
-        *to++ = *target;
-    }
-    if (pattern)
-        strcpy(to, ".part-*");
-    return pattern;
-}
 
 /* Whether an item's input is as it was, by its time or else by its content. */
 static bool is_same_input(struct worklist *list, const struct item *item, const char *time,
@@ -121,23 +115,23 @@ static enum found read_record(FILE *file, char **line, size_t *room, char **key,
     return FOUND_DAMAGED;
 }
 
-/* Takes the results of a file, and says where one is damaged, in the name of the file (NULL: it is
- * not said); returns where its last whole record ends. */
-static long take(FILE *file, struct worklist *list, const char *name)
+/* Takes the results of a file, and says where one is damaged, in the name of the file (folder NULL:
+ * it is not said); returns where its last whole record ends. */
+static long take(FILE *file, struct worklist *list, const char *folder, const char *name)
 {
     char *line = NULL, *key, *rows;
     enum found found;
     size_t room = 0;
-    long end = 0, begin = 0;
+    long end = MARK_BYTES, begin = end;
 
-    if (fseek(file, 0, SEEK_SET) != 0)
-        return 0;
+    if (fseek(file, end, SEEK_SET) != 0)
+        return end;
     while ((found = read_record(file, &line, &room, &key, &rows))) {
         struct item *item = found == FOUND_GOOD ? item_of(list, key) : NULL;
-        if (found == FOUND_DAMAGED && name)
+        if (found == FOUND_DAMAGED && folder)
             psnap_print(stderr,
-                        "psnap sweep: %s: the result at byte %ld is damaged, and made again\n",
-                        name, begin);
+                    "psnap sweep: %s/%s: the result at byte %ld is damaged, and made again\n",
+                    folder, name, begin);
         begin = ftell(file);
         if (found == FOUND_DAMAGED)
             continue;
@@ -151,24 +145,65 @@ static long take(FILE *file, struct worklist *list, const char *name)
     return end;
 }
 
-static enum psnap_status take_all(struct journal *journal, struct worklist *list, bool tells,
+static DIR *open_folder(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd < 0 ? NULL : fdopendir(fd);
+}
+
+/* Opens a file that begins with MARK; an empty one, or none, gets it where `flags` make files. */
+static FILE *open_marked(const struct journal *journal, DIR *folder, const char *name, int flags,
+                         struct psnap_error *error)
+{
+    const int fd = openat(dirfd(folder), name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    char mark[MARK_BYTES];
+    FILE *file = NULL;
+    ssize_t size;
+
+    if (fd < 0) {
+        psnap_error_system(error, errno, "cannot open '%.200s/%s'", journal->path, name);
+        return NULL;
+    }
+    size = pread(fd, mark, MARK_BYTES, 0);
+    if (!size && flags & O_CREAT)
+        size = write(fd, memcpy(mark, MARK, MARK_BYTES), MARK_BYTES);
+    if (size == MARK_BYTES && !memcmp(mark, MARK, MARK_BYTES))
+        file = fdopen(fd, flags & O_CREAT ? "r+" : "r");
+    if (!file) {
+        psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%.200s/%s' is no file of a sweep",
+                        journal->path, name);
+        close(fd);
+    }
+    return file;
+}
+
+/* The next journal of a folder; NULL: there is none any more. */
+static FILE *next_journal(const struct journal *journal, DIR *folder, struct dirent **entry)
+{
+    struct psnap_error error;
+    FILE *file = NULL;
+
+    while (!file && (*entry = readdir(folder)))
+        if (strncmp((*entry)->d_name, "rank-", 5) == 0)
+            file = open_marked(journal, folder, (*entry)->d_name, O_RDONLY, &error);
+    return file;
+}
+
+static enum psnap_status take_all(const struct journal *journal, struct worklist *list, bool tells,
                                   struct psnap_error *error)
 {
-    glob_t found;
-    const int status = glob(journal->pattern, 0, NULL, &found);
+    DIR *folder = open_folder(journal->path);
+    struct dirent *entry;
+    FILE *file;
 
-    if (status == GLOB_NOMATCH)
-        return PSNAP_OK;
-    if (status)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "cannot look for journals");
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        FILE *file = fopen(found.gl_pathv[i], "re");
-        if (!file) /* it may be gone by now */
-            continue;
-        take(file, list, tells ? found.gl_pathv[i] : NULL);
+    if (!folder)
+        return errno == ENOENT ? PSNAP_OK : psnap_error_file(error, errno, "read", journal->path);
+    while ((file = next_journal(journal, folder, &entry))) {
+        take(file, list, tells ? journal->path : NULL, entry->d_name);
         fclose(file);
     }
-    globfree(&found);
+    closedir(folder);
     return PSNAP_OK;
 }
 
@@ -178,58 +213,114 @@ enum psnap_status journal_update(struct journal *journal, struct worklist *list,
     return take_all(journal, list, false, error);
 }
 
-/* Of a sweep that was killed its processes hold the lock a moment longer. */
-static bool lock(int fd)
+/* Locks a file unless another has; where there are no locks, it has none. */
+static bool try_lock(FILE *file, int how)
+{
+    return flock(fileno(file), how | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+/* Waits a moment; false: that was the last time. */
+static bool wait_again(int *tries)
 {
     const struct timespec moment = {0, 50000000};
 
-    for (int tries = 20; flock(fd, LOCK_EX | LOCK_NB) != 0; tries--) {
-        if (errno != EWOULDBLOCK)
-            return true; /* there are no locks here */
-        if (!tries)
+    return (*tries)++ < TRIES && !nanosleep(&moment, NULL);
+}
+
+static bool is_there(const struct journal *journal)
+{
+    struct stat about;
+
+    return fstat(fileno(journal->lock), &about) == 0 && about.st_nlink > 0;
+}
+
+/* Whether the lock says that this sweep is at work, or was the last one. */
+static bool is_of_sweep(const struct journal *journal)
+{
+    uint64_t found;
+
+    return pread(fileno(journal->lock), &found, sizeof found, MARK_BYTES) == sizeof found &&
+           found == journal->sweep;
+}
+
+/* Joins the ranks of a sweep that are at work; false: another sweep is. Of one that was killed its
+ * processes hold the locks a moment longer. */
+static bool join(struct journal *journal, const struct worklist *list)
+{
+    const int fd = fileno(journal->lock);
+    uint64_t *sweep = &journal->sweep;
+    int tries = 0;
+
+    *sweep = list->ranks;
+    for (size_t i = 0; i < list->count; i++)
+        *sweep = *sweep * UINT64_C(0x9e3779b97f4a7c15) +
+                 repo_sum_of(list->items[i].key, strlen(list->items[i].key));
+    do {
+        if (try_lock(journal->lock, LOCK_EX) &&
+            pwrite(fd, sweep, sizeof *sweep, MARK_BYTES) != sizeof *sweep)
             return false;
-        nanosleep(&moment, NULL);
-    }
-    return true;
+        if (try_lock(journal->lock, LOCK_SH) && is_of_sweep(journal))
+            return is_there(journal);
+    } while (wait_again(&tries));
+    return false;
+}
+
+static enum psnap_status refuse(const struct journal *journal, struct psnap_error *error)
+{
+    psnap_error_set(error, PSNAP_ERROR_IO, "another 'psnap sweep' is at work on it");
+    psnap_error_at(error, journal->path, 0, 0);
+    return PSNAP_ERROR_IO;
+}
+
+/* Locks this rank's own, at whose end the file then is. */
+static enum psnap_status begin(struct journal *journal, DIR *folder, struct worklist *list,
+                               struct psnap_error *error)
+{
+    char name[] = "rank-4294967295";
+    int tries = 0;
+    long end;
+
+    journal->lock = open_marked(journal, folder, "lock", O_RDWR | O_CREAT, error);
+    if (!journal->lock)
+        return error->code;
+    if (!join(journal, list))
+        return refuse(journal, error);
+    snprintf(name, sizeof name, "rank-%" PRIu32, list->rank);
+    journal->file = open_marked(journal, folder, name, O_RDWR | O_CREAT, error);
+    if (!journal->file)
+        return error->code;
+    while (!try_lock(journal->file, LOCK_EX))
+        if (!wait_again(&tries))
+            return refuse(journal, error);
+    if (take_all(journal, list, true, error))
+        return error->code;
+    end = take(journal->file, list, NULL, NULL);
+    if (ftruncate(fileno(journal->file), end) != 0 || fseek(journal->file, end, SEEK_SET) != 0)
+        return psnap_error_file(error, errno, "write", journal->path);
+    return PSNAP_OK;
 }
 
 struct journal *journal_open(const char *target, struct worklist *list, struct psnap_error *error)
 {
     struct journal *journal = calloc(1, sizeof *journal);
-    int fd = -1;
+    enum psnap_status status;
+    DIR *folder = NULL;
 
-    if (!journal || asprintf(&journal->name, "%s.part-%" PRIu32, target, list->rank) < 0 ||
-        !(journal->pattern = pattern_of(target))) {
+    if (!journal || asprintf(&journal->path, "%s" JOURNAL_FOLDER, target) < 0) {
+        free(journal);
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        journal_close(journal, false);
         return NULL;
     }
-    fd = open(journal->name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd >= 0)
-        journal->file = fdopen(fd, "r+");
-    if (!journal->file) {
-        psnap_error_file(error, errno, "open", journal->name);
-        journal_close(journal, false);
-        return NULL;
-    }
-    if (!lock(fd)) {
-        psnap_error_set(error, PSNAP_ERROR_IO,
-                        "another 'psnap sweep' of this rank is at work on it");
-        psnap_error_at(error, journal->name, 0, 0);
-        journal_close(journal, false);
-        return NULL;
-    }
-    if (take_all(journal, list, true, error)) {
-        journal_close(journal, false);
-        return NULL;
-    }
-    const long end = take(journal->file, list, NULL);
-    if (ftruncate(fd, end) != 0 || fseek(journal->file, end, SEEK_SET) != 0) {
-        psnap_error_file(error, errno, "write", journal->name);
-        journal_close(journal, false);
-        return NULL;
-    }
-    return journal;
+    if (mkdir(journal->path, 0777) == 0 || errno == EEXIST)
+        folder = open_folder(journal->path);
+    status = folder ? begin(journal, folder, list, error)
+                    : psnap_error_file(error, errno, "open", journal->path);
+    if (folder)
+        closedir(folder);
+    if (!status)
+        return journal;
+    journal_close(journal, false);
+    return NULL;
 }
 
 enum psnap_status journal_add(struct journal *journal, struct worklist *list,
@@ -247,24 +338,44 @@ enum psnap_status journal_add(struct journal *journal, struct worklist *list,
     fprintf(journal->file, "item %zu %s %s\n%send\n", bytes, sums, key, item->rows);
     free(key);
     if (fflush(journal->file) != 0 || fsync(fileno(journal->file)) != 0)
-        return psnap_error_file(error, errno, "write", journal->name);
+        return psnap_error_file(error, errno, "write", journal->path);
     return PSNAP_OK;
+}
+
+enum psnap_status journal_wait(const struct journal *journal, struct psnap_error *error)
+{
+    while (flock(fileno(journal->lock), LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    return is_of_sweep(journal) ? PSNAP_OK : refuse(journal, error);
+}
+
+static void remove_all(const struct journal *journal)
+{
+    DIR *folder = open_folder(journal->path);
+    struct dirent *entry;
+    FILE *file;
+
+    if (!folder)
+        return;
+    while ((file = next_journal(journal, folder, &entry))) {
+        fclose(file);
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    unlinkat(dirfd(folder), "lock", 0);
+    closedir(folder);
+    rmdir(journal->path);
 }
 
 void journal_close(struct journal *journal, bool all_done)
 {
-    glob_t found;
-
     if (!journal)
         return;
+    if (all_done && is_there(journal))
+        remove_all(journal);
     if (journal->file)
         fclose(journal->file);
-    if (all_done && glob(journal->pattern, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            unlink(found.gl_pathv[i]);
-        globfree(&found);
-    }
-    free(journal->name);
-    free(journal->pattern);
+    if (journal->lock)
+        fclose(journal->lock);
+    free(journal->path);
     free(journal);
 }

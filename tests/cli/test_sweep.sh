@@ -24,7 +24,7 @@ END
     grep -q '8 of 8 items simulated$' err || fail "not all items: $(cat err)"
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -j 4 -o four.csv
     cmp one.csv four.csv || fail "four processes have other results"
-    [ -z "$(find . -name '*.part-*')" ] || fail "journals are left"
+    [ -z "$(find . -name '*.psnap-sweep')" ] || fail "journals are left"
 
     # As psnap sim says, of a trace; and of a profile as it is, which is beside its edits.
     expect 0 "$PSNAP" sweep m.pst $machines --loops -o trace.csv
@@ -54,15 +54,15 @@ END
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 1/2 -o later.csv
     [ ! -e later.csv ] || fail "results of half of the items"
     grep -q "rank 1 of 2: 4 of 8 items simulated, 4 are others' to do; results so far are in \
-later.csv.part-1, whoever finds all writes later.csv" err || fail "$(cat err)"
+later.csv.psnap-sweep, whoever finds all writes later.csv" err || fail "$(cat err)"
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o later.csv
     grep -q '4 of 8 items simulated, 4 were there' err || fail "it did not go on: $(cat err)"
     cmp one.csv later.csv || fail "other results after a part was there"
 
     # A crash, with a record cut off: what is whole is kept.
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 0/2 -o crash.csv
-    size=$(stat -c %s crash.csv.part-0)
-    truncate -s $((size - 100)) crash.csv.part-0
+    size=$(stat -c %s crash.csv.psnap-sweep/rank-0)
+    truncate -s $((size - 100)) crash.csv.psnap-sweep/rank-0
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o crash.csv
     grep -q '5 of 8 items simulated, 3 were there' err || fail "a cut record: $(cat err)"
     cmp one.csv crash.csv || fail "other results after a crash"
@@ -71,13 +71,13 @@ later.csv.part-1, whoever finds all writes later.csv" err || fail "$(cat err)"
     rm -f crash.csv
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops --rank 0/2 -o crash.csv
     python3 - << 'END'
-data = bytearray(open("crash.csv.part-0", "rb").read())
+data = bytearray(open("crash.csv.psnap-sweep/rank-0", "rb").read())
 second = data.index(b"\nend\n") + 5
 data[data.index(b"machine", second) + 12] ^= 1
-open("crash.csv.part-0", "wb").write(data)
+open("crash.csv.psnap-sweep/rank-0", "wb").write(data)
 END
     expect 0 "$PSNAP" sweep --list list.yaml $machines --loops -o crash.csv
-    [ "$(grep -c 'crash.csv.part-0: the result at byte [0-9]* is damaged, and made again' err)" = 1 ] ||
+    [ "$(grep -c 'crash.csv.psnap-sweep/rank-0: the result at byte [0-9]* is damaged, and made again' err)" = 1 ] ||
         fail "$(cat err)"
     grep -q '5 of 8 items simulated, 3 were there' err || fail "a flipped byte: $(cat err)"
     cmp one.csv crash.csv || fail "other results after damage"
@@ -101,7 +101,7 @@ END
             [ "$(grep -Ec "rank $rank of 3: [0-9]+ of 8 items simulated.*(all are in mpi|are others' to do)" err)" = 1 ] ||
                 fail "mpirun: $(cat err)"
         done
-        [ -z "$(find . -name 'mpi.csv.part-*')" ] || fail "journals are left"
+        [ -z "$(find . -name 'mpi.csv.psnap-sweep')" ] || fail "journals are left"
         cmp one.csv mpi.csv || fail "ranks of mpirun have other results"
     fi
 }
@@ -130,7 +130,7 @@ END
     "$PSNAP" sweep --list list.yaml $machines --loops --split 8 -j 1 -o killed.csv 2> err &
     sweep=$!
     for _ in $(seq 600); do
-        count=$(grep -ac '^end$' killed.csv.part-0 2> /dev/null || true)
+        count=$(grep -ac '^end$' killed.csv.psnap-sweep/rank-0 2> /dev/null || true)
         [ "${count:-0}" -lt 3 ] || break
         sleep 0.02
     done
@@ -226,6 +226,85 @@ grep -q '^psnap sweep: s.yaml, loops\[multiply:35\].entries \*= 2: ' err || fail
 grep -q '3 of 4 items simulated, 1 failed' err || fail "$(cat err)"
 [ ! -e failed.csv ] || fail "results of half of the items"
 expect 2 "$PSNAP" sweep m.yaml
+
+# What lies beside R.csv and is no sweep's stays as it is, in the sweep's folder as well; no link there
+# is followed; what came under the name R.csv meanwhile is not replaced.
+printf 'address,size,kind,thread,ref\n0x1000,8,load,0,0\n' > a.csv
+a_sweep="$PSNAP sweep a.csv -m 4K:64:4"
+echo precious > victim
+for file in user.csv.part-0 user.csv.part-of-thesis.txt; do cp victim $file; done
+mkdir user.csv.psnap-sweep
+cp victim user.csv.psnap-sweep/rank-1
+ln -s ../victim user.csv.psnap-sweep/rank-2
+expect 0 $a_sweep -o user.csv
+expect 1 $a_sweep --rank 1/3 -o user.csv --force
+has err "user.csv.psnap-sweep/rank-1' is no file of a sweep"
+expect 1 $a_sweep --rank 2/3 -o user.csv --force
+expect 0 $a_sweep -o user.csv --force
+[ "$(ls user.csv*)" = 'user.csv
+user.csv.part-0
+user.csv.part-of-thesis.txt
+
+user.csv.psnap-sweep:
+rank-1
+rank-2' ] || fail "$(ls user.csv*)"
+for file in user.csv.*/* user.csv.part-* victim; do cmp victim "$file"; done
+mkdir folder
+ln -s folder link.csv.psnap-sweep
+expect 1 $a_sweep -o link.csv
+cp victim file.csv.psnap-sweep
+expect 1 $a_sweep -o file.csv
+cmp victim file.csv.psnap-sweep
+mkdir lock.csv.psnap-sweep
+cp victim lock.csv.psnap-sweep/lock
+expect 1 $a_sweep -o lock.csv
+cmp victim lock.csv.psnap-sweep/lock
+
+# While a sweep is at work on R.csv another one is refused, and one that comes later takes its results.
+python3 - << 'END'
+n = 1 << 52
+open("endless.yaml", "w").write(f"""psnap: 1
+program: {{name: s}}
+capture: {{model: nests-3, stage: optimized, region_gap_bytes: 256, region_limit: 128}}
+schedule:
+- main:6
+loops:
+- id: main:6
+  function: main
+  nest: {{depth: 1}}
+  entries: 1
+  iterations: {{total: {n}}}
+  accesses: {n}
+  regions:
+  - {{id: a, symbol: a, working_set: {{bytes: 8, group: image, offset: 0}}, accesses: {n}, loads: {n}, sizes: {{8: {n}}}}}
+  bodies:
+  - {{id: 'main:6', refs: [0], iterations: {n}}}
+  references:
+  - {{ref: 0, load: 8, region: a, start: 0, counts: [{n}], strides: [8]}}
+""")
+END
+$a_sweep endless.yaml -j 2 -o alive.csv 2> /dev/null &
+alive=$!
+while ! grep -qs '^end$' alive.csv.psnap-sweep/rank-0; do sleep 0.02; done
+cp -r alive.csv.psnap-sweep before
+expect 1 $a_sweep -o alive.csv
+has err "alive.csv.psnap-sweep: another 'psnap sweep' is at work on it"
+expect 1 $a_sweep endless.yaml -o alive.csv
+expect 1 $a_sweep --rank 1/2 -o alive.csv --force
+diff -r before alive.csv.psnap-sweep || fail "a living sweep's journal"
+[ ! -e alive.csv ] || fail "results beside a living sweep"
+kill -9 $alive
+wait $alive || true
+expect 0 $a_sweep -o alive.csv
+has err '0 of 1 items simulated, 1 were there'
+[ ! -e alive.csv.psnap-sweep ] || fail "journals are left"
+sed 's/4503599627370496/50000000/g' endless.yaml > second.yaml
+"$PSNAP" sweep second.yaml -m random-3 -o meanwhile.csv 2> err &
+until [ -e meanwhile.csv.psnap-sweep/rank-0 ]; do sleep 0.02; done
+cp victim meanwhile.csv
+if wait $!; then fail "it was written: $(cat err)"; fi
+has err "'meanwhile.csv' exists already"
+cmp victim meanwhile.csv
 
 # Traces are not edited; what an edit could not change is said once; levels are named.
 expect 2 "$PSNAP" sweep m.yaml m.pst -m table1-1 -e 'capture.region_gap_bytes *= 2' -o x.csv
