@@ -176,7 +176,7 @@ static struct psnap_source *open_profile(FILE *file, const char *name,
 }
 
 /* A window of the stream of so many `accesses` (if it is a profile's); in a trace, chunks before it
- * are passed over without decoding. */
+ * are passed over without decoding. A long replay comes in parts, for its progress to be seen. */
 static struct psnap_source *limit(struct psnap_source *source, bool is_trace,
                                   const struct psnap_input_options *options, const char *name,
                                   uint64_t accesses, struct psnap_error *error)
@@ -199,7 +199,7 @@ static struct psnap_source *limit(struct psnap_source *source, bool is_trace,
         return NULL;
     }
     skip = is_trace ? 0 : skip;
-    if (!skip && options->count == UINT64_MAX)
+    if (!skip && options->count == UINT64_MAX && (is_trace || accesses <= PSNAP_PROGRESS_LONG))
         return source;
     limited = psnap_limit_source_new(source, skip, options->count);
     if (!limited)

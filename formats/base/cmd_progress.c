@@ -3,7 +3,8 @@
  * A line on the terminal that is rewritten twice a second, from the second
  * second on, and erased at the end: accesses (or other things), how many a second, or what the work
  * is at, and where the end is known the share that is done and the time left. The time left assumes
- * that the rest of the work goes as fast as the part that is done.
+ * that the rest of the work goes as fast as the part that is done. How long a long stream is stands
+ * there at once.
  */
 #include "formats/base/cmd_progress.h"
 
@@ -18,6 +19,8 @@
 
 #define FIRST_SECONDS 2.0
 #define STEP_SECONDS 0.5
+#define HOUR 3600.0
+#define DAY (24 * HOUR)
 #define LOOK_ACCESSES 262144 /* how many go by between two looks at the clock */
 
 struct psnap_progress {
@@ -51,8 +54,15 @@ static double fraction_done(const struct psnap_progress *self)
 /* What a line ends with: the share that is done, and the time left. */
 static void show_left(struct psnap_progress *self, double seconds, double done)
 {
-    if (done > 0 && done <= 1)
-        fprintf(stderr, ", %.0f %%, %.0f s left", 100 * done, seconds * (1 - done) / done);
+    if (done > 0 && done <= 1) {
+        const double left = seconds * (1 - done) / done;
+        if (left < 2 * HOUR)
+            fprintf(stderr, ", %.0f %%, %.0f s left", 100 * done, left);
+        else if (left < 2 * DAY)
+            fprintf(stderr, ", %.0f %%, %.0f hours left", 100 * done, left / HOUR);
+        else
+            fprintf(stderr, ", %.0f %%, %.0f days left", 100 * done, left / DAY);
+    }
     fputs("\033[K", stderr);
     self->is_shown = true;
     self->next_seconds = seconds + STEP_SECONDS;
@@ -60,15 +70,16 @@ static void show_left(struct psnap_progress *self, double seconds, double done)
 
 static void show(struct psnap_progress *self, double seconds)
 {
-    char digits[32];
+    char digits[32], all[32];
 
     psnap_group_digits(self->count, digits);
+    psnap_group_digits(self->total, all);
     if (self->things)
         psnap_print(stderr, "\rpsnap: %s %s, %.3g/s", digits, self->things,
                     (double)self->count / seconds);
     else
-        psnap_print(stderr, "\rpsnap: %s accesses, %.1f M/s", digits,
-                    1e-6 * (double)self->count / seconds);
+        psnap_print(stderr, "\rpsnap: %s%s%s accesses, %.1f M/s", digits, self->total ? " of " : "",
+                self->total ? all : "", 1e-6 * (double)self->count / seconds);
     show_left(self, seconds, fraction_done(self));
 }
 
@@ -85,6 +96,13 @@ struct psnap_progress *psnap_progress_new(uint64_t total, int fd)
     self->start = psnap_timing_now();
     if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
         self->size_bytes = about.st_size;
+    if (total > PSNAP_PROGRESS_LONG) {
+        char digits[32];
+        psnap_group_digits(total, digits);
+        fprintf(stderr, "\rpsnap: 0 of %s accesses\033[K", digits);
+        self->is_shown = true;
+        self->next_seconds = STEP_SECONDS;
+    }
     return self;
 }
 

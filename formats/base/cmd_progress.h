@@ -11,6 +11,10 @@
 
 #include "formats/base/stream.h"
 
+/* Accesses of a stream whose length is said at once, and which comes in parts, so that what is done
+ * of it can be seen (psnap_limit_source_new). */
+#define PSNAP_PROGRESS_LONG (UINT64_C(1) << 28)
+
 /*
  * `total` is the number of accesses that will come, 0 when unknown; then the
  * position in the file open as `fd` tells how far it is (-1: nothing does, and

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A window of a stream. A nest that is not all in the window comes run by run; a run that begins
- * before the window, or ends behind it, has its whole iterations inside as a run, and the accesses
- * before and behind these one by one.
+ * A window of a stream. A nest that is not all in the window, or has more than NEST_MAX accesses,
+ * comes run by run; a run that begins before the window, or ends behind it, has its whole
+ * iterations inside as runs, of up to PART_MAX accesses or one iteration, and the accesses before
+ * and behind these one by one.
  *
  * A nest lies in the inner source until that is read again, which is when all of it was delivered.
  */
@@ -11,6 +12,9 @@
 
 #include "formats/base/room.h"
 #include "formats/base/stream.h"
+
+#define NEST_MAX (UINT64_C(1) << 30)
+#define PART_MAX (UINT64_C(1) << 22)
 
 struct limit_source {
     struct psnap_source base;
@@ -70,6 +74,8 @@ static bool put_run(struct limit_source *source, struct psnap_run *run)
         return true;
     *run = *of;
     run->count = (source->end - source->at) / of->width;
+    if (!of->columns)
+        run->count = smaller(run->count, PART_MAX / of->width + 1);
     source->at += run->count * of->width;
     if (!from)
         return true;
@@ -103,7 +109,8 @@ static void begin_nest(struct limit_source *source, struct psnap_nest *nest)
     source->nest = *nest;
     nest->loop_count = 0;
     psnap_nest_walk_init(&source->walk, &source->nest);
-    if (source->nest.loop_count < 2 || source->skip || accesses > source->count)
+    if (source->nest.loop_count < 2 || source->skip || accesses > source->count ||
+        accesses > NEST_MAX)
         return;
     if (source->count != UINT64_MAX)
         source->count -= accesses;

@@ -28,6 +28,8 @@ enum {
     RELAY_COLUMN_WORDS = 2
 };
 
+#define RELAY_IN_NESTS (UINT64_C(1) << 26)
+
 _Static_assert(RELAY_NEST_HEAD + PSNAP_NEST_LOOPS * RELAY_LOOP_WORDS +
                        PSNAP_NEST_WIDTH * (RELAY_ACCESS_WORDS + PSNAP_NEST_LEVELS - 1) <=
                    RELAY_BATCH_WORDS,
@@ -47,6 +49,7 @@ struct relay_rows {
 
 struct relay_batch {
     size_t used;
+    uint64_t in_nests; /* accesses: RELAY_IN_NESTS are enough, or the sender is far ahead */
     struct relay_rows *rows;
     size_t rows_count, rows_room;
     uint64_t *words;

@@ -49,6 +49,7 @@ static bool pass_on(struct relay *relay)
     relay->open = &relay->batches[relay->filled % RELAY_BATCHES];
     pthread_mutex_unlock(&relay->lock);
     relay->open->used = 0;
+    relay->open->in_nests = 0;
     return !stops(relay);
 }
 
@@ -229,8 +230,11 @@ bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest)
         words += width * RELAY_COLUMN_WORDS + 1 + block.count;
     if (words > RELAY_BATCH_WORDS)
         return send_expanded(relay, nest);
-    if (words > RELAY_BATCH_WORDS - relay->open->used && !pass_on(relay))
+    if ((words > RELAY_BATCH_WORDS - relay->open->used ||
+         relay->open->in_nests >= RELAY_IN_NESTS) &&
+        !pass_on(relay))
         return false;
+    relay->open->in_nests += psnap_nest_accesses(nest);
     at = room_for(relay, words);
     at[0] = loops * 2 + 1;
     at[1] = width | (uint64_t)levels << 32;

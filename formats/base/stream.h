@@ -123,7 +123,7 @@ PSNAP_API struct psnap_source *psnap_vector_source_new(const struct psnap_access
                                                        size_t n, struct psnap_program *program);
 
 /*
- * The accesses [skip, skip + count) of `inner`, count UINT64_MAX for no limit.
+ * The accesses [skip, skip + count) of `inner`, count UINT64_MAX for no limit, long nests in parts.
  * Owns `inner` (freed also when this fails with NULL: out of memory), shares its program.
  */
 PSNAP_API struct psnap_source *psnap_limit_source_new(struct psnap_source *inner, uint64_t skip,

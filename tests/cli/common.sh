@@ -19,6 +19,31 @@ has() {
     grep -qF -- "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"
 }
 
+# endless STRIDE: a profile of 2^52 accesses
+endless() {
+    cat << EOF
+psnap: 1
+capture: {model: nests-3, region_gap_bytes: 256, region_limit: 128}
+schedule: [l]
+loops:
+- id: l
+  nest: {depth: 1}
+  entries: 1
+  iterations: {total: 4503599627370496}
+  accesses: 4503599627370496
+  regions:
+  - id: r
+    working_set: {bytes: $((8 + ($1 << 52) - $1)), group: raw, offset: 64}
+    accesses: 4503599627370496
+    loads: 4503599627370496
+    sizes: {8: 4503599627370496}
+  bodies:
+  - {id: l, refs: [0], iterations: 4503599627370496}
+  references:
+  - {ref: 0, load: 8, region: r, start: 0, counts: [4503599627370496], strides: [$1]}
+EOF
+}
+
 # status COMMAND...: its exit status; what it prints is in out and err
 status() {
     local result=0

@@ -40,6 +40,17 @@ grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of reuse:
 on_terminal info -
 grep -Eq 'psnap: [0-9,]+ accesses, [0-9.]+ M/s' shown || fail "no rate of info: $(cat -v shown)"
 
+# how long a replay is stands there at once, and how far it is in one long loop
+endless 0 > endless.yaml
+for command in 'sim -m 1K:64:2' 'locality --by total' 'whatif -e capture.region_gap_bytes=2 -m 1K:64:2'; do
+    script -qec "timeout 4 '$PSNAP' ${command%% *} endless.yaml ${command#* } > out" /dev/null \
+        > shown < /dev/null || true
+    grep -Eq 'psnap: 0 of 4,503,599,627,370,496 accesses' shown ||
+        fail "the length is not said: $(cat -v shown)"
+    grep -Eq 'psnap: [1-9][0-9,]+ of 4,503,599,627,370,496 accesses, [0-9.]+ M/s, 0 %, [0-9]+ days left' \
+        shown || fail "$command says no time: $(cat -v shown)"
+done
+
 # things that are no accesses, and how many are left
 cat > p.yaml << 'EOF'
 psnap: 1
