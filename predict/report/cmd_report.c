@@ -186,7 +186,8 @@ int psnap_cmd_report(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the inputs' format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &input.seed, "N", "of profiles' replay (0)"},
         {PSNAP_OPTION_COUNT, 0, "skip", &input.skip, "N", "leave out the first N accesses"},
-        {PSNAP_OPTION_COUNT, 0, "count", &input.count, "N", "stop after N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "count", &input.count, "N",
+         "stop after N accesses of an input (100000000)"},
         {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL,
          "overwrite the page; make all pages of a site anew"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
@@ -204,9 +205,10 @@ int psnap_cmd_report(int argc, char **argv)
         "and the profiles. When DIR is a site already, pages that are there and would be\n"
         "the same stay; those that the query does not find go.",
         options};
-    int status;
-    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+    int status, operands;
 
+    input.count = REPORT_ACCESSES;
+    operands = psnap_options_parse(argc, argv, &usage, false, &status);
     if (operands >= 0)
         status = check(argv + 1, operands, machines.count, &settings);
     if (operands >= 0 && !status)

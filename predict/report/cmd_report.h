@@ -16,6 +16,8 @@
 #include "replay/cmd_input.h"
 #include "simcore/cmd_side.h"
 
+#define REPORT_ACCESSES UINT64_C(100000000) /* of an input, unless said: half a minute */
+
 enum {
     REPORT_MACHINES = 8,
     REPORT_LOCALITIES = 3, /* loops that have surfaces, of the first input */
@@ -121,6 +123,9 @@ const struct reuse_row *report_reuse_row(const struct report_distances *distance
 /* Predicted cumulative hit rates, by SDCM, of the levels of a machine; NaN where not known. */
 void report_predict(const struct report_input *input, const struct psnap_machine *machine,
                     const char *id, double rates[PSNAP_LEVELS_MAX]);
+
+/* Whether it was longer than what was taken of it. */
+bool report_is_cut(const struct report *report, const struct report_input *input);
 
 /* The row of a loop in an input; NULL: it does not have it. `loop` NULL: the total. */
 const struct scope_row *report_row(const struct report *report, size_t input,

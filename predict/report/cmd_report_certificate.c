@@ -95,13 +95,10 @@ static uint64_t relevant_loops(const struct report_input *input)
 static void check_replay(struct report_page *page, const struct report_input *input)
 {
     const struct psnap_certificate *certificate = input->profile->certificate;
-    const struct psnap_input_options *options = &page->report->options;
     const uint64_t relevant = relevant_loops(input);
     struct psnap_profile_totals totals;
     char digits[32];
 
-    if (options->skip || options->count != UINT64_MAX)
-        return;
     psnap_profile_totals(input->profile, &totals);
     fprintf(page->file, "The replay on this page has %s accesses, ",
             psnap_group_digits(input->side.accesses, digits));
@@ -187,8 +184,14 @@ static enum psnap_status check_errors(struct report_page *page, const struct rep
 static enum psnap_status write_checks(struct report_page *page, const struct report_input *input,
                                       struct psnap_error *error)
 {
+    const struct report *report = page->report;
     enum psnap_status status;
 
+    if (report->options.skip || report_is_cut(report, input) ||
+        report_is_cut(report, &report->inputs[0])) {
+        fputs("<p>It was not checked: the page is of a part of its inputs.</p>\n", page->file);
+        return PSNAP_OK;
+    }
     fputs("<p>", page->file);
     check_replay(page, input);
     status = check_errors(page, input, error);

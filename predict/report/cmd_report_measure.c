@@ -5,6 +5,7 @@
  * lines that loops touch, and to a builder of the published model, which tells regions and strides:
  * of traces and of replays in the same way, so that they may be held against each other.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +228,17 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
         psnap_turns_pass(input->path, &options, false, pass, &passing, &input->side.in_turn, error);
     if (!status)
         status = reuse_need_accesses(input->side.accesses, input->path, error);
+    if (!status && report->options.count == REPORT_ACCESSES && report_is_cut(report, input))
+        fprintf(stderr,
+                "psnap report: %s: the page has its first %" PRIu64
+                " accesses; with --count N it has N\n",
+                input->path, input->side.accesses);
     return status;
+}
+
+bool report_is_cut(const struct report *report, const struct report_input *input)
+{
+    return input->side.accesses >= report->options.count;
 }
 
 void report_input_release(struct report_input *input)

@@ -252,6 +252,7 @@ void report_inputs(struct report_page *page)
     static const char *const headings[] = {"Input",   "File",      "What it is", "Accesses",
                                            "Threads", "Footprint", "Spatial",    "Temporal"};
     const struct report *report = page->report;
+    bool is_cut = false;
 
     report_table(page, "The inputs; scores of locality are from 0 (none) to 1", headings, 8, 3, 0);
     for (size_t i = 0; i < report->input_count; i++) {
@@ -268,16 +269,17 @@ void report_inputs(struct report_page *page)
         report_cell_number(page, 3, psnap_locality_spatial(input->total));
         report_cell_number(page, 3, psnap_locality_temporal(input->total));
         report_row_end(page);
+        is_cut = is_cut || report_is_cut(report, input);
     }
     report_table_end(page);
-    if (report->options.skip || report->options.count != UINT64_MAX) {
-        char digits[32];
-        fprintf(page->file, "<p class=\"note\">Of each input %s accesses are left out at the start",
-                psnap_group_digits(report->options.skip, digits));
-        if (report->options.count != UINT64_MAX)
-            fprintf(page->file, ", and at most %s are taken",
-                    psnap_group_digits(report->options.count, digits));
-        fputs(".</p>\n", page->file);
+    if (report->options.skip || is_cut) {
+        char skip[32], count[32];
+        fprintf(
+            page->file,
+            "<p class=\"note\">Of each input %s accesses are left out at the start, and at most "
+            "%s are taken.</p>\n",
+            psnap_group_digits(report->options.skip, skip),
+            psnap_group_digits(report->options.count, count));
     }
 }
 

@@ -112,7 +112,9 @@ static void announce(const struct report_site *site, size_t pages)
 
     for (size_t i = 0; i < site->count; i++)
         if (site->entries[i].state == SITE_WAITING)
-            accesses += site->entries[i].accesses;
+            accesses += site->entries[i].accesses < site->like->options.count
+                            ? site->entries[i].accesses
+                            : site->like->options.count;
     psnap_group_digits(accesses, digits);
     if (pages)
         psnap_print(stderr, "psnap report: making %zu page%s, of %s accesses\n", pages,

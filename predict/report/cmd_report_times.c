@@ -36,7 +36,7 @@ bool report_can_read_again(const struct report_page *page, const struct report_i
     const struct psnap_input_options *options = &page->report->options;
     struct stat about;
 
-    if (options->skip || options->count != UINT64_MAX) {
+    if (options->skip || report_is_cut(page->report, input)) {
         psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
                         "it is of a part of the input, and run times are of all of it");
         return false;

@@ -191,6 +191,15 @@ page part.html --has 'a part of a run' --has '2 accesses are left out at the sta
     --has '900'
 grep -q 'a part of a run' walk.html && fail "all of it is a part"
 
+# of an input that is very long a page has a part, and says so
+endless 0 > endless.yaml
+expect 0 "$PSNAP" report endless.yaml -o endless.html
+has err "endless.yaml: the page has its first 100000000 accesses; with --count N it has N"
+page endless.html --has '0 accesses are left out at the start, and at most 100,000,000 are taken'
+expect 0 "$PSNAP" report endless.yaml --count 1000000 -o short.html
+[ ! -s err ] || fail "$(cat err)"
+page short.html --has 'at most 1,000,000 are taken'
+
 # of many loops tables have the first 300, and say so
 python3 - << 'END' > many.yaml
 n = 350
