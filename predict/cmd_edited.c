@@ -74,7 +74,7 @@ void edited_release(struct edited *edited)
     *edited = (struct edited){0};
 }
 
-enum psnap_status edited_replay(const struct edited *edited, uint64_t seed,
+enum psnap_status edited_replay(const struct edited *edited, uint64_t seed, uint64_t count,
                                 enum psnap_status (*pass)(void *context,
                                                           struct psnap_source *source,
                                                           struct psnap_error *error),
@@ -84,7 +84,7 @@ enum psnap_status edited_replay(const struct edited *edited, uint64_t seed,
         psnap_yaml_read_text(edited->text, edited->size, edited->name, error);
     struct psnap_profile *profile = doc ? psnap_profile_read_document(doc, error) : NULL;
     const enum psnap_status status =
-        profile ? psnap_turns_replay(profile, seed, pass, context, error) : error->code;
+        profile ? psnap_turns_replay(profile, seed, count, pass, context, error) : error->code;
 
     psnap_profile_free(profile);
     psnap_yaml_doc_free(doc);

@@ -29,7 +29,7 @@ enum psnap_status edited_change(struct edited *edited, const char *lines, const 
 void edited_release(struct edited *edited);
 
 /* As psnap_turns_replay(). */
-enum psnap_status edited_replay(const struct edited *edited, uint64_t seed,
+enum psnap_status edited_replay(const struct edited *edited, uint64_t seed, uint64_t count,
                                 enum psnap_status (*pass)(void *context,
                                                           struct psnap_source *source,
                                                           struct psnap_error *error),

@@ -258,8 +258,8 @@ enum psnap_status psnap_certifier_certify(struct psnap_sink *certifier,
     enum psnap_status status = observe(self, &observed, error);
 
     if (!status)
-        status =
-            psnap_turns_replay(profile, SEED, replay, &(struct replaying){self, &synthetic}, error);
+        status = psnap_turns_replay(profile, SEED, UINT64_MAX, replay,
+                                    &(struct replaying){self, &synthetic}, error);
     if (!status)
         status = compare_init(&compare, self->machines, self->n, &observed, &synthetic, error);
     if (!status)

@@ -21,14 +21,14 @@ struct settings {
 
 /* `profile` may be NULL. */
 static enum psnap_status check_claim(struct psnap_profile *profile, const struct compare *compare,
-                                     uint64_t seed, struct compare_claim *claim,
+                                     uint64_t seed, uint64_t count, struct compare_claim *claim,
                                      struct psnap_error *error)
 {
     struct psnap_certificate *found;
     enum psnap_status status;
     int holds;
 
-    if (!profile || !profile->certificate)
+    if (!profile || !profile->certificate || count != UINT64_MAX) /* of all accesses */
         return PSNAP_OK;
     holds = psnap_certificate_holds(profile, error);
     status = holds < 0 ? (enum psnap_status)holds
@@ -92,7 +92,7 @@ static int compare_sides(struct compare_side *observed, struct compare_side *syn
     if (side_run_input(observed, &options[0], machines, n, &error) ||
         side_run_input(synthetic, &options[1], machines, n, &error) ||
         compare_init(&compare, machines, n, observed, synthetic, &error) ||
-        check_claim(profile, &compare, options[1].seed, &claim, &error)) {
+        check_claim(profile, &compare, options[1].seed, options[1].count, &claim, &error)) {
         status = psnap_cmd_fail("compare", &error);
         goto out;
     }
@@ -149,6 +149,8 @@ int psnap_cmd_compare(int argc, char **argv)
         {PSNAP_OPTION_REAL, 0, "max-mean", &settings.max_mean, "POINTS",
          "exit 1 when the mean error at some level is larger"},
         {PSNAP_OPTION_U64, 0, "seed", &seed, "N", "of a profile's replay (0)"},
+        {PSNAP_OPTION_COUNT, 0, "count", &settings.synthetic.count, "N",
+         "stop after N accesses of each"},
         {PSNAP_OPTION_TEXT, 0, "from-observed", &settings.observed.from, "FORMAT",
          "the observed input's format (recognised)"},
         {PSNAP_OPTION_TEXT, 0, "from-synthetic", &settings.synthetic.from, "FORMAT",
@@ -168,6 +170,7 @@ int psnap_cmd_compare(int argc, char **argv)
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
     settings.observed.seed = settings.synthetic.seed = seed;
+    settings.observed.count = settings.synthetic.count;
     if (operands >= 0 && (settings.max_error < 0 || settings.max_mean < 0))
         status = psnap_cmd_usage("compare", "--max-%s: points of error are not negative",
                                  settings.max_error < 0 ? "error" : "mean");

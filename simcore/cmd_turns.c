@@ -32,10 +32,19 @@ static struct psnap_source *passing_open(const struct passing *passing, struct p
     if (passing->path)
         return psnap_input_open(passing->path, &passing->options, error);
     source = psnap_replay_new(passing->profile, passing->seed, error);
+    if (!source)
+        return NULL;
+    psnap_profile_totals(passing->profile, &totals);
+    if (passing->options.count != UINT64_MAX || totals.accesses > PSNAP_PROGRESS_LONG) {
+        source = psnap_limit_source_new(source, 0, passing->options.count);
+        if (!source)
+            psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
     if (!source || passing->options.is_lane)
         return source;
-    psnap_profile_totals(passing->profile, &totals);
-    return psnap_progress_source_new(source, totals.accesses, -1);
+    return psnap_progress_source_new(
+        source, totals.accesses < passing->options.count ? totals.accesses : passing->options.count,
+        -1);
 }
 
 static bool is_possible(const char *path)
@@ -266,13 +275,13 @@ psnap_turns_pass(const char *path, const struct psnap_input_options *options, bo
     return status || !is_mixed ? status : pass_turns(&again, pass, context, in_turn, error);
 }
 
-enum psnap_status psnap_turns_replay(const struct psnap_profile *profile, uint64_t seed,
-                                     enum psnap_status (*pass)(void *context,
-                                                               struct psnap_source *source,
-                                                               struct psnap_error *error),
-                                     void *context, struct psnap_error *error)
+enum psnap_status
+psnap_turns_replay(const struct psnap_profile *profile, uint64_t seed, uint64_t count,
+                   enum psnap_status (*pass)(void *context, struct psnap_source *source,
+                                             struct psnap_error *error),
+                   void *context, struct psnap_error *error)
 {
-    const struct passing again = {.profile = profile, .seed = seed};
+    const struct passing again = {.profile = profile, .seed = seed, .options.count = count};
     struct psnap_source *source = passing_open(&again, error);
     bool is_mixed = false, in_turn;
     enum psnap_status status;

@@ -26,13 +26,13 @@ psnap_turns_pass(const char *path, const struct psnap_input_options *options, bo
                                            struct psnap_error *error),
                  void *context, bool *in_turn, struct psnap_error *error);
 
-/* The same of the replay of a profile, which may be walks of several threads, one behind the other.
- */
-enum psnap_status psnap_turns_replay(const struct psnap_profile *profile, uint64_t seed,
-                                     enum psnap_status (*pass)(void *context,
-                                                               struct psnap_source *source,
-                                                               struct psnap_error *error),
-                                     void *context, struct psnap_error *error);
+/* The same of the replay of a profile, which may be walks of several threads, one behind the other;
+ * of `count` accesses, UINT64_MAX for all. */
+enum psnap_status
+psnap_turns_replay(const struct psnap_profile *profile, uint64_t seed, uint64_t count,
+                   enum psnap_status (*pass)(void *context, struct psnap_source *source,
+                                             struct psnap_error *error),
+                   void *context, struct psnap_error *error);
 
 /* How reports say in which order threads came: "access by access" or "in the stream's order". */
 const char *psnap_turns_words(bool in_turn);

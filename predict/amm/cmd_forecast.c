@@ -109,8 +109,14 @@ static enum psnap_status read_run(struct forecast *forecast,
     status = measure_stream(&run->measure, run->source, run->profile, &options, error);
     if (status)
         return status;
+    if (settings->input.count != UINT64_MAX && run->profile)
+        measure_part(&run->measure, run->profile);
     if (!run->measure.total)
         return refuse(run, "there is not a single access in it", error);
+    if (!run->measure.has_operations && settings->input.count != UINT64_MAX && !run->profile)
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                               "what a trace's blocks compute stands behind its accesses: --count "
+                               "is of profiles");
     if (!run->measure.has_operations)
         return refuse(run, "it does not say what its blocks compute, which T_cpu is made of",
                       error);

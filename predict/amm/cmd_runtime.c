@@ -421,6 +421,8 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
         {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
          "the input's format (recognised)"},
+        {PSNAP_OPTION_COUNT, 0, "count", &settings.input.count, "N",
+         "stop after N accesses of an input, and predict these"},
         {PSNAP_OPTION_U64, 0, "seed", &settings.seed, "N", "of samples and replay (0)"},
         {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite files"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},

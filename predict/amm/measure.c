@@ -314,6 +314,25 @@ void measure_scale(struct measure *measure, const double *factors)
             factors[program->blocks[block].loop < loops ? program->blocks[block].loop : loops];
 }
 
+void measure_part(struct measure *measure, const struct psnap_profile *profile)
+{
+    const struct psnap_program *program = measure->program;
+    uint32_t loop = 0;
+
+    for (uint32_t i = 0; i < profile->loop_count; i++) {
+        double share = 0;
+        if (profile->loops[i].whole != PSNAP_NONE)
+            continue;
+        for (uint32_t ref = 0; ref < program->ref_count && profile->loops[i].accesses; ref++)
+            if (program->refs[ref].loop == loop)
+                share += measure->accesses[ref] / (double)profile->loops[i].accesses;
+        for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            measure->operations[loop * PSNAP_OPERATION_COUNT + op] *= share;
+        measure->iterations[loop] *= share;
+        measure->entries[loop++] *= share;
+    }
+}
+
 void measure_release(struct measure *measure)
 {
     const size_t refs = measure->distances ? measure->program->ref_count : 0;

@@ -74,6 +74,9 @@ enum psnap_status measure_take(struct measure *measure, const struct psnap_sink 
 enum psnap_status measure_stream(struct measure *measure, struct psnap_source *source,
                                  const struct psnap_profile *profile,
                                  const struct measure_options *options, struct psnap_error *error);
+/* Of a part of a profile's replay: leaves of each loop's operations, iterations and entries the
+ * share that the part has of the loop's accesses. */
+void measure_part(struct measure *measure, const struct psnap_profile *profile);
 /* Makes each loop's accesses and what comes with them, pages and mispredictions, so many times as
  * many; factors[loop_count] is of what is in no loop. */
 void measure_scale(struct measure *measure, const double *factors);

@@ -299,6 +299,8 @@ int psnap_cmd_predict_bandwidth(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "from", &request.input.from, "FORMAT",
          "the inputs' format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &request.input.seed, "N", "of a profile's replay (0)"},
+        {PSNAP_OPTION_COUNT, 0, "count", &request.input.count, "N",
+         "stop after N accesses of an input: memory times alone"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
@@ -321,6 +323,10 @@ int psnap_cmd_predict_bandwidth(int argc, char **argv)
         return psnap_cmd_usage("predict bandwidth", "no --fit FIT.yaml: 'psnap multimaps -o "
                                                     "POINTS.yaml' and 'psnap fit POINTS.yaml -o "
                                                     "FIT.yaml' make one");
+    if (request.input.count != UINT64_MAX && request.costs)
+        return psnap_cmd_usage(
+            "predict bandwidth",
+            "floating-point time is of all of an input: leave out -m or --count");
     if (!psnap_scope_parse_list(request.by, request.wanted, &error) ||
         request.wanted[PSNAP_SCOPE_BLOCK] || request.wanted[PSNAP_SCOPE_REGION] ||
         request.wanted[PSNAP_SCOPE_THREAD])

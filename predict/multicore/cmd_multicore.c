@@ -303,6 +303,8 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite FILE"},
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
         {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the input's format (recognised)"},
+        {PSNAP_OPTION_COUNT, 0, "count", &input.count, "N",
+         "stop after N accesses, with --no-time"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {
@@ -318,6 +320,9 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
     operands = psnap_options_parse(argc, argv, &usage, false, &status);
     if (operands >= 0 && operands != 1) {
         status = psnap_cmd_usage("predict multicore", "one input is needed, not %d", operands);
+    } else if (operands >= 0 && input.count != UINT64_MAX && !settings.has_no_time) {
+        status = psnap_cmd_usage("predict multicore",
+                                 "run times are of all of an input: --count wants --no-time");
     } else if (operands >= 0 && !study) {
         struct psnap_error error;
         psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");

@@ -16,7 +16,7 @@
 struct settings {
     struct psnap_text_list edits, machines;
     const char *file, *output;
-    uint64_t seed;
+    uint64_t seed, count;
     bool json, force;
 };
 
@@ -58,7 +58,8 @@ static enum psnap_status write_out(const struct settings *settings, const struct
 
 /* Edits a profile as a scenario says, and simulates it. */
 static enum psnap_status run_one(const struct session *session, struct scenario *scenario,
-                                 struct edited *edited, uint64_t seed, struct psnap_error *error)
+                                 struct edited *edited, const struct settings *settings,
+                                 struct psnap_error *error)
 {
     struct running running = {&scenario->side, session};
     enum psnap_status status = PSNAP_OK;
@@ -67,7 +68,9 @@ static enum psnap_status run_one(const struct session *session, struct scenario 
         if ((status = edited_change(edited, scenario->edits[i], "psnap whatif", error)) &&
             !*error->file)
             psnap_error_at(error, scenario->edits[i], 0, 0);
-    return status ? status : edited_replay(edited, seed, run_pass, &running, error);
+    return status
+               ? status
+               : edited_replay(edited, settings->seed, settings->count, run_pass, &running, error);
 }
 
 /* Edits and simulates all scenarios of a profile. */
@@ -81,7 +84,7 @@ static enum psnap_status run_all(struct session *session, const struct settings 
         if (!i || !session->is_cumulative)
             status = edited_copy(&last, &first, error);
         if (!status)
-            status = run_one(session, &session->scenarios[i], &last, settings->seed, error);
+            status = run_one(session, &session->scenarios[i], &last, settings, error);
     }
     if (!status && settings->output)
         status = write_out(settings, &last, error);
@@ -135,7 +138,7 @@ static int begin(struct session *session, const struct settings *settings)
 
 int psnap_cmd_whatif(int argc, char **argv)
 {
-    struct settings settings = {0};
+    struct settings settings = {.count = UINT64_MAX};
     struct session session = {0};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'e', "edit", &settings.edits, "EDIT",
@@ -149,6 +152,7 @@ int psnap_cmd_whatif(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "loops", &session.by_loop, NULL,
          "also the loops of which 0.1 points or more change"},
         {PSNAP_OPTION_U64, 0, "seed", &settings.seed, "N", "of the replay (0)"},
+        {PSNAP_OPTION_COUNT, 0, "count", &settings.count, "N", "stop after N accesses"},
         {PSNAP_OPTION_TEXT, 'o', "output", &settings.output, "Q.yaml",
          "write the edited profile (one scenario, or --cumulative)"},
         {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite Q.yaml"},

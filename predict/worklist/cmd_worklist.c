@@ -289,6 +289,8 @@ int psnap_cmd_sweep(int argc, char **argv)
         {PSNAP_OPTION_LIST, 'e', "edit", &sweep.list.edits, "EDIT",
          "of profiles, as of 'psnap whatif', beside the profile as it is; may be repeated"},
         {PSNAP_OPTION_LIST, 0, "seed", &seeds, "N", "of profiles' replay; may be repeated (0)"},
+        {PSNAP_OPTION_COUNT, 0, "count", &sweep.list.accesses, "N",
+         "stop after N accesses of each"},
         {PSNAP_OPTION_FLAG, 0, "loops", &sweep.list.by_loop, NULL, "rows of loops, too"},
         {PSNAP_OPTION_U64, 0, "split", &parts, "N",
          "each stream in N items, of a part of the machines' sets each; the same results"},
@@ -311,9 +313,10 @@ int psnap_cmd_sweep(int argc, char **argv)
         "R.csv appears when all items are done, in the list's order. A repository of\n"
         "profiles (REPO) is all of these, or those that a query finds ('psnap repo search').",
         options};
-    int status;
-    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+    int status, operands;
 
+    sweep.list.accesses = UINT64_MAX;
+    operands = psnap_options_parse(argc, argv, &usage, false, &status);
     if (operands == 0 && !file)
         status = psnap_cmd_usage("sweep", "which inputs? (files, a repository, or --list FILE)");
     else if (operands >= 0) {

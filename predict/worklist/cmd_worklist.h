@@ -55,6 +55,7 @@ struct worklist {
     uint64_t *seeds;
     size_t seed_count;
     bool by_loop;
+    uint64_t accesses; /* of each stream, UINT64_MAX: all */
     struct psnap_machine *machines;
     size_t machine_count;
     struct group groups[GROUP_COUNT];

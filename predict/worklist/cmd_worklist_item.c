@@ -103,14 +103,16 @@ static enum psnap_status replay(const struct psnap_profile *profile, struct runn
     char prefix[512];
 
     if (!*item->edit)
-        return psnap_turns_replay(profile, item->seed, run_pass, running, error);
+        return psnap_turns_replay(profile, item->seed, running->list->accesses, run_pass, running,
+                                  error);
     snprintf(prefix, sizeof prefix, "psnap sweep: %s", item->input);
     status = edited_begin(&edited, profile, item->input, error);
     if (!status)
         status = edited_change(&edited, item->edit, is_first(running->list, item) ? prefix : NULL,
                                error);
     if (!status)
-        status = edited_replay(&edited, item->seed, run_pass, running, error);
+        status =
+            edited_replay(&edited, item->seed, running->list->accesses, run_pass, running, error);
     edited_release(&edited);
     return status;
 }
@@ -124,6 +126,7 @@ enum psnap_status worklist_simulate(const struct worklist *list, const struct it
     enum psnap_status status;
     bool in_turn;
 
+    input.count = list->accesses;
     if (!item->is_profile)
         return psnap_turns_pass(item->input, &input, false, run_pass, &running, &in_turn, error);
     profile = worklist_profile(list, item, error);

@@ -178,6 +178,8 @@ static char *key_of(const struct worklist *list, const struct item *item)
             item->group == GROUP_SPLIT ? list->split.parts : 1);
     for (size_t i = 0; i < group->count; i++)
         fprintf(file, "|%zu %s", group->numbers[i], group->hashes[i].text);
+    if (list->accesses != UINT64_MAX)
+        fprintf(file, "|of %" PRIu64, list->accesses);
     if (fclose(file) != 0) {
         free(key);
         return NULL;

@@ -24,11 +24,13 @@ static const char *machine_hash(const struct worklist *list, size_t machine)
 char *worklist_result_key(const struct worklist *list, const struct item *item, size_t machine)
 {
     struct result_key key = {.maker = SIDE_MAKER, .is_profile = item->is_profile};
-    char *rest = NULL, *text = NULL;
+    char *rest = NULL, *text = NULL, count[32] = "";
 
+    if (list->accesses != UINT64_MAX)
+        snprintf(count, sizeof count, "of %" PRIu64 "|", list->accesses);
     if (repo_id_parse(list->files[item->file].hash, &key.input) &&
-        asprintf(&rest, "%s|%" PRIu64 "|%d|%s", machine_hash(list, machine), item->seed,
-                 list->by_loop, item->edit) >= 0)
+        asprintf(&rest, "%s|%" PRIu64 "|%d|%s%s", machine_hash(list, machine), item->seed,
+                 list->by_loop, count, item->edit) >= 0)
         text = results_key(&key, rest);
     free(rest);
     return text;

@@ -88,3 +88,33 @@ printf 'levels:\n- {size: 32K, line_bytes: 64, ways: 8}\n' > m.yaml
 says 1 "no key 'size' here; did you mean 'size_bytes'?" "$PSNAP" sim good.yaml -m m.yaml
 printf 'addr,bytes,type\n0x10,8,load\n' > t.csv
 says 1 "a csv begins with the heading 'address,size,kind,thread,ref'" "$PSNAP" info t.csv
+
+# Each command that takes an INPUT stops after --count accesses, of a profile of 2^52 as well
+endless 0 > endless.yaml
+sed '/^  accesses:/a\  operations: {int_add: 4503599627370496}' endless.yaml > runs.yaml
+while read -r command; do
+    # shellcheck disable=SC2086
+    expect 0 timeout 100 "$PSNAP" $command
+done << 'END'
+profile endless.yaml -o counted.yaml --count 1000
+replay endless.yaml -f din -o counted.din --count 1000
+convert endless.yaml -o counted.csv --count 1000
+run --count 1000 endless.yaml -f din -- wc -l
+sim endless.yaml -m 4K:64:4 --count 1000
+compare endless.yaml endless.yaml -m 4K:64:4 --count 1000
+reuse endless.yaml --count 1000
+locality endless.yaml --count 1000
+predict cache endless.yaml -m 4K:64:4 --count 1000
+predict runtime runs.yaml -m i7-5960x --count 1000
+report endless.yaml -o counted.html --count 1000
+sweep endless.yaml -m 4K:64:4 -o counted.csv --force --count 1000
+whatif endless.yaml -e capture.region_gap_bytes=2 -m 4K:64:4 --count 1000
+END
+[ "$(grep -c , counted.csv)" = 2 ] && grep -q ',1000,' counted.csv || fail "$(cat counted.csv)"
+[ "$(wc -l < counted.din)" = 1000 ] || fail "not 1000 accesses"
+says 2 'floating-point time is of all of an input' "$PSNAP" predict bandwidth endless.yaml --fit x -m y --count 9
+says 2 '--count wants --no-time' "$PSNAP" predict multicore endless.yaml -m i7-5960x --count 9
+"$PSNAP" predict runtime runs.yaml -m i7-5960x --count 1000 --json |
+    python3 -c 'import json, sys
+row = json.load(sys.stdin)["rows"][0]
+assert row["accesses"] == 1000 and row["seconds"] < 1e-5, row'
