@@ -75,7 +75,7 @@ static char *joined(const char *before, const char *name, const char *behind)
     return asprintf(&path, "%s%s%s", before, name, behind) < 0 ? NULL : path;
 }
 
-/* No signal ends psnap before it knows what to remove. */
+/* No signal ends psnap before there is who removes it. */
 static enum psnap_status make_fifo(struct feed *feed, const char *format, struct psnap_error *error)
 {
     const char *tmpdir = getenv("TMPDIR"), *where = tmpdir && *tmpdir ? tmpdir : "/tmp";
@@ -91,9 +91,12 @@ static enum psnap_status make_fifo(struct feed *feed, const char *format, struct
         feed->fifo = joined(folder, "/stream.", format);
         if (!feed->fifo)
             status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        else if (mkfifo(feed->fifo, 0600))
+        else if (mkfifo(feed->fifo, 0600) || !psnap_run_watch(feed->fifo, folder))
             status = psnap_error_file(error, errno, "make the FIFO", feed->fifo);
-        psnap_run_signals_remove(feed->fifo, feed->folder);
+        if (status && feed->fifo)
+            unlink(feed->fifo);
+        if (status)
+            rmdir(folder);
     } else {
         status = psnap_error_file(error, errno, "make a folder for a FIFO in", where);
         free(folder);
@@ -128,11 +131,7 @@ static void release(struct feed *feed)
     for (size_t i = 0; feed->arguments && feed->arguments[i]; i++)
         free(feed->arguments[i]);
     free(feed->arguments);
-    if (feed->fifo)
-        unlink(feed->fifo);
-    if (feed->folder)
-        rmdir(feed->folder);
-    psnap_run_signals_remove(NULL, NULL);
+    psnap_run_unwatch();
     free(feed->fifo);
     free(feed->folder);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The handler calls only what POSIX lets handlers call: unlink, rmdir, kill, sigaction. It
- * takes itself back, so that the signal, raised again, ends psnap when it returns.
+ * The handler calls only what POSIX lets handlers call: close, waitpid, kill, sigaction. It
+ * takes itself back, so that the signal, raised again, ends psnap when it returns. The process that
+ * removes things waits for the end of a pipe, of which psnap alone has the other one, in a session
+ * of its own: signals to psnap's group are not for it.
  */
 #include "replay/cmd_run_signals.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
@@ -14,18 +17,26 @@ static const int ending[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending / sizeof *ending };
 
 static bool is_ours[ENDING];
-static const char *volatile fifo_path, *volatile folder_path;
-static volatile sig_atomic_t child_pid;
+static volatile sig_atomic_t child_pid, watcher_pid, watcher_pipe;
+
+void psnap_run_unwatch(void)
+{
+    const pid_t watcher = (pid_t)watcher_pid;
+
+    watcher_pid = 0;
+    if (watcher <= 0)
+        return;
+    close(watcher_pipe);
+    while (waitpid(watcher, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     const struct sigaction ends = {.sa_handler = SIG_DFL};
 
     (void)context;
-    if (fifo_path)
-        unlink(fifo_path);
-    if (folder_path)
-        rmdir(folder_path);
+    psnap_run_unwatch();
     if (child_pid > 0 && info->si_code <= 0) /* not the terminal's */
         kill((pid_t)child_pid, signal);
     sigaction(signal, &ends, NULL);
@@ -55,10 +66,40 @@ void psnap_run_signals_arrange(void)
     }
 }
 
-void psnap_run_signals_remove(const char *fifo, const char *folder)
+/* In the process beside psnap. */
+static void remove_at_end(int pipe, const char *fifo, const char *folder)
 {
-    fifo_path = fifo;
-    folder_path = folder;
+    sigset_t all;
+    char none;
+
+    setsid();
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    while (read(pipe, &none, 1) < 0 && errno == EINTR)
+        ;
+    unlink(fifo);
+    rmdir(folder);
+    _exit(0);
+}
+
+bool psnap_run_watch(const char *fifo, const char *folder)
+{
+    int ends[2];
+    pid_t watcher;
+
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    watcher = fork();
+    if (watcher == 0) {
+        close(ends[1]);
+        remove_at_end(ends[0], fifo, folder);
+    }
+    close(ends[0]);
+    watcher_pipe = ends[1];
+    watcher_pid = watcher;
+    if (watcher < 0)
+        close(ends[1]);
+    return watcher > 0;
 }
 
 void psnap_run_signals_child(pid_t child)

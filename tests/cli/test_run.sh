@@ -94,6 +94,8 @@ else:
 if whom == "nohup":
     psnap.stdin.close()
 print(psnap.wait())
+if number == signal.SIGKILL:
+    wait_for(lambda: not os.listdir("tmp"))
 if os.path.exists("pid"):
     consumer = int(open("pid").read())
     def is_gone():
@@ -123,6 +125,10 @@ done
 # (TSan delivers a signal once the call that waits for input has returned: it would wait for ever.)
 nm "$PSNAP" | grep -q __tsan_init || signals -15 SIGTERM psnap - cat {}
 signals 0 SIGHUP nohup trace.din sh -c "$reads" sh {}
+# Killed, it removes nothing itself; the consumer comes to the stream's end
+for whom in psnap group; do
+    signals -9 SIGKILL $whom trace.din sh -c "$reads" sh {}
+done
 # One that never opens the FIFO
 head -n 100 trace.din > short.din
 signals -15 SIGTERM psnap short.din sh -c 'echo $$ > new; mv new pid; exec sleep 600' sh {}
