@@ -16,6 +16,7 @@
 #include "simcore/probe.h"
 
 #define BUDGET_SECONDS 25.0
+#define LINE_COLUMNS 90
 
 struct request {
     const char *output, *budget;
@@ -50,6 +51,26 @@ static void print_set(FILE *file, const char *name, uint64_t bytes)
         fprintf(file, "#   %s: not measured, as no working set would be in it alone\n", name);
 }
 
+/* Each figure with the spread of its runs, as many as fit on a line. */
+static void print_spreads(FILE *file, const struct probe_notes *notes)
+{
+    size_t column = 0;
+
+    fprintf(file, "# Of each figure half of the runs are within a spread of:");
+    for (size_t i = 0; i < notes->figure_count; i++) {
+        const struct probe_figure *figure = &notes->figures[i];
+        char text[128];
+        const int length =
+            figure->runs < PROBE_RUNS_MIN
+                ? snprintf(text, sizeof text, "%s unknown", figure->what)
+                : snprintf(text, sizeof text, "%s %.0f %%", figure->what, 100 * figure->spread);
+        const bool is_full = !column || column + (size_t)length > LINE_COLUMNS;
+        fprintf(file, "%s%s%s", !i ? "" : ",", is_full ? "\n#   " : " ", text);
+        column = (is_full ? 4 : column + 2) + (size_t)length;
+    }
+    fputs(notes->is_short ? "\n# There was no time for more: the machine was busy.\n" : "\n", file);
+}
+
 /* Where the figures come from, as comments. */
 static void print_provenance(FILE *file, const struct psnap_machine *machine, const char *processor,
                              const struct probe_notes *notes)
@@ -76,6 +97,7 @@ static void print_provenance(FILE *file, const struct psnap_machine *machine, co
         print_set(file, name, notes->set_bytes[i]);
     }
     print_set(file, "memory", notes->set_bytes[machine->level_count]);
+    print_spreads(file, notes);
 }
 
 static void print_json(const struct psnap_machine *machine, const char *processor,
@@ -91,6 +113,16 @@ static void print_json(const struct psnap_machine *machine, const char *processo
         psnap_json_u64(&json, "cpu", (uint64_t)notes->cpu);
     psnap_json_real(&json, "seconds", notes->seconds);
     psnap_json_real(&json, "huge_page_share", notes->huge_share);
+    psnap_json_bool(&json, "is_short_of_time", notes->is_short);
+    psnap_json_begin_array(&json, "spreads");
+    for (size_t i = 0; i < notes->figure_count; i++) {
+        psnap_json_begin_object(&json, NULL);
+        psnap_json_text(&json, "figure", notes->figures[i].what);
+        psnap_json_real(&json, "spread", notes->figures[i].spread);
+        psnap_json_u64(&json, "runs", notes->figures[i].runs);
+        psnap_json_end_object(&json);
+    }
+    psnap_json_end_array(&json);
     psnap_json_begin_array(&json, "working_set_bytes");
     for (uint32_t i = 0; i <= machine->level_count; i++)
         psnap_json_u64(&json, NULL, notes->set_bytes[i]);
@@ -148,6 +180,11 @@ static int measure(const struct request *request, double seconds)
         fputs("\r\033[K", stderr);
     if (status == PSNAP_OK)
         status = report(request, output, &machine, &notes, &error);
+    if (status == PSNAP_OK && notes.is_short)
+        fputs(
+            "psnap machine: warning: the machine was too busy for all runs in time; the file says "
+            "how far those of each figure are apart\n",
+            stderr);
     if (psnap_output_finish(output, status, &error) != PSNAP_OK)
         return psnap_cmd_fail("machine", &error);
     return psnap_cmd_close_stdout("machine", PSNAP_EXIT_DONE);

@@ -8,7 +8,7 @@
  * A figure is the median of many runs of a quarter of a millisecond: short against the time slices
  * of a system, so that most runs are not interrupted, and long against reading the time. The
  * minimum would do for times, which others can only make longer, but not for their quotient: a
- * chain that was interrupted makes it too small.
+ * chain that was interrupted makes it too small. How far its runs are apart says how sure it is.
  */
 #include "simcore/probe.h"
 
@@ -27,7 +27,6 @@
 
 #define RUN_SECONDS 250e-6
 #define ADDITIONS 4096 /* steps of the chain beside each run: about 35 us */
-#define REPEATS_MIN 5
 #define REPEATS_MAX 8192
 
 static double time_run(struct probe_kernel kernel, uint64_t steps)
@@ -47,7 +46,7 @@ static double median(double *values, size_t n)
     return values[n / 2];
 }
 
-struct probe_time probe_measure(struct probe_kernel kernel, double seconds)
+struct probe_time probe_measure(struct probe_kernel kernel, double seconds, double limit)
 {
     double share, cycles[REPEATS_MAX], times[REPEATS_MAX];
     const struct probe_kernel additions = probe_operation(PSNAP_OP_INT_ADD, true, &share);
@@ -55,16 +54,21 @@ struct probe_time probe_measure(struct probe_kernel kernel, double seconds)
     uint64_t steps = 1;
     size_t n = 0;
 
-    while (time_run(kernel, steps) < RUN_SECONDS)
+    struct probe_time time;
+
+    while (time_run(kernel, steps) < RUN_SECONDS && psnap_reals_now() < limit)
         steps *= 2;
-    while (n < REPEATS_MIN || (n < REPEATS_MAX && psnap_reals_now() < end)) {
+    while (!n || (psnap_reals_now() < limit &&
+                  (n < PROBE_RUNS_MIN || (n < REPEATS_MAX && psnap_reals_now() < end)))) {
         const double cycle = time_run(additions, ADDITIONS) * share / ADDITIONS;
 
         times[n] = time_run(kernel, steps) / (double)steps;
         cycles[n] = times[n] / cycle;
         n++;
     }
-    return (struct probe_time){median(cycles, n), median(times, n)};
+    time = (struct probe_time){median(cycles, n), median(times, n), .runs = n};
+    time.spread = (cycles[n - 1 - n / 4] - cycles[n / 4]) / time.cycles;
+    return time;
 }
 
 double survey_rounded(double value)
@@ -75,19 +79,23 @@ double survey_rounded(double value)
 struct probe_time survey_measure(struct survey *survey, struct probe_kernel kernel, double slices,
                                  const char *format, ...)
 {
-    char what[64];
+    struct probe_notes *notes = survey->notes;
+    struct probe_figure *figure = &notes->figures[notes->figure_count];
     va_list arguments;
     struct probe_time time;
 
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    vsnprintf(figure->what, sizeof figure->what, format, arguments);
     va_end(arguments);
     if (survey->progress.tell)
-        survey->progress.tell(survey->progress.context, what, survey->done / survey->all);
+        survey->progress.tell(survey->progress.context, figure->what, survey->done / survey->all);
     survey->done += slices;
-    time = probe_measure(kernel, slices * survey->slice);
-    if (survey->clock_count < SURVEY_CLOCKS_MAX)
-        survey->clocks[survey->clock_count++] = time.cycles / time.seconds;
+    time = probe_measure(kernel, slices * survey->slice, survey->limit);
+    figure->spread = time.spread;
+    figure->runs = time.runs;
+    notes->is_short |= time.runs < PROBE_RUNS_MIN;
+    survey->clocks[notes->figure_count] = time.cycles / time.seconds;
+    notes->figure_count += notes->figure_count + 1 < PROBE_FIGURES_MAX;
     return time;
 }
 
@@ -169,6 +177,7 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
 
     *notes = (struct probe_notes){.cpu = sched_getcpu()};
     survey.begin = psnap_reals_now();
+    survey.limit = survey.begin + PROBE_LIMIT_SECONDS(seconds);
     survey.all = 2 * PSNAP_OPERATION_COUNT + 4 + 6 * (machine->level_count + 1) +
                  SURVEY_CAPACITY_SLICES + SURVEY_FUNCTIONS_SLICES + SURVEY_PARALLEL_SLICES;
     survey.slice = seconds / survey.all;
@@ -184,7 +193,7 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
     status = measure_waits(&survey, error);
     if (!status)
         status = survey_places(&survey, error);
-    machine->clock_hz = survey_rounded(median(survey.clocks, survey.clock_count));
+    machine->clock_hz = survey_rounded(median(survey.clocks, notes->figure_count));
     if (is_pinned)
         sched_setaffinity(0, sizeof before, &before);
     else

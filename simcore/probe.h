@@ -19,10 +19,15 @@ struct probe_kernel {
 struct probe_time {
     double cycles; /* of a chain of additions that was timed in turns with it */
     double seconds;
+    double spread; /* of the cycles: from their first quartile to the third, relative */
+    size_t runs;
 };
 
-/* Repeats short runs of the kernel for about so many seconds, and at least five times. */
-struct probe_time probe_measure(struct probe_kernel kernel, double seconds);
+#define PROBE_RUNS_MIN 5
+
+/* Repeats short runs of the kernel for about so many seconds, and at least PROBE_RUNS_MIN times;
+ * but from `limit` on (psnap_reals_now()) none but one, of one step where none was sized before. */
+struct probe_time probe_measure(struct probe_kernel kernel, double seconds, double limit);
 
 /* F(0) to F(15): a step of a kernel, unrolled. */
 #define PROBE_REPEAT(F)                                                                            \
@@ -94,9 +99,18 @@ void probe_first_touches(void *set, uint64_t steps);
  */
 struct probe_kernel probe_operation(int operation, bool is_waiting, double *share);
 
+#define PROBE_FIGURES_MAX 128
+
 /* What a report has to say of how the figures came about. */
 struct probe_notes {
-    double seconds;    /* that it took */
+    double seconds; /* that it took */
+    struct probe_figure {
+        char what[64];
+        double spread; /* as struct probe_time has them */
+        size_t runs;
+    } figures[PROBE_FIGURES_MAX];
+    size_t figure_count;
+    bool is_short;     /* of time: figures of less than PROBE_RUNS_MIN runs, or none of OpenMP */
     int cpu;           /* that was measured; -1: could not stay on one */
     double huge_share; /* of the largest working set that was in huge pages */
     uint64_t set_bytes[PSNAP_LEVELS_MAX + 1]; /* working sets; 0: not measured; memory's is last,
@@ -111,8 +125,10 @@ struct probe_progress {
 
 /*
  * Adds clock, times, bandwidths and operations to a machine that has its levels (as
- * psnap_machine_host fills it), in about so many seconds, on the processor that this runs on.
+ * psnap_machine_host fills it), in about so many seconds, on the processor that this runs on. On a
+ * busy one it takes longer, but not much beyond PROBE_LIMIT_SECONDS(seconds).
  */
+#define PROBE_LIMIT_SECONDS(seconds) (2 * (seconds) + 10)
 enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
                                 struct probe_progress progress, struct probe_notes *notes,
                                 struct psnap_error *error);

@@ -3,18 +3,24 @@
  * What the run-time library of clang's OpenMP takes for parallel sections and barriers: an empty
  * section with one thread and with two, and barriers of two threads, through the functions that
  * compiled programs call. All is done in a process of its own, for the library keeps threads that
- * would run beside what is measured next.
+ * would run beside what is measured next, and may wait long for each other where other programs
+ * run: then it is ended.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "formats/base/reals.h"
 #include "simcore/machine.h"
 #include "simcore/probe_survey.h"
+
+#define GRACE_SECONDS 2
 
 /* ident_t, which says where in the source a call is. */
 struct place {
@@ -72,21 +78,21 @@ static bool open_library(struct library *library)
     return library->fork_call && library->barrier && library->set_num_threads;
 }
 
-static struct psnap_parallel_cost measure(struct library *library,
-                                          const struct psnap_machine *machine, double slice)
+static struct psnap_parallel_cost
+measure(struct library *library, const struct psnap_machine *machine, double slice, double limit)
 {
     struct psnap_parallel_cost cost = {0};
 
     library->set_num_threads(1);
     cost.alone_cycles =
-        probe_measure((struct probe_kernel){run_sections, library, NULL}, slice).cycles;
+        probe_measure((struct probe_kernel){run_sections, library, NULL}, slice, limit).cycles;
     if (machine->cores < 2)
         return cost;
     library->set_num_threads(2);
     cost.section_cycles =
-        probe_measure((struct probe_kernel){run_sections, library, NULL}, slice).cycles;
+        probe_measure((struct probe_kernel){run_sections, library, NULL}, slice, limit).cycles;
     cost.barrier_cycles =
-        probe_measure((struct probe_kernel){run_barriers, library, NULL}, slice).cycles;
+        probe_measure((struct probe_kernel){run_barriers, library, NULL}, slice, limit).cycles;
     return cost;
 }
 
@@ -94,6 +100,8 @@ void survey_parallel(struct survey *survey)
 {
     struct psnap_parallel_cost cost = {0};
     struct library library;
+    struct pollfd told = {.events = POLLIN};
+    const double left = survey->limit - psnap_reals_now();
     int ends[2];
     pid_t child;
 
@@ -107,10 +115,15 @@ void survey_parallel(struct survey *survey)
     if (child == 0) {
         setenv("OMP_PROC_BIND", "true", 0); /* else the system may have both on one core at first */
         if (open_library(&library))
-            cost = measure(&library, survey->machine, survey->slice);
+            cost = measure(&library, survey->machine, survey->slice, survey->limit);
         _exit(write(ends[1], &cost, sizeof cost) != sizeof cost);
     }
     close(ends[1]);
+    told.fd = ends[0];
+    if (child > 0 && poll(&told, 1, (int)(1e3 * ((left > 0 ? left : 0) + GRACE_SECONDS))) == 0) {
+        survey->notes->is_short = true;
+        kill(child, SIGKILL);
+    }
     if (child > 0 && read(ends[0], &cost, sizeof cost) == sizeof cost)
         survey->machine->parallel = (struct psnap_parallel_cost){
             survey_rounded(cost.alone_cycles), survey_rounded(cost.section_cycles),

@@ -7,16 +7,13 @@
 
 #define PROBE_LINE_BYTES_MIN 32 /* of working sets, whatever a cache has */
 
-#define SURVEY_CLOCKS_MAX 128
-
 struct survey {
     struct psnap_machine *machine;
     struct probe_notes *notes;
     struct probe_progress progress;
-    double begin, slice;              /* seconds; a slice for each kernel */
+    double begin, limit, slice;       /* seconds; a slice for each kernel */
     double done, all;                 /* slices */
-    double clocks[SURVEY_CLOCKS_MAX]; /* of each measurement, Hz */
-    size_t clock_count;
+    double clocks[PROBE_FIGURES_MAX]; /* of each measurement, Hz */
 };
 
 /* One kernel for so many slices. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/reals.h"
 #include "simcore/machine.h"
 #include "simcore/probe_survey.h"
 
@@ -112,12 +113,28 @@ static void cycles_are_those_of_additions(void **state)
 {
     struct counted counted = {0};
     const struct probe_time time =
-        probe_measure((struct probe_kernel){run_counted, &counted, prepare_counted}, 0.05);
+        probe_measure((struct probe_kernel){run_counted, &counted, prepare_counted}, 0.05,
+                      psnap_reals_now() + 60);
 
     (void)state;
     assert_true(counted.runs >= 5 && counted.steps > counted.runs);
     assert_true(time.cycles > 4 * PROBE_OPERATIONS / 3.0 && time.cycles < 4 * PROBE_OPERATIONS * 3);
     assert_true(time.seconds > 0 && time.seconds < 1e-3);
+    assert_true(time.runs >= PROBE_RUNS_MIN && time.spread >= 0);
+}
+
+/* One run to size them, and one that is timed, of a step each. */
+static void no_time_is_two_runs(void **state)
+{
+    struct counted counted = {0};
+    const struct probe_time time =
+        probe_measure((struct probe_kernel){run_counted, &counted, prepare_counted}, 60, 0);
+
+    (void)state;
+    assert_int_equal(counted.runs, 2);
+    assert_int_equal(counted.steps, 2);
+    assert_int_equal(time.runs, 1);
+    assert_true(time.cycles > 0 && time.spread == 0);
 }
 
 static void operations_have_kernels(void **state)
@@ -178,6 +195,8 @@ static void machines_get_all_figures(void **state)
     assert_int_equal(psnap_machine_check(&machine, &error), PSNAP_OK);
     /* and some to find how much of level 3 there is */
     assert_in_range(told.times, FEWEST, FEWEST + SURVEY_CAPACITY_SLICES);
+    assert_in_range(notes.figure_count, FEWEST, FEWEST + SURVEY_CAPACITY_SLICES);
+    assert_true(*notes.figures[0].what && notes.figures[0].spread >= 0);
     assert_true(is_figure(machine.clock_hz, 1e7, 1e11));
     for (uint32_t i = 0; i < 3; i++) {
         const struct psnap_cache_level *level = &machine.levels[i];
@@ -209,8 +228,11 @@ static void machines_get_all_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chase_visits_every_line_once), cmocka_unit_test(kernels_go_round),
-        cmocka_unit_test(cycles_are_those_of_additions),  cmocka_unit_test(operations_have_kernels),
+        cmocka_unit_test(a_chase_visits_every_line_once),
+        cmocka_unit_test(kernels_go_round),
+        cmocka_unit_test(cycles_are_those_of_additions),
+        cmocka_unit_test(operations_have_kernels),
+        cmocka_unit_test(no_time_is_two_runs),
         cmocka_unit_test(machines_get_all_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
