@@ -28,6 +28,19 @@ PSNAP_CLEAN_PACKAGES="debootstrap"
 PSNAP_LLVM_PACKAGES="clang-16 llvm-16-dev lld-16 libclang-rt-16-dev clang-22 llvm-22-dev lld-22
     libclang-rt-22-dev flang-19 flang-22"
 
+# Waits for another package manager's lock, up to ten minutes; apt-get itself does so in install alone.
+psnap_update()
+{
+    local said tries=0
+    until said=$("$@" env LC_ALL=C apt-get update -qq 2>&1); do
+        if [ $((tries++)) = 60 ] || [ "${said#*get lock}" = "$said" ]; then
+            echo "$said" >&2
+            return 1
+        fi
+        sleep 10
+    done
+}
+
 psnap_need()
 {
     local missing="" package sudo="" installed
@@ -52,7 +65,7 @@ psnap_need()
         sudo=sudo
     fi
     echo "installing with apt-get:$missing" >&2
-    $sudo apt-get update -qq &&
-        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-            $missing > /dev/null
+    psnap_update $sudo &&
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -qq -y \
+            --no-install-recommends $missing > /dev/null
 }

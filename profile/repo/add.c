@@ -272,10 +272,10 @@ static enum psnap_status add_note(struct batch *batch, const struct add_item *it
     struct note note;
     enum psnap_status status = index_note(adder->index, &item->id, &note, error);
 
-    if (!status && say(&adder->options, item->note, &note)) {
+    if (!status && (say(&adder->options, item->note, &note) || !note.version)) {
         note.version++;
-        free(note.added);
-        note.added = time_now();
+        if (!note.added)
+            note.added = time_now();
         note_write(&note, &lines);
         repo_id_of(lines.data, lines.size, &record.id);
         record.stored = lines.data;
@@ -310,7 +310,8 @@ static enum psnap_status write_body(struct batch *batch, struct psnap_error *err
         pack_add(&batch->body, &item->records[1]);
     }
     for (size_t i = 0; !status && i < batch->count; i++)
-        if (batch->items[i].state != ADD_FAILED && (says || batch->items[i].note))
+        if (batch->items[i].state != ADD_FAILED &&
+            (says || batch->items[i].note || batch->items[i].state == ADD_NEW))
             status = add_note(batch, &batch->items[i], error);
     return status;
 }

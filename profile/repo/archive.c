@@ -16,8 +16,11 @@ struct tar_writer {
     struct archive *archive;
 };
 
+enum { BLOCK = 512 };
+
 struct tar_reader {
     struct archive *archive;
+    int64_t end; /* of what has been read: the next header is there, or the block that ends all */
 };
 
 static enum psnap_status fail(struct archive *archive, const char *what, struct psnap_error *error)
@@ -139,6 +142,9 @@ int tar_next(struct tar_reader *reader, uint64_t limit, struct tar_member *membe
     const int64_t expanded = archive_filter_bytes(reader->archive, 0);
     const char *name;
 
+    if (result == ARCHIVE_EOF && expanded < reader->end + BLOCK)
+        return (int)psnap_error_set(error, PSNAP_ERROR_TRUNCATED,
+                                    "the archive was cut off: it has no end");
     if (result == ARCHIVE_EOF)
         return 0;
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
@@ -155,6 +161,9 @@ int tar_next(struct tar_reader *reader, uint64_t limit, struct tar_member *membe
         return (int)psnap_error_set(error, PSNAP_ERROR_LIMIT,
                                     "the archive expands to more than %llu bytes (--max-total)",
                                     (unsigned long long)limit);
+    reader->end = expanded;
+    if (member->is_file && !archive_entry_sparse_count(entry))
+        reader->end += (int64_t)((member->bytes + BLOCK - 1) / BLOCK * BLOCK);
     return 1;
 }
 

@@ -165,7 +165,8 @@ static enum psnap_status import_file(struct importer *importer, const char *path
         return psnap_error_file(error, errno, "open", path);
     reader = tar_open(file, error);
     status = reader ? import_tar(importer, reader, error) : error->code;
-    if (status == PSNAP_ERROR_CORRUPT || status == PSNAP_ERROR_TRUNCATED)
+    if (status == PSNAP_ERROR_CORRUPT || status == PSNAP_ERROR_TRUNCATED ||
+        status == PSNAP_ERROR_VALUE)
         psnap_error_at(error, path, 0, 0);
     tar_close(reader);
     if (!is_stdin)

@@ -148,15 +148,20 @@ enum psnap_status index_note(struct index *index, const struct repo_id *id, stru
         return PSNAP_ERROR_IO;
     while (db_next(rows)) {
         const uint64_t version = (uint64_t)db_integer(rows, 0);
+        const char *added = db_text(rows, 5);
         if (!note->version) {
             note->version = version;
             note->licence = copy(db_text(rows, 2));
             note->input = copy(db_text(rows, 3));
             note->fidelity = db_real(rows, 4);
-            note->added = copy(db_text(rows, 5));
+            note->added = copy(added);
         }
         if (version < note->version)
             break;
+        if (added && note->added && strcmp(added, note->added) < 0) {
+            free(note->added);
+            note->added = copy(added);
+        }
         note_add_tags(note, db_text(rows, 1));
     }
     return db_end(rows, error);

@@ -135,6 +135,43 @@ enum psnap_status index_fill(struct index *index, const struct repo_id *pack, co
     return status;
 }
 
+/* The ids that a query of one column lists. */
+static enum psnap_status list_ids(struct db_rows *rows, struct repo_ids *ids,
+                                  struct psnap_error *error)
+{
+    struct repo_id id;
+
+    if (!rows)
+        return PSNAP_ERROR_IO;
+    while (db_next(rows))
+        if (db_text(rows, 0) && repo_id_parse(db_text(rows, 0), &id))
+            repo_ids_add(ids, &id);
+    return db_end(rows, error);
+}
+
+/* Entries have of their notes what those in other packs say. */
+static enum psnap_status drop_notes(struct index *index, const char *pack,
+                                    struct psnap_error *error)
+{
+    struct repo_ids ids = {0};
+    enum psnap_status status = list_ids(
+        db_select(index->db, error, "SELECT DISTINCT profile FROM notes WHERE pack = ?", "t", pack),
+        &ids, error);
+
+    if (!status)
+        status = db_run(index->db, error,
+                        "UPDATE entries SET tags = NULL, licence = NULL, input = NULL,"
+                        " stated = NULL, added = NULL"
+                        " WHERE id IN (SELECT profile FROM notes WHERE pack = ?)",
+                        "t", pack);
+    if (!status)
+        status = db_run(index->db, error, "DELETE FROM notes WHERE pack = ?", "t", pack);
+    for (size_t i = 0; i < ids.count && !status; i++)
+        status = settle_note(index, &ids.items[i], error);
+    repo_ids_release(&ids);
+    return status;
+}
+
 enum psnap_status index_drop(struct index *index, const char *pack, struct psnap_error *error)
 {
     enum psnap_status status = db_run(index->db, error,
@@ -146,7 +183,7 @@ enum psnap_status index_drop(struct index *index, const char *pack, struct psnap
     if (!status)
         status = db_run(index->db, error, "DELETE FROM places WHERE pack = ?", "t", pack);
     if (!status)
-        status = db_run(index->db, error, "DELETE FROM notes WHERE pack = ?", "t", pack);
+        status = drop_notes(index, pack, error);
     if (!status)
         status = db_run(index->db, error, "DELETE FROM packs WHERE name = ?", "t", pack);
     return status;
@@ -180,16 +217,10 @@ static enum psnap_status derive_one(struct index *index, const struct repo_id *i
 enum psnap_status index_derive(struct index *index, struct psnap_error *error)
 {
     struct repo_ids ids = {0};
-    struct repo_id id;
-    struct db_rows *rows =
-        db_select(index->db, error, "SELECT id FROM entries WHERE known = 0 AND lost = 0", "");
-    enum psnap_status status = rows ? PSNAP_OK : PSNAP_ERROR_IO;
+    enum psnap_status status = list_ids(
+        db_select(index->db, error, "SELECT id FROM entries WHERE known = 0 AND lost = 0", ""),
+        &ids, error);
 
-    while (rows && db_next(rows))
-        if (db_text(rows, 0) && repo_id_parse(db_text(rows, 0), &id))
-            repo_ids_add(&ids, &id);
-    if (rows)
-        status = db_end(rows, error);
     for (size_t i = 0; !status && i < ids.count; i++)
         status = derive_one(index, &ids.items[i], error);
     repo_ids_release(&ids);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notes: what people say of an entry and its profile does not: tags, licence, input, fidelity. A
+ * Notes: what people say of an entry and its profile does not: tags, licence, input, fidelity; and
+ * when it was added. A
  * note is never changed; a later one, with a higher version, has all that holds from then on. Two
- * that were written at once have the same version: their tags hold together, of the rest what the
- * one with the higher id says.
+ * that were written at once have the same version: their tags hold together, the earlier time, and
+ * of the rest what the one with the higher id says.
  */
 #ifndef PSNAP_PROFILE_REPO_NOTE_H
 #define PSNAP_PROFILE_REPO_NOTE_H
@@ -18,7 +19,7 @@ struct note {
     char *tags;       /* "\nhpc\nsparse\n", sorted; owned, as all of these; NULL: none */
     char *licence, *input;
     double fidelity; /* points; NaN: nothing is said */
-    char *added;     /* when: UTC, ISO 8601 */
+    char *added;     /* when the profile was: UTC, ISO 8601 */
 };
 
 /* As lines (lines.h). */

@@ -144,7 +144,8 @@ static enum psnap_status parse_text(struct word *word)
     const struct key *key = word->key;
 
     if (key->kind == KEY_TIME && word->op != HAS) {
-        add_sql(word, "coalesce(%s, '') %s ?", key->column, operator_sql[word->op]);
+        add_sql(word, "coalesce(%s, '') <> '' AND %s %s ?", key->column, key->column,
+                operator_sql[word->op]);
         return add_text(word, "%s", word->value);
     }
     if (word->op < IS_EQUAL)

@@ -181,9 +181,12 @@ static enum psnap_status open_parts(struct repo *repo, struct psnap_error *error
     return PSNAP_OK;
 }
 
+static const char *const parts[] = {"objects", "dictionaries", "cache", ".", ".."};
+
+enum { DIRECTORIES = 3 }; /* of these */
+
 static bool is_empty_but_for_parts(int root)
 {
-    static const char *const parts[] = {".", "..", "objects", "dictionaries", "cache"};
     const int fd = dup(root);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
@@ -201,15 +204,37 @@ static bool is_empty_but_for_parts(int root)
     return is_empty;
 }
 
-/* The format file comes last: without it there is no repository yet, and init begins anew. */
+/* Makes all parts, or none. The format file comes last: without it there is no repository yet. */
+static enum psnap_status make_parts(struct repo *repo, struct psnap_error *error)
+{
+    bool was_there[DIRECTORIES];
+    enum psnap_status status;
+
+    for (int i = 0; i < DIRECTORIES; i++)
+        was_there[i] = !is_missing(repo, parts[i]);
+    status = open_parts(repo, error);
+    if (!status && repo->cache < 0)
+        status = repo_fail(repo, "create", "cache", error);
+    if (!status)
+        status = repo_write_format(repo, error);
+    if (status && repo->cache >= 0 && !was_there[DIRECTORIES - 1])
+        unlinkat(repo->cache, ".gitignore", 0);
+    for (int i = 0; i < DIRECTORIES && status; i++)
+        if (!was_there[i])
+            unlinkat(repo->root, parts[i], AT_REMOVEDIR);
+    return status;
+}
+
 enum psnap_status repo_init(const char *path, struct psnap_error *error)
 {
     struct repo *repo = repo_new(path);
     enum psnap_status status;
+    bool is_new;
 
     if (!repo)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    if (mkdir(path, 0777) && errno != EEXIST) {
+    is_new = !mkdir(path, 0777);
+    if (!is_new && errno != EEXIST) {
         status = psnap_error_file(error, errno, "create", path);
     } else if ((repo->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         status = psnap_error_file(error, errno, "open", path);
@@ -219,13 +244,11 @@ enum psnap_status repo_init(const char *path, struct psnap_error *error)
         status = psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%s' is not empty, and no repository",
                                  path);
     } else {
-        status = open_parts(repo, error);
-        if (!status && repo->cache < 0)
-            status = repo_fail(repo, "create", "cache", error);
-        if (!status)
-            status = repo_write_format(repo, error);
+        status = make_parts(repo, error);
     }
     repo_close(repo);
+    if (status && is_new)
+        rmdir(path);
     return status;
 }
 

@@ -216,6 +216,7 @@ static enum psnap_status take_member(struct importer *importer, struct tar_reade
         importer->left_out(importer->context, member->name, "its name does not end in .yaml");
         return PSNAP_OK;
     }
+    importer->found += !is_note;
     if (member->bytes > limit) {
         importer->left_out(importer->context, member->name, "too long (--max-size)");
         return PSNAP_OK;
@@ -237,10 +238,13 @@ enum psnap_status import_tar(struct importer *importer, struct tar_reader *reade
     enum psnap_status status = PSNAP_OK, flushed;
     int next = 0;
 
+    importer->found = 0;
     while (!status && (next = tar_next(reader, importer->limit_total, &member, error)) > 0)
         status = take_member(importer, reader, &member, error);
     if (!status && next < 0)
         status = (enum psnap_status)next;
+    if (!status && !importer->found)
+        status = psnap_error_set(error, PSNAP_ERROR_VALUE, "there is no profile in it");
     flushed = flush(importer, status ? &late : error); /* what came before damage is good */
     return status ? status : flushed;
 }

@@ -43,7 +43,7 @@ struct importer {
     struct add_item items[ADD_BATCH];
     char *names[ADD_BATCH];
     struct note notes[ADD_BATCH];
-    size_t count;
+    size_t count, found; /* found: profiles of the archive, also those left out */
     uint64_t bytes;
     struct note note; /* of the profile that comes next */
 };

@@ -13,6 +13,16 @@ has err "'r' is a repository already"
 mkdir full && touch full/x
 expect 1 "$PSNAP" repo init full
 has err "'full' is not empty"
+# an init that fails leaves nothing, neither of what it made before nor where there was a directory
+touch full/cache && rm full/x
+expect 1 "$PSNAP" repo init full
+[ "$(ls -A full)" = cache ] || fail "a failed init left $(ls -A full)"
+mkdir empty
+for target in new empty; do
+    (trap '' XFSZ && ulimit -f 0 && ! "$PSNAP" repo init $target 2> /dev/null) || fail "init where nothing can be written"
+done
+[ ! -e new ] && [ -z "$(ls -A empty)" ] || fail "a failed init left $(ls -A new empty)"
+expect 0 "$PSNAP" repo init empty
 expect 1 "$PSNAP" repo list full
 has err "'full' is no repository of profiles"
 expect 2 "$PSNAP" repo

@@ -61,6 +61,39 @@ found 'n == 12' 'command:" 12"'
 found 'True' host:x86 compiler:clang model=psnap
 found 'False' "name:x' OR 1=1 --"
 found 'False' "tag:x') OR ('1'='1"
+found 'n in (7, 8)' 'license=BSD-3-Clause' licence:3-clause
+found 'n in (7, 8)' 'input="the large one"'
+found 'False' 'input="the large"'
+found 'n == 12' 'command="./made5 12"'
+found 'True' 'model:PSN' 'host=x86_64' 'compiler="clang 19.1.7"'
+found 'False' build:3f
+found 'False' language:C
+found 'False' tag=hp
+found 'n in (7, 8)' tag=hpc
+# numbers and times by every operator; fidelity of what says one
+for key in accesses:accesses loads:accesses regions:loops loops:loops working_set:working_set; do
+    for op in '<' '<=' '>' '>=' '='; do
+        middle=4
+        case $key in *:accesses) middle=5561 ;; *:working_set) middle=16384 ;; esac
+        found "${key#*:}(n) ${op/#=/==} $middle" "${key%:*}$op$middle"
+    done
+done
+found 'True' 'stores=0 atomics<=0 bytes>100 bytes<1M'
+found 'False' 'stores>0'
+for op in '<' '<=' '>' '>=' '='; do
+    found "n % 28 ${op/#=/==} 20" "recorded${op}2026-01-21T00:00:00Z"
+    found "n == 9 and '=' in '$op'" "fidelity${op}3.5"
+    found "share(n, 8) ${op/#=/==} 0" "stride:8${op}0"
+done
+found 'n % 28 == 20' recorded:2026-01-21
+year=$(date -u +%Y)
+for query in "added>$year" "added>=$year-01-01" "added<$((year + 1))" "added<=$((year + 1))" "added:$year-" "!added>$((year + 1))" \
+    'added>2026-01-01'; do
+    found 'True' "$query"
+done
+for query in "added<$year" "added<=$year" "added>$((year + 1))" "added=$year" "!added>$year"; do
+    found 'False' "$query"
+done
 found 'n == 30' "id:$(grep -n '^p30.yaml' names | cut -d : -f 1 | xargs -I @ sed -n @p ids | cut -c 1-20)"
 
 # similarity: itself among the first, falling, all of them; the signature goes by what is accessed, not by names

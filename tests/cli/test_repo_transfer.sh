@@ -37,7 +37,9 @@ has err "--site DIR: the value is missing, '-o' is an option"
 [ ! -e ./-o ] || fail "a directory is called -o"
 expect 0 "$PSNAP" repo export r command:3 -o three.tar
 tar -tf three.tar > members
-[ "$(cat members)" = "profiles/$(sed -n 3p ids).yaml" ] || fail "not one profile: $(cat members)"
+id=$(sed -n 3p ids)
+[ "$(cat members)" = "notes/$id.note
+profiles/$id.yaml" ] || fail "not one profile: $(cat members)"
 tar -xf three.tar
 cmp profiles/*.yaml p3.yaml
 rm -r profiles
@@ -146,8 +148,21 @@ echo "no archive" > no.tar
 expect 1 "$PSNAP" repo import h no.tar
 expect 1 "$PSNAP" repo import h missing.tar
 head -c 100000 /dev/zero | gzip > zero.tar.gz
-expect 0 "$PSNAP" repo import h zero.tar.gz # tar's own end of an archive
+expect 1 "$PSNAP" repo import h zero.tar.gz # tar's own end of an archive
+has err "zero.tar.gz: there is no profile in it"
 [ ! -s out ]
+# an archive without profiles, none at all, and one that was cut off between members, without its end
+tar -cf none.tar no.tar
+expect 1 "$PSNAP" repo import h none.tar
+has err "none.tar: there is no profile in it"
+: > empty.tar
+expect 1 "$PSNAP" repo import h empty.tar
+expect 1 "$PSNAP" repo import h - < /dev/null
+head -c -1024 all.tar > endless.tar
+rm -rf cut && "$PSNAP" repo init cut
+expect 1 "$PSNAP" repo import cut endless.tar
+has err "endless.tar: the archive was cut off"
+[ "$(wc -l < out)" = 5 ] || fail "what came before it is not there: $(cat out)"
 head -c 100000000 /dev/zero | gzip > bomb.yaml.gz
 expect 1 "$PSNAP" repo add h bomb.yaml.gz
 
