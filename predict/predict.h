@@ -206,10 +206,14 @@ struct psnap_locality {
 PSNAP_API struct psnap_sink *psnap_locality_new(const struct psnap_program *program,
                                                 uint64_t word_bytes, struct psnap_error *error);
 
+/* From now on one access in `every` on average, drawn, is counted, held against all before it: for
+ * streams so long that so few tell enough. */
+PSNAP_API void psnap_locality_sample(struct psnap_sink *sink, uint32_t every);
+
 /* Threads that there were accesses of so far. */
 PSNAP_API uint32_t psnap_locality_threads(const struct psnap_sink *sink);
 
-/* Accesses of one loop so far, as below. */
+/* Accesses of one loop so far that were counted, as below. */
 PSNAP_API uint64_t psnap_locality_loop_accesses(const struct psnap_sink *sink, uint32_t loop);
 
 /*

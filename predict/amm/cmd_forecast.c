@@ -286,7 +286,7 @@ enum psnap_status forecast_measure(struct forecast *forecast,
 {
     enum psnap_status status = PSNAP_OK;
 
-    for (size_t i = 0; i < settings->path_count && !status; i++)
+    for (size_t i = forecast->run_count; i < settings->path_count && !status; i++)
         status = read_run(forecast, settings, settings->paths[i], false, error);
     if (!status)
         status = solve_measured(forecast, error);
@@ -328,7 +328,7 @@ enum psnap_status forecast_make(struct forecast *forecast, const struct forecast
     return status;
 }
 
-void forecast_release(struct forecast *forecast)
+void forecast_forget_runs(struct forecast *forecast)
 {
     for (size_t i = 0; i < forecast->target_count; i++)
         target_release(&forecast->targets[i]);
@@ -337,6 +337,12 @@ void forecast_release(struct forecast *forecast)
         psnap_source_free(forecast->runs[i].source);
         psnap_profile_free(forecast->runs[i].profile);
     }
+    forecast->target_count = forecast->run_count = 0;
+}
+
+void forecast_release(struct forecast *forecast)
+{
+    forecast_forget_runs(forecast);
     mca_release(&forecast->mca);
     runtime_rows_release(&forecast->rows);
 }

@@ -60,7 +60,8 @@ enum psnap_status forecast_add_machine(struct forecast *forecast,
                                        const struct forecast_settings *settings,
                                        struct psnap_error *error);
 
-/* Reads inputs: all that rows are made of. Then the rows of machine `m`; machines in order. */
+/* Reads inputs, unless runs are there: all that rows are made of. Then the rows of machine `m`;
+ * machines in order. */
 enum psnap_status forecast_measure(struct forecast *forecast,
                                    const struct forecast_settings *settings,
                                    struct psnap_error *error);
@@ -70,6 +71,8 @@ enum psnap_status forecast_rows(struct forecast *forecast, const struct forecast
 /* Reads inputs and predicts. The caller releases it, also after an error. */
 enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
                                 struct psnap_error *error);
+/* All but rows: what is of streams whose programs are about to go. */
+void forecast_forget_runs(struct forecast *forecast);
 void forecast_release(struct forecast *forecast);
 
 #endif

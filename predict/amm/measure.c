@@ -24,6 +24,7 @@ struct pass {
     uint32_t bytes_count;
     struct psnap_sink *pattern, *pages, *reuse[MEASURE_PLANS_MAX]; /* by plan */
     size_t plan_count;
+    bool is_shared; /* reuse is of others */
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -80,7 +81,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
             status = psnap_sink_put(pass->pattern, block, some, error);
         if (!status)
             status = psnap_sink_put(pass->pages, block, some, error);
-        for (size_t i = 0; i < pass->plan_count && !status; i++)
+        for (size_t i = 0; i < pass->plan_count && !pass->is_shared && !status; i++)
             status = psnap_sink_put(pass->reuse[i], block, some, error);
     }
     return status;
@@ -93,7 +94,7 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
 
     if (!status)
         status = psnap_sink_finish(pass->pages, error);
-    for (size_t i = 0; i < pass->plan_count && !status; i++)
+    for (size_t i = 0; i < pass->plan_count && !pass->is_shared && !status; i++)
         status = psnap_sink_finish(pass->reuse[i], error);
     return status;
 }
@@ -102,7 +103,7 @@ static void end(struct psnap_sink *self)
 {
     struct pass *pass = (struct pass *)self;
 
-    for (size_t i = 0; i < pass->plan_count; i++)
+    for (size_t i = 0; i < pass->plan_count && !pass->is_shared; i++)
         psnap_sink_free(pass->reuse[i]);
     psnap_sink_free(pass->pattern);
     psnap_sink_free(pass->pages);
@@ -123,6 +124,11 @@ static enum psnap_status begin(struct pass *pass, const struct psnap_program *pr
     pass->pages = pages_new(program);
     if (!pass->windows || !pass->pattern || !pass->pages)
         return no_memory(error);
+    pass->is_shared = options->reuse != NULL;
+    if (pass->is_shared) {
+        pass->plan_count = options->plan_count;
+        memcpy(pass->reuse, options->reuse, pass->plan_count * sizeof *pass->reuse);
+    }
     for (; pass->plan_count < options->plan_count; pass->plan_count++) {
         const struct measure_plan *plan = &options->plans[pass->plan_count];
         const struct psnap_reuse_options reuse = {.line_bytes = plan->line_bytes,
@@ -226,10 +232,15 @@ static enum psnap_status take_distances(struct measure *measure, const struct pa
         for (uint32_t ref = 0; ref < refs; ref++) {
             struct psnap_distances **sum = &measure->distances[plan * refs + ref];
             uint32_t rows[2];
-            const int count = windows_rows(pass->windows, ref, rows);
+            const enum psnap_view view = pass->is_shared ? PSNAP_VIEW_REF : PSNAP_VIEW_TAG;
+            int count = windows_rows(pass->windows, ref, rows);
+            if (pass->is_shared) {
+                rows[0] = ref;
+                count = 1;
+            }
             for (int i = 0; i < count; i++) {
                 const struct psnap_distances *row =
-                    psnap_reuse_row(pass->reuse[plan], PSNAP_VIEW_TAG, rows[i]);
+                    psnap_reuse_row(pass->reuse[plan], view, rows[i]);
                 if (!row)
                     continue;
                 if (!*sum)

@@ -27,6 +27,8 @@ struct measure_options {
     size_t plan_count; /* 0: counts alone, no distances */
     double rate;
     uint64_t seed;
+    struct psnap_sink *const *reuse; /* by plan: who measures the distances of one thread's stream
+                                        by reference, as at rate 1; NULL: the sink itself */
 };
 
 struct measure {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/rng.h"
 #include "predict/locality/neighbours.h"
 #include "predict/predict.h"
 #include "predict/locality/recency.h"
@@ -50,7 +51,9 @@ struct locality {
     const struct psnap_program *program;
     unsigned word_digits; /* 2^these bytes are a word */
     unsigned unit;        /* of `recent` and of all threads' neighbours */
-    struct row **rows;    /* [0]: accesses of no loop; [1 + loop]; NULL: no accesses */
+    uint32_t every, wait; /* of a sample; wait: accesses until the next one that counts */
+    struct psnap_rng rng;
+    struct row **rows; /* [0]: accesses of no loop; [1 + loop]; NULL: no accesses */
     uint32_t row_room;
     uint32_t thread_count;
     struct thread *threads[PSNAP_THREADS_MAX]; /* NULL: not seen */
@@ -186,6 +189,14 @@ static double stride_to_nearest(const struct thread *thread, uint64_t word)
     return nearest[0];
 }
 
+static void note(struct thread *thread, uint64_t word)
+{
+    thread->is_far |= word >> EXACT_DIGITS != 0;
+    thread->words[thread->accesses % PSNAP_LOCALITY_WINDOW] = word;
+    thread->places[thread->accesses++ % PSNAP_LOCALITY_WINDOW] = (double)word;
+}
+
+/* One that counts. */
 static enum psnap_status take(const struct locality *locality, struct row *row,
                               struct thread *thread, uint64_t address)
 {
@@ -199,8 +210,7 @@ static enum psnap_status take(const struct locality *locality, struct row *row,
         return PSNAP_ERROR_MEMORY;
     if (neighbours_access(thread->neighbours, address, row->recent))
         return PSNAP_ERROR_MEMORY;
-    thread->words[thread->accesses % PSNAP_LOCALITY_WINDOW] = word;
-    thread->places[thread->accesses++ % PSNAP_LOCALITY_WINDOW] = (double)word;
+    note(thread, word);
     row->recent_accesses++;
     row->accesses++;
     if (reuse != RECENCY_NONE)
@@ -208,6 +218,18 @@ static enum psnap_status take(const struct locality *locality, struct row *row,
     if (stride > 0)
         row->nearness += 1 / stride;
     return PSNAP_OK;
+}
+
+/* One of a sample's others. */
+static enum psnap_status pass_over(struct locality *locality, struct thread *thread,
+                                   uint64_t address)
+{
+    const uint64_t word = address >> locality->word_digits;
+
+    locality->wait--;
+    recency_touch(thread->recency, word);
+    note(thread, word);
+    return neighbours_access(thread->neighbours, address, NULL);
 }
 
 /* Has what an access will need fetched into the cache. */
@@ -231,7 +253,6 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     for (size_t i = 0; i < n && !status; i++) {
         const uint64_t address = block[i].address;
         struct thread *thread = thread_of(locality, block[i].thread);
-        struct row *row;
 
         if (block[i].ref >= program->ref_count)
             return psnap_error_set(error, PSNAP_ERROR_VALUE,
@@ -242,12 +263,18 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
             expect(locality, &block[i + EXPECT], false);
         if (i + EXPECT_SOON < n)
             expect(locality, &block[i + EXPECT_SOON], true);
-        row = row_of(locality, program->refs[block[i].ref].loop + 1); /* PSNAP_NONE is row 0 */
-        status = row && thread ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        status = thread ? PSNAP_OK : PSNAP_ERROR_MEMORY;
         if (!status && address & ((UINT64_C(1) << locality->unit) - 1))
             status = refine(locality, address);
-        if (!status)
-            status = take(locality, row, thread, address);
+        if (!status && locality->wait) {
+            status = pass_over(locality, thread, address);
+        } else if (!status) {
+            /* PSNAP_NONE is row 0 */
+            struct row *row = row_of(locality, program->refs[block[i].ref].loop + 1);
+            status = row ? take(locality, row, thread, address) : PSNAP_ERROR_MEMORY;
+            if (locality->every > 1)
+                locality->wait = (uint32_t)psnap_rng_below(&locality->rng, 2 * locality->every - 1);
+        }
     }
     if (status)
         return psnap_error_set(error, status, "out of memory for locality");
@@ -293,6 +320,14 @@ struct psnap_sink *psnap_locality_new(const struct psnap_program *program, uint6
     locality->word_digits = (unsigned)__builtin_ctzll(word_bytes);
     locality->unit = NEIGHBOURS_UNIT_MAX;
     return &locality->base;
+}
+
+void psnap_locality_sample(struct psnap_sink *sink, uint32_t every)
+{
+    struct locality *locality = (struct locality *)sink;
+
+    locality->every = every;
+    psnap_rng_init(&locality->rng, 0);
 }
 
 uint32_t psnap_locality_threads(const struct psnap_sink *sink)

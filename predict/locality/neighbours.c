@@ -376,12 +376,13 @@ enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t addr
         return PSNAP_ERROR_MEMORY;
     chunks = neighbours->chunks;
     chunk = &chunks[place];
-    if (from < 0 && chunk->below)
+    if (counts && from < 0 && chunk->below)
         neighbours->count_chunk(&chunks[chunk->below], from + CHUNK_UNITS, CHUNK_UNITS - 1, last,
                                 counts, origin - CHUNK_UNITS);
-    neighbours->count_chunk(chunk, from < 0 ? 0 : from, to < CHUNK_UNITS ? to : CHUNK_UNITS - 1,
-                            last, counts, origin);
-    if (to >= CHUNK_UNITS && chunk->above)
+    if (counts)
+        neighbours->count_chunk(chunk, from < 0 ? 0 : from, to < CHUNK_UNITS ? to : CHUNK_UNITS - 1,
+                                last, counts, origin);
+    if (counts && to >= CHUNK_UNITS && chunk->above)
         neighbours->count_chunk(&chunks[chunk->above], 0, to - CHUNK_UNITS, last, counts,
                                 origin + CHUNK_UNITS);
     forget(neighbours, place);

@@ -209,10 +209,10 @@ void recency_expect(const struct recency *recency, uint64_t word, bool soon)
         __builtin_prefetch(bucket);
 }
 
-int recency_access(struct recency *recency, uint64_t word)
+static inline int access_word(struct recency *recency, uint64_t word, bool counts)
 {
     const uint32_t entry = find(recency, word);
-    uint32_t distance;
+    uint32_t distance = 1;
 
     if (entry != NONE && recency->entries[entry].slot + 1 == recency->head)
         return 0;
@@ -222,8 +222,19 @@ int recency_access(struct recency *recency, uint64_t word)
         add_word(recency, word);
         return RECENCY_NONE;
     }
-    distance = taken_behind(recency, recency->entries[entry].slot);
+    if (counts)
+        distance = taken_behind(recency, recency->entries[entry].slot);
     leave_slot(recency, recency->entries[entry].slot);
     take_slot(recency, entry);
     return 32 - __builtin_clz(distance);
+}
+
+int recency_access(struct recency *recency, uint64_t word)
+{
+    return access_word(recency, word, true);
+}
+
+void recency_touch(struct recency *recency, uint64_t word)
+{
+    access_word(recency, word, false);
 }

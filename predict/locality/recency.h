@@ -20,6 +20,8 @@ void recency_free(struct recency *recency);
 /* The next access: 0 when its word was the last one, c when 2^(c-1) to 2^c - 1 others were touched
  * since, RECENCY_NONE when `reach` or more were, or it is new. */
 int recency_access(struct recency *recency, uint64_t word);
+/* The same, where nobody wants to know. */
+void recency_touch(struct recency *recency, uint64_t word);
 
 /* That a word will be accessed: some accesses later, or soon. Advice that only saves time, when
  * both have been said. */

@@ -16,6 +16,7 @@
 #include "replay/cmd_input.h"
 #include "simcore/cmd_side.h"
 
+#define REPORT_LOCALITY (UINT64_C(1) << 20) /* accesses that locality is measured of */
 #define REPORT_ACCESSES UINT64_C(100000000) /* of an input, unless said: half a minute */
 
 enum {
@@ -28,6 +29,8 @@ enum {
     REPORT_SIZES = 17, /* of caches in the figures of a site: 1 KiB to 64 MiB, by powers of two */
     REPORT_KEY = 20
 };
+
+struct report_timed;
 
 /* Reuse distances by one size of line. */
 struct report_distances {
@@ -47,7 +50,9 @@ struct report_input {
     bool has_operations;            /* it says what its loops compute */
     bool has_sections;              /* it has marks of parallel sections */
     struct report_distances distances[PSNAP_LEVELS_MAX];
-    size_t distances_count; /* [0] is of the first machine's nearest level */
+    size_t distances_count;     /* [0] is of the first machine's nearest level */
+    uint32_t locality_every;    /* one access in so many tells locality; 1: each */
+    struct report_timed *timed; /* run times, or why there are none */
     struct psnap_locality *total;
     uint32_t threads;
     struct psnap_locality *loops[REPORT_LOCALITIES]; /* of those with most accesses, in the order */
@@ -238,8 +243,21 @@ void report_surfaces(struct report_page *page);
 void report_times(struct report_page *page);
 void report_cores(struct report_page *page); /* a part of that */
 /* Whether an input can be read once more, and all of it. */
-bool report_can_read_again(const struct report_page *page, const struct report_input *input,
+bool report_can_read_again(const struct report *report, const struct report_input *input,
                            struct psnap_error *error);
+
+/* A sink that measures what run times need, beside those of input->distances. NULL: no machine says
+ * what is needed, or memory is out. */
+struct psnap_sink *report_timed_sink(const struct report *report, struct report_input *input,
+                                     const struct psnap_program *program);
+/* Makes input->timed of it, before its program goes; `sink` NULL: input->timed is not made. */
+void report_timed_take(const struct report *report, struct report_input *input,
+                       const struct psnap_sink *sink);
+/* Makes input->timed by reading the input once more. */
+enum psnap_status report_timed_read(const struct report *report, struct report_input *input,
+                                    struct psnap_error *error);
+void report_timed_free(struct report_timed *timed);
+
 void report_cell_seconds(struct report_page *page, double seconds);
 enum psnap_status report_certificate(struct report_page *page, struct psnap_error *error);
 bool report_has_certificate(const struct report *report); /* that is, a profile */

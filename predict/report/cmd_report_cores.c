@@ -114,7 +114,7 @@ void report_cores(struct report_page *page)
     if (!study)
         psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
     status = error.code;
-    if (study && input && report_can_read_again(page, input, &error)) {
+    if (study && input && report_can_read_again(report, input, &error)) {
         status = predict(page, input, true, study, &error);
         if (status) {
             no_time = error;

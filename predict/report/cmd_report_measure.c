@@ -9,13 +9,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "formats/formats.h"
 #include "predict/multicore/marks.h"
 #include "predict/report/cmd_report.h"
 #include "predict/report/touched.h"
 #include "simcore/cmd_turns.h"
 
-enum { SINKS_MAX = PSNAP_LEVELS_MAX + 4, JOBS_MAX = 8 /* of reuse distances */ };
+enum { SINKS_MAX = PSNAP_LEVELS_MAX + 5, JOBS_MAX = 8 /* of reuse distances */ };
 
 static enum psnap_status no_memory(struct psnap_error *error)
 {
@@ -27,7 +29,7 @@ static enum psnap_status no_memory(struct psnap_error *error)
 struct passing {
     const struct report *report;
     struct report_input *input;
-    struct psnap_sink *sim, *locality, *builder;
+    struct psnap_sink *sim, *locality, *builder, *timed;
 };
 
 static void forget(struct report_input *input)
@@ -43,6 +45,8 @@ static void forget(struct report_input *input)
     psnap_sink_free(input->touched);
     input->measured = NULL;
     input->touched = NULL;
+    report_timed_free(input->timed);
+    input->timed = NULL;
     side_release(&input->side);
     input->total = NULL;
     input->loop_count = input->distances_count = 0;
@@ -61,6 +65,23 @@ static void plan_distances(const struct report *report, struct report_input *inp
                 input->distances[input->distances_count++] =
                     (struct report_distances){.line_bytes = bytes};
         }
+}
+
+/* The accesses that will come, 0 where that is not known beforehand. */
+static uint64_t length_of(const struct report *report, const struct report_input *input)
+{
+    struct psnap_profile_totals totals = {.accesses = 0};
+    struct stat about;
+    FILE *file;
+
+    if (input->profile) {
+        psnap_profile_totals(input->profile, &totals);
+    } else if (!stat(input->path, &about) && S_ISREG(about.st_mode) &&
+               (file = fopen(input->path, "re"))) {
+        totals.accesses = psnap_pst_count(fileno(file));
+        fclose(file);
+    }
+    return totals.accesses < report->options.count ? totals.accesses : report->options.count;
 }
 
 static enum psnap_status open_sinks(struct passing *passing, struct psnap_source *source,
@@ -89,6 +110,9 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
     passing->locality = psnap_locality_new(source->program, PSNAP_LOCALITY_WORD_BYTES, error);
     if (!passing->locality)
         return error->code;
+    input->locality_every = (uint32_t)(length_of(report, input) / REPORT_LOCALITY);
+    if (input->locality_every > 1)
+        psnap_locality_sample(passing->locality, input->locality_every);
     sinks[(*count)++] = passing->locality;
     passing->builder = psnap_profile_builder_new(source->program, NULL, error);
     if (!passing->builder)
@@ -98,6 +122,9 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
     if (!input->touched)
         return no_memory(error);
     sinks[(*count)++] = input->touched;
+    passing->timed = report_timed_sink(report, input, source->program);
+    if (passing->timed)
+        sinks[(*count)++] = passing->timed;
     return PSNAP_OK;
 }
 
@@ -154,6 +181,12 @@ static enum psnap_status take(struct passing *passing, const struct psnap_progra
     enum psnap_status status =
         side_take(&input->side, passing->sim, passing->report->machine_count, program, error);
 
+    if (!status)
+        status = take_localities(passing, program, error);
+    if (!status && !look_at_program(input, program))
+        status = no_memory(error);
+    if (!status && input->timed)
+        report_timed_take(passing->report, input, input->threads == 1 ? passing->timed : NULL);
     for (size_t i = 0; i < input->distances_count && !status; i++) {
         struct report_distances *distances = &input->distances[i];
         distances->lines = psnap_reuse_lines(distances->sink);
@@ -165,10 +198,6 @@ static enum psnap_status take(struct passing *passing, const struct psnap_progra
         psnap_sink_free(distances->sink);
         distances->sink = NULL;
     }
-    if (!status)
-        status = take_localities(passing, program, error);
-    if (!status && !look_at_program(input, program))
-        status = no_memory(error);
     if (!status) {
         input->measured = psnap_profile_builder_take(passing->builder, error);
         status = input->measured ? PSNAP_OK : error->code;
@@ -185,7 +214,7 @@ static enum psnap_status pass(void *context, struct psnap_source *source, struct
     enum psnap_status status;
 
     forget(input);
-    passing->sim = passing->locality = passing->builder = NULL;
+    passing->sim = passing->locality = passing->builder = passing->timed = NULL;
     plan_distances(passing->report, input);
     status = open_sinks(passing, source, sinks, &count, error);
     if (!status) {
@@ -198,6 +227,7 @@ static enum psnap_status pass(void *context, struct psnap_source *source, struct
     psnap_sink_free(passing->sim);
     psnap_sink_free(passing->locality);
     psnap_sink_free(passing->builder);
+    psnap_sink_free(passing->timed);
     return status;
 }
 
@@ -228,6 +258,8 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
         psnap_turns_pass(input->path, &options, false, pass, &passing, &input->side.in_turn, error);
     if (!status)
         status = reuse_need_accesses(input->side.accesses, input->path, error);
+    if (!status && !input->timed)
+        status = report_timed_read(report, input, error);
     if (!status && report->options.count == REPORT_ACCESSES && report_is_cut(report, input))
         fprintf(stderr,
                 "psnap report: %s: the page has its first %" PRIu64

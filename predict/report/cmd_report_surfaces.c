@@ -4,6 +4,7 @@
  * first. A figure has a column for every 8 bytes of stride, the highest of those that round to it
  * away from 0, so that it has a thousand tiles and not ten; psnap locality draws them all.
  */
+#include <inttypes.h>
 #include <math.h>
 
 #include "predict/locality/cmd_surface.h"
@@ -169,5 +170,11 @@ void report_surfaces(struct report_page *page)
     for (size_t i = 0; i < first->loop_count && first->side.loops.count > 1; i++)
         write_surface(page, first->loops[i], first->side.loops.rows[i].id, first->label, 0);
     fputs("</div>\n", page->file);
+    for (size_t i = 0; i < report->input_count; i++)
+        if (report->inputs[i].locality_every > 1)
+            fprintf(page->file,
+                    "<p class=\"note\">Scores and surfaces of the %s input are of one access in "
+                    "%" PRIu32 ", drawn; each is held against all before it.</p>\n",
+                    report->inputs[i].label, report->inputs[i].locality_every);
     report_section_end(page);
 }

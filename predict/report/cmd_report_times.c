@@ -3,7 +3,8 @@
  * Run times on a page of psnap report: what psnap predict runtime has (predict/amm/AMM.md), of each
  * input on one core of each machine that says what is needed, and how the first machine would run
  * parallel sections on several cores (cmd_report_cores.c). What is not predicted is named, with the
- * reason. The inputs are read once more for it.
+ * reason. It is measured in the pass that everything is measured in, of inputs of one thread;
+ * others are read once more for it, as they come.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,26 +18,20 @@
 enum { REASON = 600, ROWS = 20 };
 
 /* What there is of an input. */
-struct timed {
-    struct forecast *forecast;            /* NULL: nothing */
+struct report_timed {
+    struct forecast forecast;
     size_t machine[REPORT_MACHINES];      /* its number in the forecast; SIZE_MAX: it has no rows */
     char reason[REPORT_MACHINES][REASON]; /* then why */
 };
 
-struct times {
-    struct report_page *page;
-    struct timed *of; /* by input */
-};
-
 /* ------------------------------------------------------------------ predicting */
 
-bool report_can_read_again(const struct report_page *page, const struct report_input *input,
+bool report_can_read_again(const struct report *report, const struct report_input *input,
                            struct psnap_error *error)
 {
-    const struct psnap_input_options *options = &page->report->options;
     struct stat about;
 
-    if (options->skip || report_is_cut(page->report, input)) {
+    if (report->options.skip || report_is_cut(report, input)) {
         psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
                         "it is of a part of the input, and run times are of all of it");
         return false;
@@ -58,63 +53,123 @@ static enum psnap_status check_machine(const struct psnap_machine *machine,
     return runtime_check(machine, &any, RUNTIME_OVERLAP, error);
 }
 
-static void explain(struct timed *timed, size_t m, const struct psnap_error *error)
+static void explain(struct report_timed *timed, size_t m, const struct psnap_error *error)
 {
     timed->machine[m] = SIZE_MAX;
     snprintf(timed->reason[m], REASON, "%s", error->message);
 }
 
-static enum psnap_status measure(struct report_page *page, const struct report_input *input,
-                                 struct timed *timed, const struct forecast_settings *settings,
-                                 struct psnap_error *error)
+static struct forecast_settings settings_of(const struct report *report, char **path)
 {
-    const struct report *report = page->report;
-    size_t usable = 0;
-
-    if (!input->has_operations)
-        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                               "it does not say what its loops compute, as recordings of programs "
-                               "that psnap cc compiled do");
-    if (!report_can_read_again(page, input, error))
-        return error->code;
-    timed->forecast = calloc(1, sizeof *timed->forecast);
-    if (!timed->forecast)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (size_t m = 0; m < report->machine_count; m++) {
-        timed->machine[m] = timed->forecast->machine_count;
-        if (check_machine(&report->machines[m], error) ||
-            forecast_add_machine(timed->forecast, &report->machines[m], settings, error))
-            explain(timed, m, error);
-        else
-            usable++;
-    }
-    return usable ? forecast_measure(timed->forecast, settings, error) : PSNAP_OK;
-}
-
-static void predict(struct report_page *page, const struct report_input *input, struct timed *timed)
-{
-    const struct report *report = page->report;
-    char *paths[] = {(char *)(uintptr_t)input->path};
     struct forecast_settings settings = {
-        .paths = paths, .path_count = 1, .input = report->options, .rate = 1};
-    struct psnap_error error;
+        .paths = path, .path_count = 1, .input = report->options, .rate = 1};
 
     settings.input.is_again = true;
     settings.rows.wanted[PSNAP_SCOPE_TOTAL] = settings.rows.wanted[PSNAP_SCOPE_LOOP] = true;
     for (int method = 0; method < RUNTIME_METHODS; method++)
         settings.rows.methods[method] = true;
-    if (measure(page, input, timed, &settings, &error)) {
-        for (size_t m = 0; m < report->machine_count; m++)
-            explain(timed, m, &error);
-        return;
-    }
-    for (size_t m = 0; m < report->machine_count; m++)
-        if (timed->machine[m] != SIZE_MAX &&
-            forecast_rows(timed->forecast, &settings, timed->machine[m], &error))
-            explain(timed, m, &error);
+    return settings;
 }
 
-static const struct runtime_row *row_of(const struct timed *timed, size_t m, const char *id,
+/* With the machines that say what is needed, if any; NULL: out of memory. */
+static struct report_timed *begin(const struct report *report,
+                                  const struct forecast_settings *settings)
+{
+    struct report_timed *timed = calloc(1, sizeof *timed);
+    struct psnap_error error;
+
+    for (size_t m = 0; m < report->machine_count && timed; m++) {
+        timed->machine[m] = timed->forecast.machine_count;
+        if (check_machine(&report->machines[m], &error) ||
+            forecast_add_machine(&timed->forecast, &report->machines[m], settings, &error))
+            explain(timed, m, &error);
+    }
+    return timed;
+}
+
+/* The rows of all machines, of the run that was measured or is read now; or why there are none. */
+static void predict(const struct report *report, const struct report_input *input,
+                    struct report_timed *timed, const struct forecast_settings *settings)
+{
+    struct psnap_error error;
+    enum psnap_status status = PSNAP_OK;
+
+    if (!input->has_operations)
+        status = psnap_error_set(&error, PSNAP_ERROR_UNSUPPORTED,
+                                 "it does not say what its loops compute, as recordings of "
+                                 "programs that psnap cc compiled do");
+    else if (!report_can_read_again(report, input, &error))
+        status = error.code;
+    for (size_t m = 0; m < report->machine_count && status; m++)
+        explain(timed, m, &error);
+    if (!status && timed->forecast.machine_count)
+        status = forecast_measure(&timed->forecast, settings, &error);
+    for (size_t m = 0; m < report->machine_count; m++)
+        if (timed->machine[m] != SIZE_MAX &&
+            (status || forecast_rows(&timed->forecast, settings, timed->machine[m], &error)))
+            explain(timed, m, &error);
+    forecast_forget_runs(&timed->forecast);
+}
+
+void report_timed_free(struct report_timed *timed)
+{
+    if (timed)
+        forecast_release(&timed->forecast);
+    free(timed);
+}
+
+struct psnap_sink *report_timed_sink(const struct report *report, struct report_input *input,
+                                     const struct psnap_program *program)
+{
+    const struct forecast_settings settings = settings_of(report, NULL);
+    struct psnap_sink *reuse[MEASURE_PLANS_MAX];
+    struct measure_options options = {.rate = 1, .reuse = reuse};
+    const struct forecast *forecast;
+    struct psnap_error error;
+
+    input->timed = begin(report, &settings);
+    if (!input->timed || !input->timed->forecast.machine_count)
+        return NULL;
+    forecast = &input->timed->forecast;
+    for (size_t i = 0; i < forecast->plan_count; i++)
+        for (size_t d = 0; d < input->distances_count; d++)
+            if (input->distances[d].line_bytes == forecast->plans[i].line_bytes)
+                reuse[i] = input->distances[d].sink;
+    options.plans = forecast->plans;
+    options.plan_count = forecast->plan_count;
+    return measure_sink_new(program, &options, &error);
+}
+
+void report_timed_take(const struct report *report, struct report_input *input,
+                       const struct psnap_sink *sink)
+{
+    const struct forecast_settings settings = settings_of(report, NULL);
+    struct forecast *forecast = &input->timed->forecast;
+    struct psnap_error error;
+
+    if (sink && !measure_take(&forecast->runs[forecast->run_count++].measure, sink, input->profile,
+                              &error)) {
+        predict(report, input, input->timed, &settings);
+        return;
+    }
+    report_timed_free(input->timed); /* it is read again for it */
+    input->timed = NULL;
+}
+
+enum psnap_status report_timed_read(const struct report *report, struct report_input *input,
+                                    struct psnap_error *error)
+{
+    char *path = (char *)(uintptr_t)input->path;
+    const struct forecast_settings settings = settings_of(report, &path);
+
+    input->timed = begin(report, &settings);
+    if (!input->timed)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the report");
+    predict(report, input, input->timed, &settings);
+    return PSNAP_OK;
+}
+
+static const struct runtime_row *row_of(const struct report_timed *timed, size_t m, const char *id,
                                         enum runtime_method method)
 {
     const struct runtime_rows *rows;
@@ -122,9 +177,9 @@ static const struct runtime_row *row_of(const struct timed *timed, size_t m, con
 
     if (timed->machine[m] == SIZE_MAX)
         return NULL;
-    rows = &timed->forecast->rows;
-    begin = timed->machine[m] ? timed->forecast->rows_end[timed->machine[m] - 1] : 0;
-    end = timed->forecast->rows_end[timed->machine[m]];
+    rows = &timed->forecast.rows;
+    begin = timed->machine[m] ? timed->forecast.rows_end[timed->machine[m] - 1] : 0;
+    end = timed->forecast.rows_end[timed->machine[m]];
     for (size_t i = begin; i < end; i++)
         if (rows->rows[i].method == method &&
             (id ? rows->rows[i].scope == PSNAP_SCOPE_LOOP && !strcmp(rows->rows[i].id, id)
@@ -153,7 +208,7 @@ void report_cell_seconds(struct report_page *page, double seconds)
             seconds, units[unit]);
 }
 
-static double seconds_of(const struct timed *timed, size_t m, const char *id,
+static double seconds_of(const struct report_timed *timed, size_t m, const char *id,
                          enum runtime_method method)
 {
     const struct runtime_row *row = row_of(timed, m, id, method);
@@ -161,18 +216,17 @@ static double seconds_of(const struct timed *timed, size_t m, const char *id,
     return row ? row->seconds.total : (double)NAN;
 }
 
-static void write_totals(const struct times *times)
+static void write_totals(struct report_page *page)
 {
     static const char *const headings[] = {"Machine",     "Input",      "Overlap",  "of memory",
                                            "of the core", "Throughput", "Published"};
-    struct report_page *page = times->page;
     const struct report *report = page->report;
 
     report_table(page, "Predicted run time of the whole program on one core, by three models",
                  headings, 7, 2, 0);
     for (size_t m = 0; m < report->machine_count; m++)
         for (size_t i = 0; i < report->input_count; i++) {
-            const struct timed *timed = &times->of[i];
+            const struct report_timed *timed = report->inputs[i].timed;
             const struct runtime_row *row = row_of(timed, m, NULL, RUNTIME_OVERLAP);
             if (!row)
                 continue;
@@ -190,9 +244,8 @@ static void write_totals(const struct times *times)
 
 /* Of the model overlap: the loops that accesses rank first, in all inputs on the first machine that
  * has times. */
-static void write_loops(const struct times *times, size_t m)
+static void write_loops(struct report_page *page, size_t m)
 {
-    struct report_page *page = times->page;
     const struct report *report = page->report;
     const char *headings[1 + RANK_INPUTS] = {"Loop"};
     char caption[320];
@@ -207,7 +260,8 @@ static void write_loops(const struct times *times, size_t m)
         const char *id = report->rank.loops[i].id;
         report_row_name(page, id);
         for (size_t input = 0; input < report->input_count; input++)
-            report_cell_seconds(page, seconds_of(&times->of[input], m, id, RUNTIME_OVERLAP));
+            report_cell_seconds(page,
+                                seconds_of(report->inputs[input].timed, m, id, RUNTIME_OVERLAP));
         report_row_end(page);
     }
     report_table_end(page);
@@ -242,24 +296,24 @@ static void write_lacking(FILE *file, bool *is_begun, const struct psnap_machine
 }
 
 /* Each reason once for all inputs in a row that have it. */
-static void write_reasons(const struct times *times)
+static void write_reasons(struct report_page *page)
 {
-    const struct report *report = times->page->report;
-    FILE *file = times->page->file;
+    const struct report *report = page->report;
+    FILE *file = page->file;
     bool is_begun = false;
 
     for (size_t m = 0; m < report->machine_count; m++)
         for (size_t i = 0; i < report->input_count; i++)
-            if (row_of(&times->of[i], m, NULL, RUNTIME_OVERLAP)) {
+            if (row_of(report->inputs[i].timed, m, NULL, RUNTIME_OVERLAP)) {
                 write_lacking(file, &is_begun, &report->machines[m]);
                 break;
             }
     for (size_t m = 0; m < report->machine_count; m++)
         for (size_t i = 0; i < report->input_count; i++) {
-            const struct timed *timed = &times->of[i];
+            const struct report_timed *timed = report->inputs[i].timed;
             if (timed->machine[m] != SIZE_MAX ||
-                (i && times->of[i - 1].machine[m] == SIZE_MAX &&
-                 !strcmp(times->of[i - 1].reason[m], timed->reason[m])))
+                (i && report->inputs[i - 1].timed->machine[m] == SIZE_MAX &&
+                 !strcmp(report->inputs[i - 1].timed->reason[m], timed->reason[m])))
                 continue;
             begin_reason(file, &is_begun, "the run time", &report->machines[m]);
             fputs(", of ", file);
@@ -271,15 +325,14 @@ static void write_reasons(const struct times *times)
     fputs(is_begun ? "</ul>\n" : "", file);
 }
 
-static void write_section(const struct times *times)
+void report_times(struct report_page *page)
 {
-    struct report_page *page = times->page;
     const struct report *report = page->report;
     size_t first = report->machine_count;
 
     for (size_t m = report->machine_count; m-- > 0;)
         for (size_t i = 0; i < report->input_count; i++)
-            if (row_of(&times->of[i], m, NULL, RUNTIME_OVERLAP))
+            if (row_of(report->inputs[i].timed, m, NULL, RUNTIME_OVERLAP))
                 first = m;
     report_section(page, "times", "Run times");
     if (first < report->machine_count) {
@@ -289,28 +342,10 @@ static void write_section(const struct times *times)
               "time, in <em>throughput</em> one after the other, in <em>published</em> each "
               "operation waits for the one before. Nothing was measured on the machine.</p>\n",
               page->file);
-        write_totals(times);
-        write_loops(times, first);
+        write_totals(page);
+        write_loops(page, first);
     }
-    write_reasons(times);
+    write_reasons(page);
     report_cores(page);
     report_section_end(page);
-}
-
-void report_times(struct report_page *page)
-{
-    const struct report *report = page->report;
-    struct times times = {page, calloc(report->input_count, sizeof *times.of)};
-
-    if (!times.of)
-        return; /* the contents lead to nothing: of all that is read by then this is the least */
-    for (size_t i = 0; i < report->input_count; i++)
-        predict(page, &report->inputs[i], &times.of[i]);
-    write_section(&times);
-    for (size_t i = 0; i < report->input_count; i++)
-        if (times.of[i].forecast) {
-            forecast_release(times.of[i].forecast);
-            free(times.of[i].forecast);
-        }
-    free(times.of);
 }

@@ -37,20 +37,30 @@ static inline void put(struct psnap_sink *sink, uint64_t address, uint32_t ref, 
     assert_int_equal(psnap_sink_put(sink, &access, 1, NULL), PSNAP_OK);
 }
 
-/* What the sink makes of a stream of one thread. */
-static inline struct psnap_locality *measured(const uint64_t *addresses, size_t n)
+/* What the sink makes of a stream of one thread, of all accesses (1) or one in `every`. */
+static inline struct psnap_locality *measured_every(const uint64_t *addresses, size_t n,
+                                                    uint32_t every)
 {
     struct psnap_program *program = program_with_loops();
     struct psnap_sink *sink = sink_of(program, 8);
     struct psnap_locality *locality = calloc(1, sizeof *locality);
 
     assert_non_null(locality);
+    if (every > 1)
+        psnap_locality_sample(sink, every);
     for (size_t i = 0; i < n; i++)
         put(sink, addresses[i], 0, 0);
     psnap_locality_add_total(sink, locality);
-    assert_int_equal(locality->accesses, n);
     psnap_sink_free(sink);
     psnap_program_free(program);
+    return locality;
+}
+
+static inline struct psnap_locality *measured(const uint64_t *addresses, size_t n)
+{
+    struct psnap_locality *locality = measured_every(addresses, n, 1);
+
+    assert_int_equal(locality->accesses, n);
     return locality;
 }
 

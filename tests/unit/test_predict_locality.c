@@ -348,6 +348,33 @@ static void spatial_by_definition(void **state)
     }
 }
 
+/* A sample's accesses find what they find in the whole stream, and are as all are. */
+static void samples_are_parts(void **state)
+{
+    enum { N = 100000, EVERY = 8 };
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 2);
+    for (unsigned kind = 0; kind < 14; kind += 3) {
+        struct psnap_locality *all, *part;
+        for (size_t i = 0; i < N; i++)
+            stream[i] = random_address(&rng, kind, i);
+        all = measured(stream, N);
+        part = measured_every(stream, N, EVERY);
+        assert_in_range(part->accesses, N / EVERY * 9 / 10, N / EVERY * 11 / 10);
+        for (int s = 0; s < PSNAP_SURFACE_STRIDES; s++)
+            for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
+                assert_true(part->surface[s][k] <= all->surface[s][k]);
+        for (int c = 0; c < PSNAP_LOCALITY_REUSES; c++)
+            assert_true(part->reused[c] <= all->reused[c]);
+        assert_true(fabs(psnap_locality_spatial(part) - psnap_locality_spatial(all)) < 0.02);
+        assert_true(fabs(psnap_locality_temporal(part) - psnap_locality_temporal(all)) < 0.02);
+        free(all);
+        free(part);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +388,7 @@ int main(void)
         cmocka_unit_test(reach_of_recency),
         cmocka_unit_test(temporal_is_of_caches),
         cmocka_unit_test(spatial_by_definition),
+        cmocka_unit_test(samples_are_parts),
     };
     return cmocka_run_group_tests_name("predict_locality", tests, NULL, NULL);
 }
