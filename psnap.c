@@ -139,26 +139,41 @@ int psnap_cmd_help(int argc, char **argv)
     return explain(operands, argv + 1);
 }
 
+/* Takes the folder and "psnap-" off such a name: `psnap-cc`, a link to this program, is `psnap cc`,
+ * for to many builds a compiler is one word. */
+static bool is_named_after_command(char **name)
+{
+    char *command = *name + (psnap_text_base_name(*name) - *name);
+
+    if (strncmp(command, "psnap-", 6) != 0 || !find_command(command + 6))
+        return false;
+    *name = command + 6;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const struct psnap_command *command;
-
     int status;
 
     psnap_timing_begin();
     psnap_cmd_ignore_sigpipe();
-    if (argc < 2) {
-        print_commands(stderr);
-        return PSNAP_EXIT_USAGE;
+    if (argc < 1 || !is_named_after_command(&argv[0])) {
+        if (argc < 2) {
+            print_commands(stderr);
+            return PSNAP_EXIT_USAGE;
+        }
+        if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+            return explain(0, NULL);
+        if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+            puts("psnap " PSNAP_VERSION);
+            return psnap_cmd_close_stdout("version", PSNAP_EXIT_DONE);
+        }
+        argc--;
+        argv++;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return explain(0, NULL);
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
-        puts("psnap " PSNAP_VERSION);
-        return psnap_cmd_close_stdout("version", PSNAP_EXIT_DONE);
-    }
-    command = find_command(argv[1]);
-    status = command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    command = find_command(argv[0]);
+    status = command ? command->run(argc, argv) : unknown_command(argv[0]);
     psnap_timing_report();
     return status;
 }

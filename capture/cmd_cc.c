@@ -33,8 +33,8 @@
 struct request {
     bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static,
         writes_assembly;
-    bool has_no_libc;      /* nor is it linked */
-    bool has_lto;          /* objects are bitcode, which is instrumented when it is linked */
+    bool has_no_libc, names_libc; /* left out by the driver; among what is linked */
+    bool has_lto;                 /* objects are bitcode, which is instrumented when it is linked */
     bool is_fortran;       /* flang has no word against unused arguments, nor warns of ours */
     char linker[PATH_MAX]; /* "ld.lld" for -fuse-ld=lld, a path, or "" for the usual one */
 };
@@ -110,9 +110,17 @@ static bool loads_pass(const struct request *request)
     return request->has_lto || is_lld(request->linker);
 }
 
+/* "-lc", "-Wl,-lc,-lgcc", "-l:libc.a", "/usr/lib/libc.so.6" */
+static bool is_libc(const char *argument)
+{
+    return psnap_text_ends_in(argument, "-lc") || strstr(argument, "-lc,") ||
+           psnap_text_ends_in(argument, "libc.a") || strstr(argument, "libc.so");
+}
+
 static void look_at(struct request *request, const char *argument)
 {
     request->writes_assembly |= !strcmp(argument, "-S");
+    request->names_libc |= is_libc(argument);
     if (is_one_of(argument, "-c -S -fsyntax-only --precompile --analyze -emit-ast") ||
         (starts_with(argument, "-x") && psnap_text_ends_in(argument, "-header")))
         request->stops_early = true;
@@ -201,6 +209,7 @@ static struct request understand(int argc, char **argv)
             i++;
         }
     }
+    request.has_no_libc &= !request.names_libc;
     return request;
 }
 
@@ -403,14 +412,14 @@ static void print_help(const char *name, const char *compiler, const char *varia
     char synopsis[64], description[640];
 
     snprintf(synopsis, sizeof synopsis, "psnap %s %s-ARGUMENTS", name, compiler);
-    snprintf(
-        description, sizeof description,
-        "Compiles and links with %s, with the capture of memory accesses compiled\n"
-        "in; run the program with 'psnap record'. Works as %s=\"psnap %s\" under make,\n"
-        "CMake and autoconf. Without a -g option objects have no debug information, as clang's.\n\n"
-        "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
-        "are listed by its --help. The exit status is the compiler's.",
-        compiler, variable, name);
+    snprintf(description, sizeof description,
+             "Compiles and links with %s, with the capture of memory accesses compiled\n"
+             "in; run the program with 'psnap record'. Works as %s=psnap-%s, a link to psnap,\n"
+             "under make, CMake, meson and autoconf. Without a -g option objects have no debug\n"
+             "information, as clang's.\n\n"
+             "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
+             "are listed by its --help. The exit status is the compiler's.",
+             compiler, variable, name);
     psnap_usage_print(&(struct psnap_usage){synopsis, description, options});
 }
 

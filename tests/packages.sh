@@ -15,7 +15,7 @@ PSNAP_BUILD_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config clang-19 ll
 PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-tidy-19
     libclang-rt-19-dev libomp-19-dev lld-19 binutils make xz-utils zstd python3
     python3-yaml python3-jsonschema valgrind gnuplot-nox groff-base mandoc dpkg-dev
-    file python3-markdown"
+    file python3-markdown autoconf meson"
 # Some 100 MB, for one test alone (cli.test_record_mpi), which is skipped without them.
 PSNAP_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
 # Some 400 MB, for one test alone (cli.test_report_browser), likewise.

@@ -43,7 +43,7 @@ for language in c cpp; do
 done
 
 # psnap cc finds the marks of regions beside itself
-[ -e "$PSNAP_BUILD/lib/psnap/psnap_pass.so" ] || exit 0
+[ -e "$PSNAP_BUILD/lib/psnap/libpsnap_rt.a" ] || exit 0
 cat > "$work/marked.c" << 'EOF'
 #include <psnap/roi.h>
 int main(void)
@@ -53,5 +53,5 @@ int main(void)
     return 0;
 }
 EOF
-"$work/prefix/bin/psnap" cc "$work/marked.c" -o "$work/marked"
+"$work/prefix/bin/psnap-cc" "$work/marked.c" -o "$work/marked"
 nm "$work/marked" | grep -q __psnap_roi_begin || { echo "psnap/roi.h marks nothing"; exit 1; }

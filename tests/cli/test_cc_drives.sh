@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# CC="psnap cc" is a compiler to make, CMake, autoconf and people: what they do with one
+# CC="psnap cc" is a compiler to people (for builds, test_cc_builds.sh): what they do with one
 # works, what asks for information gets clang's answer, and programs made of parts that
 # were compiled apart are recorded whole.
 set -eu
@@ -328,62 +328,3 @@ done
 echo 'extern char __psnap_abi_999; char *other(void) { return &__psnap_abi_999; }' > other.c
 ${PSNAP_CC:-cc} -c other.c
 [ "$(status $cc main.o work-other.o other.o -o other)" != 0 ] && has err "__psnap_abi_999"
-
-# ------------------------------------------------------------- builders
-
-mkdir made && cp main.c work.c work.h made
-printf 'OBJECTS = main.o work.o\nprog: $(OBJECTS)\n\t$(CC) $(CFLAGS) -o $@ $(OBJECTS)\n%%.o: %%.c work.h\n' > made/Makefile
-if command -v make > /dev/null; then
-    make -s -C made CC="$cc" CFLAGS="-O2 -Wall -Werror" > make.log 2>&1 || fail "make: $(cat make.log)"
-    check_work made/prog
-fi
-
-# what configure scripts try, with warnings as errors
-cat > conftest.c << 'END'
-#include <math.h>
-int main(void) { return (int)floor(0.5); }
-END
-for flags in "" "-Werror" "-Werror -Wall -Wextra" "-Werror -Qunused-arguments"; do
-    rm -f conftest conftest.o
-    $cc $flags conftest.c -o conftest -lm 2> cc.err && [ ! -s cc.err ] && ./conftest || fail "configure $flags: $(cat cc.err)"
-    $cc $flags -c conftest.c 2> cc.err && [ ! -s cc.err ] && [ -e conftest.o ] || fail "-c: $(cat cc.err)"
-    $cc $flags conftest.o -o conftest -lm 2> cc.err && [ ! -s cc.err ] || fail "link $flags: $(cat cc.err)"
-    $cc $flags -E conftest.c > out 2> cc.err && [ ! -s cc.err ] || fail "-E $flags: $(cat cc.err)"
-done
-[ "$(status $cc -Werror --no-such-option conftest.c)" != 0 ] || fail "any option will do"
-echo 'char not_there(void); int main(void) { return not_there(); }' > conftest.c
-[ "$(status $cc conftest.c -o conftest)" != 0 ] || fail "any function will do"
-
-if command -v cmake > /dev/null; then
-    mkdir cmade && cp main.c work.c work.h use_*.cpp use.cpp shared.hpp cmade
-    cat > cmade/CMakeLists.txt << 'END'
-cmake_minimum_required(VERSION 3.16)
-project(try C CXX ASM)
-include(CheckCSourceCompiles)
-include(CheckCCompilerFlag)
-include(CheckFunctionExists)
-find_package(Threads REQUIRED)
-check_c_source_compiles("int main(void) { return 0; }" COMPILES)
-check_c_source_compiles("int main(void) { return nothing; }" COMPILES_ANYTHING)
-check_c_compiler_flag(-Wall HAS_WALL)
-check_c_compiler_flag(-no-such-flag HAS_ANY_FLAG)
-check_function_exists(memcpy HAS_MEMCPY)
-check_function_exists(no_such_function HAS_ANY_FUNCTION)
-if(NOT COMPILES OR COMPILES_ANYTHING OR NOT HAS_WALL OR HAS_ANY_FLAG OR NOT HAS_MEMCPY OR HAS_ANY_FUNCTION)
-  message(FATAL_ERROR "wrong answers")
-endif()
-add_library(work SHARED work.c)
-target_precompile_headers(work PRIVATE work.h)
-add_executable(prog main.c)
-target_link_libraries(prog work)
-add_executable(use use_a.cpp use_b.cpp use.cpp)
-END
-    printf '#!/bin/sh\nexec "%s" cc "$@"\n' "$PSNAP" > cmake-cc
-    printf '#!/bin/sh\nexec "%s" c++ "$@"\n' "$PSNAP" > cmake-cxx
-    chmod +x cmake-cc cmake-cxx
-    CC=$cc CXX=$cxx cmake -S cmade -B cmade/build -DCMAKE_BUILD_TYPE=Release > cmake.log 2>&1 ||
-        fail "cmake: $(cat cmake.log)"
-    cmake --build cmade/build > cmake.log 2>&1 || fail "cmake --build: $(cat cmake.log)"
-    check_work cmade/build/prog
-    run cmade/build/use
-fi

@@ -45,7 +45,7 @@ case " $recommended " in *" clang-19 "*) ;; *) fail "no compiler is recommended:
 # shellcheck disable=SC2086
 quietly apt-get install -y --no-install-recommends $recommended
 psnap doctor > doctor || fail "psnap doctor: $(cat doctor)"
-psnap cc -O2 cg.c -o cg -lm
+psnap-cc -O2 cg.c -o cg -lm
 psnap record -o cg.yaml --trace cg.pst -- ./cg 50 > log 2>&1 || fail "$(cat log)"
 psnap sim cg.yaml -m i7-5960x --by total > out
 has out i7-5960x

@@ -53,7 +53,10 @@ use()
         has pass "$root/usr/lib"
         grep -oE '"found": *"[^"]*roi\.h"' out > header
         has header "$root/usr/include/psnap/roi.h"
-        "$root/usr/bin/psnap" cc -O2 "$PSNAP_SOURCE/samples/cg.c" -o work/cg -lm
+        for link in psnap-cc psnap-c++ psnap-fc; do
+            [ "$(readlink "$root/usr/bin/$link")" = psnap ] || fail "$link is no link to psnap"
+        done
+        "$root/usr/bin/psnap-cc" -O2 "$PSNAP_SOURCE/samples/cg.c" -o work/cg -lm
         "$root/usr/bin/psnap" record -o work/cg.yaml --force -- work/cg 50 > /dev/null
         "$root/usr/bin/psnap" sim work/cg.yaml -m i7-5960x --by total > out
         has out i7-5960x
