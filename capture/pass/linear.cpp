@@ -21,7 +21,7 @@ using namespace llvm;
 namespace psnap
 {
 
-enum { QUOTIENTS_MAX = 8, BITS_MAX = 64 };
+enum { QUOTIENTS_MAX = 8, WORD_BITS = 64 };
 
 namespace
 {
@@ -51,7 +51,7 @@ class Linear
 /* The largest value that it may have. */
 uint64_t mostOf(const LinearQuotient &quotient)
 {
-    return (~UINT64_C(0) >> (BITS_MAX - quotient.bits)) / quotient.divisor;
+    return (~UINT64_C(0) >> (WORD_BITS - quotient.bits)) / quotient.divisor;
 }
 
 /* What is left of a value in fewer bits: that of a quotient by 2^k has k bits more in front. */
@@ -59,7 +59,7 @@ bool Linear::isTruncated(const SCEV *value, unsigned bits, LinearQuotient &out)
 {
     if (!isQuotient(value, out))
         return false;
-    if (mostOf(out) <= ~UINT64_C(0) >> (BITS_MAX - bits))
+    if (mostOf(out) <= ~UINT64_C(0) >> (WORD_BITS - bits))
         return true;
     if (out.divisor & (out.divisor - 1))
         return false;
@@ -74,7 +74,7 @@ bool Linear::isQuotient(const SCEV *value, LinearQuotient &out)
 {
     const unsigned bits = (unsigned)evolution.getTypeSizeInBits(value->getType());
 
-    if (bits > BITS_MAX)
+    if (bits > WORD_BITS)
         return false;
     if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(value)) {
         if (recurrence->getLoop() != &loop || !recurrence->isAffine())
