@@ -15,8 +15,8 @@
 #   tests/run.sh --all     all of these
 #
 # PSNAP_JOBS sets how many jobs run at once (default: the processors);
-# PSNAP_TIDY=1 runs clang-tidy too (some minutes). With sanitizers the tests labelled outer are
-# left out, unless --long is given.
+# PSNAP_TIDY=1 runs clang-tidy too (some minutes). Without LLVM and with sanitizers a few scripts run
+# (tests/CMakeLists.txt), unless --long is given.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
@@ -86,11 +86,11 @@ run()
     [ "$preset" = debug ] || tidy=0 # once is enough
     case $preset in
     debug) only=$brief ;;
-    no-llvm) only="-R ^cli $brief" ;;
-    fuzz) only="-R ^fuzz" ;;          # asan has done the others
-    asan | tsan) only=${brief:+$brief|outer} ;;
+    no-llvm) only="${brief:+-L plain} -R ^cli" ;;
+    fuzz) only="-R ^fuzz" ;; # asan has done the others
+    asan | tsan) only=${brief:+-L sanitized} ;;
     esac
-    PSNAP_TIDY=$tidy ctest --preset "$preset" -j "$jobs" --timeout 600 $only 2>&1 | tee "$log"
+    PSNAP_TIDY=$tidy ctest --preset "$preset" -j "$jobs" --timeout 1200 $only 2>&1 | tee "$log"
     result=${PIPESTATUS[0]}
     if [ "$preset" = fuzz ] && [ "$result" = 0 ]; then
         fuzz || result=$?
@@ -108,7 +108,7 @@ other_llvms()
         [ "$version" != "$usual" ] || continue
         start=$SECONDS log=build/debug/tests-llvm-$version.log
         echo "== LLVM $version"
-        PSNAP_LLVM=$version ctest --preset debug -j "$jobs" --timeout 600 \
+        PSNAP_LLVM=$version ctest --preset debug -j "$jobs" --timeout 1200 \
             -R 'cli.test_(cc_|hoist|record_)' 2>&1 | tee "$log"
         [ "${PIPESTATUS[0]}" = 0 ] || status=1
         note "LLVM $version" $((SECONDS - start)) "$(grep 'tests passed' "$log" || echo "no tests ran")"

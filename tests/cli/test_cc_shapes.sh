@@ -252,7 +252,7 @@ for i in range(4000):
         print("    puts(\"x\");")
 print("    return x;\n}")
 END
-timeout 60 $PSNAP cc -O2 large.c -o large || fail "large: no end"
+timeout 300 $PSNAP cc -O2 large.c -o large || fail "large: no end"
 shape 8000 large "$(printf 'x\nx\nx\nx\nx\nx\nx\nx')"
 
 # every sample, verified after every pass

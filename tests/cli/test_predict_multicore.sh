@@ -463,7 +463,7 @@ expect 1 "$PSNAP" predict multicore copy.yaml -m machine.yaml --cores 4
 has err "copy.yaml:"
 
 # It may come through a pipe, behind comments, and its first key be quoted; so may a trace
-multicore_json() { timeout 60 "$PSNAP" predict multicore "$@" -m machine.yaml --json; }
+multicore_json() { timeout 300 "$PSNAP" predict multicore "$@" -m machine.yaml --json; }
 same() { sed 's/"input": *"[^"]*"//' "$1" > as_said; cmp as_said expected; }
 multicore_json tasks.yaml --cores 1,4 | sed 's/"input": *"[^"]*"//' > expected
 { echo '# of the program'; echo ''; echo '---'; sed 's/^psnap_tasks:/"psnap_tasks" :/' tasks.yaml; } > quoted.yaml
@@ -485,7 +485,7 @@ for input in one.pst one.yaml; do
     expect 2 "$PSNAP" predict multicore <(cat $input) -m machine.yaml
     has err "is read once"
     cat $input > fifo 2> broken &
-    expect 2 timeout 60 "$PSNAP" predict multicore fifo -m machine.yaml --cores 1,2
+    expect 2 timeout 300 "$PSNAP" predict multicore fifo -m machine.yaml --cores 1,2
     has err "is read once"
 done
 

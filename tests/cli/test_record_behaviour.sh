@@ -325,7 +325,7 @@ has err "(PSNAP_SESSION has to be in it)"
 # handlers come between any two instructions; every access of theirs and of the loop counts
 for microseconds in 50 1000; do
     rm -f p.yaml
-    [ "$(status timeout 60 "$PSNAP" record -o p.yaml -- ./act timer $microseconds)" = 0 ] ||
+    [ "$(status timeout 300 "$PSNAP" record -o p.yaml -- ./act timer $microseconds)" = 0 ] ||
         fail "timer: $(cat err)"
     [ "$(stores p.yaml)" = 10000000 ] || fail "timer: $(stores p.yaml) accesses of the loop"
     [ "$(stores p.yaml tick)" = $((2 * $(cat out))) ] ||
@@ -366,7 +366,7 @@ if status != 5 or b"bye 1" not in text:
 END
 for way in "SIGTERM sent" "SIGHUP sent" "SIGINT sent" "SIGQUIT sent" "SIGINT terminal" "SIGQUIT terminal"; do
     rm -f p.yaml
-    timeout 60 python3 tell.py "$PSNAP" $way > err 2>&1 || fail "$(cat err)"
+    timeout 300 python3 tell.py "$PSNAP" $way > err 2>&1 || fail "$(cat err)"
     stores p.yaml > /dev/null
 done
 

@@ -218,7 +218,7 @@ play() {
     shift 3
     rm -rf r
     mkdir r
-    result=$(status timeout 100 "$PSNAP" record -o r/%p.yaml -- "$@")
+    result=$(status timeout 300 "$PSNAP" record -o r/%p.yaml -- "$@")
     [ "$result" = "$wanted" ] || fail "$*: exit status $result: $(cat err)"
     [ ! -s err ] || fail "$*: says $(cat err)"
     [ "$(counts "$loop")" = "$expected" ] || fail "$*: $(counts "$loop") accesses, not $expected: $(ls r)"
@@ -321,7 +321,7 @@ if [ "$(uname -m)" = x86_64 ]; then
     "$PSNAP" cc -O1 -o stepped stepped.c stepper.o
     line=$(grep -n 'cells\[at\]' stepped.c | cut -d : -f 1)
     rm -rf r && mkdir r
-    [ "$(status timeout 100 "$PSNAP" record -o first.yaml -- ./stepped)" = 0 ] &&
+    [ "$(status timeout 300 "$PSNAP" record -o first.yaml -- ./stepped)" = 0 ] &&
         [ "$(wc -l < err)" = 1 ] && has err "further processes recorded" || fail "stepped: $(cat err)"
     [ "$(cat out)" -gt 10 ] || fail "stepped: $(cat out) instructions"
     [ "$(accesses_of "walk:$((line - 1))" first.yaml)" = $((600000 + 4 * $(cat out))) ] ||
@@ -380,7 +380,7 @@ int main(void)
 END
 "$PSNAP" cc -O1 -o refused refused.c
 rm -rf r && mkdir r
-result=$(status timeout 60 "$PSNAP" record -o r/%p.yaml -- ./refused)
+result=$(status timeout 300 "$PSNAP" record -o r/%p.yaml -- ./refused)
 if [ "$result" = 77 ]; then
     echo "skipped what a filter of system calls refuses: there is none"
 else
@@ -438,7 +438,7 @@ play 0 "work:$(grep -n 'i < n' early.c | cut -d : -f 1)" "1000 1000" ./early
 
 # one that closes all and outlives two parents is recorded to its end; nobody waits for it
 rm -rf r && mkdir r
-[ "$(status timeout 60 "$PSNAP" record -o "$dir/r/%p.yaml" -- ./play daemon 100)" = 0 ] || fail "daemon: $(cat err)"
+[ "$(status timeout 300 "$PSNAP" record -o "$dir/r/%p.yaml" -- ./play daemon 100)" = 0 ] || fail "daemon: $(cat err)"
 ! grep -v ' still running: what is recorded appears when ' err || fail "daemon: says $(cat err)"
 for ((i = 0; i < 600; i++)); do
     [ "$(ls r | wc -l)" -lt 3 ] || break
@@ -485,6 +485,6 @@ sys.exit(subprocess.run(["./play", "work", "50", "6"]).returncode)
 END
 play 6 "$work" "30 40 50" /usr/bin/python3 spawns.py
 play 6 "$work" "30 40" sh -c './play work 30; ./play work 40 6'
-play 6 "$work" "30" env -u HOME nice timeout 50 ./play work 30 6
+play 6 "$work" "30" env -u HOME nice timeout 300 ./play work 30 6
 play 6 "$work" "30 40" sh -c '(./play work 30 &) ; sleep 0.3; exec ./play work 40 6'
 printf "%s\n" 30 40 | play 0 "$work" "30 40" xargs -n 1 ./play work

@@ -73,9 +73,9 @@ line=$(grep -n 'i < n; i++' act.c | cut -d : -f 1)
 stores() {
     accesses_of "work:$line" "$1"
 }
-# wait_for FILE TEXT: until the text is in the file, for 10 seconds
+# wait_for FILE TEXT: until the text is in the file, for a minute
 wait_for() {
-    for i in $(seq 100); do
+    for i in $(seq 600); do
         if grep -q "$2" "$1" 2> /dev/null; then return; fi
         sleep 0.1
     done
@@ -86,7 +86,7 @@ wait_for() {
 
 # what is started ends before it is a collector, or is none
 for command in /bin/true /bin/false /nonexistent; do
-    [ "$(PSNAP_OUT=p.yaml PSNAP_COMMAND=$command status timeout 20 ./act work 1000000)" = 3 ] ||
+    [ "$(PSNAP_OUT=p.yaml PSNAP_COMMAND=$command status timeout 300 ./act work 1000000)" = 3 ] ||
         fail "$command: $(cat err)"
     has out whole
     has err "psnap: cannot start the collector, not recording: $command"
@@ -100,7 +100,7 @@ exec "$REAL" "$@" --fd 0
 END_OF_SH
 chmod +x killed.sh
 for how in early late; do
-    [ "$(HOW=$how REAL=$PSNAP PSNAP_OUT=p.yaml PSNAP_COMMAND=./killed.sh status timeout 20 \
+    [ "$(HOW=$how REAL=$PSNAP PSNAP_OUT=p.yaml PSNAP_COMMAND=./killed.sh status timeout 300 \
         ./act work 1000000)" = 3 ] || fail "killed $how: $(cat err)"
     has out whole
     has err "psnap: cannot start the collector, not recording: ./killed.sh"
@@ -144,7 +144,7 @@ awk 'BEGIN {
 }' > many.c
 "$PSNAP" cc -O0 -o many many.c
 [ "$(status "$PSNAP" record -o many.yaml ./many)" = 7 ] || fail "10,000 functions: $(cat err)"
-[ "$(PSNAP_OUT=many.out.yaml status timeout 60 ./many)" = 7 ] ||
+[ "$(PSNAP_OUT=many.out.yaml status timeout 300 ./many)" = 7 ] ||
     fail "10,000 functions under PSNAP_OUT: $(cat err)"
 has out 2
 for profile in many.yaml many.out.yaml; do
@@ -153,7 +153,7 @@ for profile in many.yaml many.out.yaml; do
 done
 
 # a child that has recorded nothing ends: that is no end of its parent's recording
-[ "$(PSNAP_OUT=p.yaml status timeout 20 ./act clone 300000)" = 3 ] || fail "clone: $(cat err)"
+[ "$(PSNAP_OUT=p.yaml status timeout 300 ./act clone 300000)" = 3 ] || fail "clone: $(cat err)"
 [ ! -s err ] && [ "$(stores p.yaml)" = 600000 ] || fail "clone: $(stores p.yaml): $(cat err)"
 
 # what is preloaded into the program is not for the collector
@@ -215,7 +215,7 @@ start_stopped ./act allocate
 echo >&5
 wait_for_sleep
 kill -TERM "$program"
-for i in $(seq 50); do
+for i in $(seq 600); do
     case $(state) in '' | Z) break ;; esac
     sleep 0.1
 done
@@ -295,7 +295,7 @@ END_OF_C
     LD_PRELOAD=$dir/forks.so status "$PSNAP" record -o p.yaml -- env -u LD_PRELOAD \
         sh -c 'echo $$ > new; mv new pid; exec sleep 20' > /dev/null
     [ -s pid ] || fail "the program did not begin: $(cat err)"
-    for i in $(seq 20); do
+    for i in $(seq 150); do
         [ -e "/proc/$(cat pid)" ] || break
         sleep 0.1
     done

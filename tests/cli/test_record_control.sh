@@ -12,7 +12,7 @@ set -eu
 recorded() {
     local result
     rm -f p.yaml
-    result=$(status timeout 60 "$PSNAP" record -o p.yaml -- "./$1")
+    result=$(status timeout 300 "$PSNAP" record -o p.yaml -- "./$1")
     [ "$result" = "$2" ] || fail "$1: exit status $result: $(cat err)"
     [ ! -s err ] || { [ $# = 4 ] && [ "$(wc -l < err)" = 1 ] && grep -q "$4" err; } ||
         fail "$1: $(cat err)"
@@ -206,7 +206,7 @@ END
 for flags in -O0 "-O2 -fno-inline"; do
     "$PSNAP" c++ $flags -pthread throws.cpp -o throws
     rm -f p.yaml
-    result=$(status timeout 60 "$PSNAP" record -o p.yaml -- ./throws 2> /dev/null)
+    result=$(status timeout 300 "$PSNAP" record -o p.yaml -- ./throws 2> /dev/null)
     [ "$result" = 134 ] || fail "throws: $result: $(cat err)"
     cells=$(awk '/^ *symbol: /{ in_cells = $2 == "cells" } /^ *- id: /{ in_cells = 0 }
         in_cells && /^ *accesses: /{ sum += $2 } END { print sum + 0 }' p.yaml)

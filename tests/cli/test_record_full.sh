@@ -50,7 +50,7 @@ printf 'start\nend\n' > output
 # full OPTIONS -- PROGRAM...: it ends as ever, and psnap says so and how
 full() {
     local got
-    got=$(status timeout 100 "$PSNAP" record "$@")
+    got=$(status timeout 300 "$PSNAP" record "$@")
     [ "$got" = 125 ] || fail "$*: exit status $got: $(cat err)"
     cmp out output || fail "$*: the program was disturbed: $(cat out)"
     [ -z "$(find . -name '.*psnap*')" ] || fail "$*: temporary files: $(find . -name '.*psnap*')"
@@ -58,7 +58,7 @@ full() {
 # refused OPTIONS -- PROGRAM...: there is no room for a file, and the program does not run
 refused() {
     local got
-    got=$(status timeout 100 "$PSNAP" record "$@")
+    got=$(status timeout 300 "$PSNAP" record "$@")
     [ "$got" = 125 ] || fail "$*: exit status $got: $(cat err)"
     [ ! -s out ] || fail "$*: the program ran: $(cat out)"
     grep -q "no space left on device" err || fail "$*: $(cat err)"
@@ -171,7 +171,7 @@ for option in -o "--no-profile --trace"; do
 done
 fill
 # a program that records itself
-got=$(PSNAP_OUT=disk/p.yaml status timeout 100 ./prog 1000)
+got=$(PSNAP_OUT=disk/p.yaml status timeout 300 ./prog 1000)
 [ "$got" = 7 ] && cmp out output || fail "PSNAP_OUT: $got: $(cat out)"
 no_room 'disk/p\.yaml' 1
 [ "$(ls -A disk)" = fill ] || fail "PSNAP_OUT: $(ls -A disk)"

@@ -169,7 +169,7 @@ rm -f p.yaml
 mkdir r
 cat > closes.sh << 'END'
 ./prog 10
-sleep 0.5 # its files are written beside what comes next
+until [ -n "$(ls r)" ]; do sleep 0.05; done # its files are written beside what comes next
 mv r r.away
 ./prog 20
 mv r.away r
@@ -221,7 +221,7 @@ kill -KILL "${PSNAP_SESSION#/proc/}" 2> /dev/null || kill -KILL "$(echo "$PSNAP_
 exec ./prog 100000 0 0 3
 END
 rm -f p.yaml
-result=$(status timeout 60 "$PSNAP" record -o p.yaml -- sh kills.sh)
+result=$(status timeout 300 "$PSNAP" record -o p.yaml -- sh kills.sh)
 [ "$result" = 125 ] || [ "$result" = 3 ] || fail "no hub: $result: $(cat err)"
 has out whole
 [ "$result" = 3 ] || has err "psnap record"
@@ -258,6 +258,6 @@ has err "'other_prog' was linked with version 98 of the capture ABI"
 has err "'other_prog' was linked with version 98 of the capture ABI"
 [ "$(stores p.yaml)" = 1000 ] || fail "other ABI among others: $(stores p.yaml)"
 rm p.yaml
-[ "$(PSNAP_OUT=p.yaml status timeout 20 ./other_prog 1000 0 0 3)" = 3 ] || fail "other ABI, PSNAP_OUT: $(cat err)"
+[ "$(PSNAP_OUT=p.yaml status timeout 300 ./other_prog 1000 0 0 3)" = 3 ] || fail "other ABI, PSNAP_OUT: $(cat err)"
 has err "98"
 [ ! -e p.yaml ] || fail "a profile of another ABI"

@@ -26,7 +26,7 @@ recorded() {
     local expected=$1 result
     shift
     rm -f p.yaml*
-    result=$(status timeout 60 "$PSNAP" record -o p.yaml -- "$@")
+    result=$(status timeout 300 "$PSNAP" record -o p.yaml -- "$@")
     [ "$result" = 0 ] && [ ! -s err ] || fail "$*: exit status $result: $(cat err)"
     [ "$(counts p.yaml)" = "$expected" ] || fail "$*: $(counts p.yaml), not $expected"
     [ ! -e p.yaml.2 ] && [ "$(echo p.yaml*)" = p.yaml ] || fail "$*: $(echo p.yaml*)"
@@ -437,7 +437,7 @@ int main(void)
 }
 END
 "${PSNAP_CC:-cc}" orphan.c -o orphan -ldl -pthread
-status timeout 60 "$PSNAP" record --force -o p.yaml -- ./orphan > result
+status timeout 300 "$PSNAP" record --force -o p.yaml -- ./orphan > result
 has out whole
 
 # ------------------------------------------------------------- before our constructors have run

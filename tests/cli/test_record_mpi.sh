@@ -48,7 +48,7 @@ echo '#include <mpi.h>' | mpicc -E - > /dev/null 2>&1 || {
 }
 OMPI_CC="$PSNAP cc" mpicc -O1 ranks.c -o ranks
 mpirun="mpirun --oversubscribe -n 4"
-timeout 60 $mpirun ./ranks > out 2> err || {
+timeout 300 $mpirun ./ranks > out 2> err || {
     echo "skipped: Open MPI does not run here: $(head -n 3 err)"
     exit 77
 }
@@ -63,11 +63,11 @@ each_rank() {
         [ "$accesses" = $((1000 * (rank + 1))) ] || fail "rank $rank: $accesses accesses"
     done
 }
-[ "$(timeout 60 "$PSNAP" record -o one.%r.yaml -- $mpirun ./ranks)" = "sum 6 of 4" ] || fail "output"
+[ "$(timeout 300 "$PSNAP" record -o one.%r.yaml -- $mpirun ./ranks)" = "sum 6 of 4" ] || fail "output"
 each_rank one. .yaml
-[ "$(timeout 60 $mpirun "$PSNAP" record -o each.%q{OMPI_COMM_WORLD_RANK} --trace '%r.pst' -- ./ranks)" = \
+[ "$(timeout 300 $mpirun "$PSNAP" record -o each.%q{OMPI_COMM_WORLD_RANK} --trace '%r.pst' -- ./ranks)" = \
     "sum 6 of 4" ] || fail "output"
 each_rank each. ""
 "$PSNAP" info 3.pst > /dev/null
-[ "$(PSNAP_OUT=own.%r timeout 60 $mpirun -x PSNAP_OUT ./ranks)" = "sum 6 of 4" ] || fail "output"
+[ "$(PSNAP_OUT=own.%r timeout 300 $mpirun -x PSNAP_OUT ./ranks)" = "sum 6 of 4" ] || fail "output"
 each_rank own. ""

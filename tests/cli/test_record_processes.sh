@@ -226,7 +226,7 @@ play() {
     what="$*"
     rm -rf r
     mkdir r
-    result=$(status timeout 60 "$PSNAP" record -o r/%p.yaml -- "$@")
+    result=$(status timeout 300 "$PSNAP" record -o r/%p.yaml -- "$@")
     [ "$result" = "$wanted" ] || fail "$what: exit status $result: $(cat err)"
     if [ "$wanted" = 139 ]; then # the access that ends it is never made
         grep -v 'record: 1 block cut off by' err > rest || true
@@ -302,7 +302,7 @@ has err "psnap record: in 'r/%q{WHERE}.yaml': the variable WHERE is not set in p
 has err "1 process could not be recorded"
 [ "$(ls -A r)" = b.yaml ] && [ "$(stores r/b.yaml)" = 20 ] || fail "unset: $(ls -A r)"
 PSNAP_OUT='r/%q{WHERE}.yaml' ./play work 10 2> err || fail "unset, PSNAP_OUT: $?"
-for i in $(seq 100); do
+for i in $(seq 600); do
     [ ! -s err ] || break
     sleep 0.05
 done
@@ -406,9 +406,9 @@ what=daemon
 files 100 200
 # and so are children of a psnap record that has been killed
 rm -rf r && mkdir r
-"$PSNAP" record -o r/%p.yaml -- sh -c './play work 100; sleep 0.5; ./play work 200' &
+"$PSNAP" record -o r/%p.yaml -- sh -c './play work 100; touch played; sleep 1; ./play work 200' &
 recorder=$!
-sleep 0.3
+until [ -e played ]; do sleep 0.05; done
 kill -KILL $recorder
 wait $recorder 2> /dev/null || true
 what="killed"
@@ -486,21 +486,21 @@ int main(int argc, char **argv)
 END
 "$PSNAP" cc -O1 reaps.c -o reaps
 mkdir reaped # its first collector may be late
-[ "$(PSNAP_OUT=reaped/p.yaml status timeout 20 ./reaps again)" = 4 ] || fail "reaps: $(cat out err)"
+[ "$(PSNAP_OUT=reaped/p.yaml status timeout 300 ./reaps again)" = 4 ] || fail "reaps: $(cat out err)"
 [ "$(cat out)" = 1 ] || fail "reaps: it waited for $(cat out): $(cat err)"
 
 for arguments in "fork 5000 exit" "fork 5000 segv" "spawn 505 ./play work 5000"; do
     rm -rf r && mkdir r
     what="PSNAP_OUT $arguments"
     PSNAP_OUT=r/%p.yaml ./play $arguments > out 2> err || true
-    for i in $(seq 100); do
+    for i in $(seq 600); do
         [ "$(ls r | wc -l)" = 2 ] && break
         sleep 0.05
     done
     files 1010 5000
     rm -rf r && mkdir r
     PSNAP_OUT=r/p.yaml ./play $arguments > out 2> err || true
-    for i in $(seq 100); do
+    for i in $(seq 600); do
         [ "$(ls r | wc -l)" = 2 ] && break
         sleep 0.05
     done

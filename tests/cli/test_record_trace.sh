@@ -31,7 +31,7 @@ for delay in 0.15 0.3 0.5; do
     rm -f t.pst.part # of the last time
     "$PSNAP" record --no-profile --force --trace t.pst --skip 3 -- ./prog 1000000000 > out 2> err &
     recorder=$!
-    for ((i = 0; i < 200; i++)); do
+    for ((i = 0; i < 1200; i++)); do
         n=$(count t.pst.part)
         [ "${n:-0}" = 0 ] || break # the header is there from the start
         sleep 0.05

@@ -171,7 +171,7 @@ python3 -c '
 open("nodes.yaml", "w").write("psnap: 1\nloops: [" + "[]," * 2700000 + "]\n")
 open("keys.yaml", "w").write("psnap: 1\n" + "".join(f"k{i}: 1\n" for i in range(700000)))
 open("over.yaml", "w").write("#" * (8 << 20) + "\n")'
-expect 1 timeout 120 "$PSNAP" repo add h nodes.yaml keys.yaml over.yaml p6.yaml
+expect 1 timeout 300 "$PSNAP" repo add h nodes.yaml keys.yaml over.yaml p6.yaml
 [ "$(wc -l < out)" = 1 ] || fail "not one id: $(cat out)"
 has err "over.yaml: longer than 8388608 bytes"
 

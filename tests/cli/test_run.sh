@@ -112,7 +112,7 @@ signals() { # WANTED SIGNAL WHOM STREAM CONSUMER...
     local wanted=$1
     shift
     rm -f pid
-    timeout 60 python3 signals.py "$1" "$2" "$3" - -f din -- "${@:4}" > out 2> err || fail "$*: $(cat err)"
+    timeout 300 python3 signals.py "$1" "$2" "$3" - -f din -- "${@:4}" > out 2> err || fail "$*: $(cat err)"
     [ "$(cat out)" = "$wanted" ] || fail "$*: ended with $(cat out), not $wanted: $(cat err)"
     [ -z "$(ls tmp)" ] || fail "$*: left $(ls tmp)"
 }

@@ -182,7 +182,7 @@ int main(void)
 }
 END
 "$PSNAP" cc -O2 -o long long.c -pthread
-[ "$(status timeout 100 "$PSNAP" record --force -o p.yaml --count 300000 -- ./long)" = 7 ] || fail "long: $(cat err)"
+[ "$(status timeout 300 "$PSNAP" record --force -o p.yaml --count 300000 -- ./long)" = 7 ] || fail "long: $(cat err)"
 has out done
 [ ! -s err ] || fail "long: $(cat err)"
 grep -q "^totals: {accesses: 300000," p.yaml || fail "long: $(grep totals p.yaml)"
