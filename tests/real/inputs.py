@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Input for the programs of tests/real/run.sh, the same every time.
 
-    inputs.py text|json BYTES SOURCE FILE
+    inputs.py text|json|model SIZE SOURCE FILE
 
 text: a chain of words of the text files below SOURCE (an unpacked source package): after each
 comes one that came after it there. So it is text with the frequencies of real text and
 without its long repetitions. json: an array of records of numbers, words of that text, lists
-and objects.
+and objects. model: random weights for llama2.c, of this dimension. Text and json have SIZE bytes.
 """
 import collections
 import json
 import os
 import random
 import re
+import struct
 import sys
 
 SUFFIXES = (".c", ".h", ".txt", ".md", ".1", ".doc", "ChangeLog", "README", "NEWS", "THANKS", ".xml", ".html")
@@ -68,11 +69,21 @@ def records(words, size, pick):
     return json.dumps(out)
 
 
+def weights(dim, pick):
+    """Of run.c: a header of seven numbers, then what memory_map_weights() takes, in its order."""
+    hidden, layers, heads, words, length = 2 * dim, 4, 8, 32000, 256
+    count = words * dim + layers * (2 * dim + 4 * dim * dim + 3 * dim * hidden) + dim + length * dim // heads
+    return struct.pack("7i", dim, hidden, layers, heads, heads, words, length) + \
+        struct.pack(f"{count}f", *(pick.random() - 0.5 for _ in range(count)))
+
+
 def main():
     kind, size, source, path = sys.argv[1:]
-    words = source_words(source)
-    made = {"text": text, "json": records}[kind](words, int(size), Pick())
-    with open(path + ".part", "w", encoding="utf-8") as file:
+    if kind == "model":
+        made = weights(int(size), Pick())
+    else:
+        made = {"text": text, "json": records}[kind](source_words(source), int(size), Pick()).encode()
+    with open(path + ".part", "wb") as file:
         file.write(made)
     os.replace(path + ".part", path)
 

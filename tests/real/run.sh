@@ -1,26 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Software that people use, from Debian's source packages: zlib, gzip, bzip2, lz4, Lua, SQLite and
-# jq are built by their own build systems with CC="psnap cc", pass their own tests instrumented,
-# and do some work that is timed, recorded twice, compared and looked at (measure.py).
+# Software that people use is built by its own build system with CC=psnap-cc, passes its own tests
+# instrumented as it does natively, and does some work that is timed, recorded twice, compared and
+# looked at (measure.py): zlib, gzip, bzip2, lz4, Lua, SQLite's shell, jq, TinyCC, QuickJS, wren,
+# cJSON, zstd with link-time optimisation, llama2.c with OpenMP.
 #
-#   tests/real/run.sh [--only gzip,bzip2] [--out FILE] [--psnap PATH] [--model NAME]
+#   tests/real/run.sh [SOURCES] [--only gzip,bzip2] [--out FILE] [--psnap PATH] [--model NAME]
 #                     [--no-tests] [--keep]
 #
+# Sources are those in the folder SOURCES, by upstream's names (lua, sqlite-amalgamation, llama2.c ...),
+# else Debian's source packages; what neither has is left out, and said. Nothing else is fetched.
 # Rows go to results.csv beside it, or to FILE; those of other packages stay there. --model is
-# handed to psnap record. Needs the network for the packages and half an hour, most of it for
-# SQLite's tests, which --no-tests leaves out with all others; what the builds need is installed
-# if it is not there. With --keep sources, builds and inputs stay in build/real, and what is there
-# is used again: remove it after a change to capture/.
+# handed to psnap record. Needs an hour, much of it for SQLite's tests, which --no-tests leaves out
+# with all others; what the builds need is installed if it is not there. With --keep sources, builds
+# and inputs stay in build/real, and what is there is used again: remove it after a change to capture/.
 #
 # Tests: what each package has and a few minutes are enough for. zlib's `make test` is recorded;
-# SQLite's `make quicktest` is not, as it would make profiles of hundreds of runs. Lua and lz4:
-# what they print is compared with what they print without psnap, as it is for all.
+# SQLite's `make quicktest` is not, as it would make profiles of hundreds of runs. Of those that have
+# none, what they print is compared with what they print without psnap, as it is for all.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-here=$PWD/tests/real out=$PWD/tests/real/results.csv model="" tested=1 keep=0
-wanted="zlib gzip bzip2 lz4 lua sqlite jq"
+here=$PWD/tests/real out=$PWD/tests/real/results.csv given="" model="" tested=1 keep=0
+wanted="zlib gzip bzip2 lz4 lua sqlite jq tinycc quickjs wren cjson zstd llama2"
+# Their names as folders and as Debian's source packages, where these are others
+declare -A folders=([sqlite]=sqlite-amalgamation [cjson]=cJSON [llama2]=llama2.c)
+declare -A packages=([lua]=lua5.4 [sqlite]=sqlite3 [tinycc]=tcc [zstd]=libzstd)
 while [ $# -gt 0 ]; do
     case $1 in
     --only) wanted=${2//,/ } && shift ;;
@@ -30,9 +35,13 @@ while [ $# -gt 0 ]; do
     --no-tests) tested=0 ;;
     --keep) keep=1 ;;
     *)
-        sed -n '4,19s/^# \{0,1\}//p' "$0"
-        [ "$1" = --help ] && exit 0
-        exit 2
+        if [ -d "$1" ]; then
+            given=$(realpath "$1")
+        else
+            sed -n '4,25s/^# \{0,1\}//p' "$0"
+            [ "$1" = --help ] && exit 0
+            exit 2
+        fi
         ;;
     esac
     shift
@@ -40,6 +49,7 @@ done
 
 . tests/packages.sh
 . tests/real/sources.sh
+psnap_need clang-19 lld-19 libomp-19-dev libclang-rt-19-dev
 case $wanted in *sqlite*) psnap_need tcl-dev ;; esac
 case $wanted in *jq*) psnap_need autoconf automake libtool bison flex ;; esac
 if [ -z "${PSNAP:-}" ]; then
@@ -47,7 +57,8 @@ if [ -z "${PSNAP:-}" ]; then
     cmake --build --preset release > /dev/null
     PSNAP=$PWD/build/release/psnap
 fi
-clang=$("$PSNAP" cc -print-prog-name=clang)
+PATH=$(dirname "$PSNAP"):$PATH
+clang=$(psnap-cc -print-prog-name=clang)
 work=$PWD/build/real
 if [ $keep = 0 ]; then
     work=$(mktemp -d)
@@ -70,29 +81,39 @@ quietly()
     "$@" > "$log" 2>&1 || { tail -n 40 "$log" >&2; fail "$*"; }
 }
 
-# build NAME: $package is Debian's package NAME, whose source is built twice by build_$package CC
-# in its tree, and tested by test_$package, whose last line says what passed. Sets $native,
-# $capture, $source, $version, $tests.
-build()
+# find_source: sets $source, the folder of $package, and $version
+find_source()
 {
-    local name=$1
+    local name=${packages[$package]-$package}
+    source=$given/${folders[$package]-$package} version=given
+    [ -z "$given" ] || [ ! -d "$source" ] || return 0
     ls "$work/sources/$name"_*.dsc > /dev/null 2>&1 || fetch_source "$work/sources" "$name" ||
-        fail "cannot fetch the source of $name"
+        fail "there is no source of $name"
     version=$(sed -n 's/^Version: //p' "$work/sources/$name"_*.dsc)
     source=$(find "$work/sources" -maxdepth 1 -type d -name "$name-*")
-    native=$work/$package.native capture=$work/$package.capture
-    if [ ! -e "$capture/built" ]; then
-        rm -rf "$native" "$capture"
-        cp -r "$source" "$native"
-        cp -r "$source" "$capture"
-        (cd "$native" && "build_$package" "$clang")
-        (cd "$capture" && "build_$package" "$PSNAP cc" && touch built)
-    fi
-    tests="not run"
-    if [ $tested = 1 ]; then
-        [ -e "$capture/tested" ] || (cd "$capture" && "test_$package" > "$work/tests" && mv "$work/tests" tested)
-        tests=$(tail -n 1 "$capture/tested")
-    fi
+}
+
+# build: the source of $package is built twice, with clang in $native and with psnap-cc in $capture, each $cc, by
+# build_$package, and tested by test_$package, whose last line says what passed: $tests, the same of both.
+build()
+{
+    local cc tree
+    find_source
+    native=$work/$package.native capture=$work/$package.capture tests="not run"
+    for cc in "$clang" psnap-cc; do
+        [ "$cc" = psnap-cc ] && tree=$capture || tree=$native
+        if [ ! -e "$tree/built" ]; then
+            rm -rf "$tree"
+            cp -r "$source" "$tree"
+            (cd "$tree" && "build_$package" && touch built)
+        fi
+        if [ $tested = 1 ] && [ ! -e "$tree/tested" ]; then
+            (cd "$tree" && "test_$package" > test.out && tail -n 1 test.out > tested)
+        fi
+    done
+    [ $tested = 1 ] || return 0
+    tests=$(tr , ' ' < "$capture/tested")
+    cmp -s "$native/tested" "$capture/tested" || fail "tests: $tests, natively $(cat "$native/tested")"
 }
 
 # measure LOOPS INPUT PROGRAM ARGUMENTS...: a row of the table; the loops are among the busy ones
@@ -117,32 +138,29 @@ input()
 
 build_zlib()
 {
-    CC=$1 CFLAGS=-O2 quietly log ./configure
+    CC=$cc CFLAGS=-O2 quietly log ./configure
     quietly log make -j "$jobs"
 }
 
 test_zlib()
 {
-    local passed recorded good
-    rm -f test.*.yaml
+    local recorder="psnap record ${model:+--model $model} -o test.%p.yaml --"
+    [ "$cc" = psnap-cc ] || recorder=""
     # shellcheck disable=SC2086
-    quietly test.log "$PSNAP" record ${model:+--model $model} -o "test.%p.yaml" -- make test
-    passed=$(grep -c 'zlib.*test OK' test.log) || true
-    recorded=$(find . -name 'test.*.yaml' | wc -l)
-    "$PSNAP" check test.*.yaml > check.log 2>&1 || cat check.log >&2
-    good=$(grep -c ': ok: ' check.log) || true
-    echo "$passed of 3 (make test; $good of $recorded profiles are good)"
+    quietly test.log $recorder make test
+    [ "$cc" != psnap-cc ] || quietly check.log psnap check test.*.yaml
+    echo "$(grep -c 'zlib.*test OK' test.log) of 3 (make test)"
 }
 
 zlib()
 {
-    build zlib
+    build
     measure "deflate_slow longest_match" "$(input text 4000000)" minigzip -c
 }
 
 build_gzip()
 {
-    CC=$1 CFLAGS=-O2 quietly log ./configure
+    CC=$cc CFLAGS=-O2 quietly log ./configure
     quietly log make -j "$jobs" MAKEINFO=true # Debian's patches are newer than the manual
 }
 
@@ -155,16 +173,15 @@ test_gzip()
 
 gzip()
 {
-    build gzip
+    build
     measure "longest_match deflate" "$(input text 4000000)" gzip -c
 }
 
 # Debian's makefile links bzip2 with a libbz2.so: the objects in its place
 build_bzip2()
 {
-    quietly log make -j "$jobs" libbz2.a bzip2.o CC="$1"
-    # shellcheck disable=SC2086
-    quietly log $1 -O2 -o bzip2 bzip2.o libbz2.a
+    quietly log make -j "$jobs" libbz2.a bzip2.o CC="$cc"
+    quietly log "$cc" -O2 -o bzip2 bzip2.o libbz2.a
 }
 
 test_bzip2()
@@ -175,14 +192,14 @@ test_bzip2()
 
 bzip2()
 {
-    build bzip2
+    build
     measure "mainSort mainGtU" "$(input text 2000000)" bzip2 -c
 }
 
 build_lz4()
 {
-    quietly log make -j "$jobs" -C lib liblz4.a CC="$1" CFLAGS=-O2
-    quietly log make -j "$jobs" -C programs lz4 CC="$1" CFLAGS=-O2
+    quietly log make -j "$jobs" -C lib liblz4.a CC="$cc" CFLAGS=-O2
+    quietly log make -j "$jobs" -C programs lz4 CC="$cc" CFLAGS=-O2
 }
 
 test_lz4()
@@ -192,38 +209,81 @@ test_lz4()
 
 lz4()
 {
-    build lz4
+    build
     measure "LZ4HC_InsertAndGetWiderMatch" "$(input text 4000000)" programs/lz4 -9 -c
 }
 
-# Lua's own makefiles in the place of Debian's, which want libtool and build C++ too.
-# Strings are hashed with a seed, else of the time and an address: runs would differ.
+# Lua's own makefiles in the place of Debian's, which want libtool and build C++ too; a checkout has
+# all in one folder. Strings are hashed with a seed, else of the time and an address: runs would differ.
 build_lua()
 {
     local patch
     for patch in 0002-lua-modules-paths 0001-build-system; do
-        quietly log patch -R -p1 -i "debian/patches/$patch.patch"
+        [ ! -d debian ] || quietly log patch -R -p1 -i "debian/patches/$patch.patch"
     done
+    [ -d src ] || ln -s . src
     echo '#define luai_makeseed(L) 1' > src/seed.h
-    quietly log make -j "$jobs" linux CC="$1" MYCFLAGS="-include seed.h"
+    if [ -e src/Makefile ]; then
+        quietly log make -j "$jobs" linux CC="$cc" MYCFLAGS="-include seed.h"
+    else
+        quietly log make -j "$jobs" CC="$cc" MYCFLAGS="-std=c99 -DLUA_USE_LINUX -include seed.h" MYLIBS=-ldl TESTS=
+    fi
 }
 
 test_lua()
 {
-    quietly test.log make test
-    echo "program.lua (the package has none)"
+    src/lua "$here/program.lua" 1000
 }
 
 lua()
 {
-    build lua5.4
+    build
     measure luaV_execute /dev/null src/lua "$here/program.lua" 40000
 }
 
 build_sqlite()
 {
     mkdir build
-    (cd build && CC=$1 CFLAGS=-O2 quietly log ../configure --disable-shared && quietly log make -j "$jobs" sqlite3)
+    if [ -e sqlite3.c ]; then # the amalgamation
+        quietly log "$cc" -O2 shell.c sqlite3.c -o build/sqlite3 -lm -ldl -lpthread
+        return
+    fi
+    (cd build && CC=$cc CFLAGS=-O2 quietly log ../configure --disable-shared && quietly log make -j "$jobs" sqlite3)
+}
+
+# SQLite's tests do not run as root: here, into test.log
+quicktest()
+{
+    quietly log make -j "$jobs" testfixture
+    if [ "$(id -u)" = 0 ]; then
+        chmod go+rx "$work"
+        chown -R nobody ..
+        setpriv --reuid=nobody --regid=nogroup --clear-groups make quicktest > test.log 2>&1 || true
+        chown -R root ..
+    else
+        make quicktest > test.log 2>&1 || true
+    fi
+}
+
+# "12 errors out of 234567 tests"; those that fail without psnap are not ours
+test_sqlite()
+{
+    if [ -e sqlite3.c ]; then
+        build/sqlite3 :memory: 'PRAGMA integrity_check'
+    else
+        (cd build && quicktest)
+        sed -n 's/^\([0-9]* errors out of [0-9]* tests\).*/\1/p' build/test.log
+    fi
+}
+
+sqlite()
+{
+    mkdir build
+    if [ -e sqlite3.c ]; then # the amalgamation
+        quietly log "$cc" -O2 shell.c sqlite3.c -o build/sqlite3 -lm -ldl -lpthread
+        return
+    fi
+    (cd build && CC=$cc CFLAGS=-O2 quietly log ../configure --disable-shared && quietly log make -j "$jobs" sqlite3)
 }
 
 # SQLite's tests do not run as root: here, into test.log
@@ -258,7 +318,7 @@ test_sqlite()
 
 sqlite()
 {
-    build sqlite3
+    build
     measure sqlite3VdbeExec "$here/session.sql" build/sqlite3 :memory:
 }
 
@@ -268,7 +328,7 @@ build_jq()
 {
     sed -i 's/^  hash_seed = seed;/  hash_seed = 1;/' src/jv.c
     quietly log autoreconf -fi
-    CC=$1 CFLAGS=-O2 quietly log ./configure --with-oniguruma=no --disable-docs --disable-maintainer-mode \
+    CC=$cc CFLAGS=-O2 quietly log ./configure --with-oniguruma=no --disable-docs --disable-maintainer-mode \
         --disable-shared
     quietly log make -j "$jobs"
 }
@@ -281,8 +341,120 @@ test_jq()
 
 jq()
 {
-    build jq
+    build
     measure "jq_next jv_parser_next stack_push" "$(input json 2000000)" jq -f "$here/program.jq"
+}
+
+build_tinycc()
+{
+    quietly log ./configure --cc="$cc" --extra-cflags=-O2
+    quietly log make -j "$jobs"
+}
+
+test_tinycc()
+{
+    make -k -C tests/tests2 > test.log 2>&1 || true
+    echo "$(grep -c '^Test: ' test.log) with $(grep -c '^[-+]' test.log) lines of difference (tests/tests2)"
+}
+
+tinycc()
+{
+    build
+    measure next_nomacro /dev/null tcc "-B$native" "-I$native" "-I$native/include" -c "$native/tcc.c" -o "$work/tinycc.o"
+}
+
+# With $(CC) in a string of the program
+build_quickjs()
+{
+    quietly log make -j "$jobs" qjs CC="$cc" HOST_CC="$cc"
+}
+
+test_quickjs()
+{
+    quietly test.log make test CC="$cc"
+    echo "$(grep -c '^ *\./qjs' test.log) programs (make test)"
+}
+
+quickjs()
+{
+    build
+    measure JS_CallInternal /dev/null qjs "$here/program.js" 20000
+}
+
+build_wren()
+{
+    quietly log make -j "$jobs" -C projects/make CC="$cc" config=release_64bit wren_test
+}
+
+test_wren()
+{
+    python3 util/test.py 2>&1 | tr '\r' '\n' | sed 's/\x1b\[[0-9]*[a-zA-Z]//g' | tail -n 1
+}
+
+wren()
+{
+    build
+    measure runInterpreter /dev/null bin/wren_test "$here/program.wren"
+}
+
+# Its own reader for fuzzing is the program: two bytes of options, then JSON
+build_cjson()
+{
+    quietly log cmake -B build -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF
+    quietly log cmake --build build -j "$jobs"
+    quietly log "$cc" -O2 fuzzing/afl.c build/libcjson.a -o build/afl -lm
+}
+
+test_cjson()
+{
+    ctest --test-dir build > test.log 2>&1 || true
+    sed -n 's/.* tests passed, \(.*\)/\1 (ctest)/p' test.log
+}
+
+cjson()
+{
+    build
+    [ -e "$work/cjson.options" ] || { printf bf && cat "$(input json 2000000)"; } > "$work/cjson.options"
+    measure "parse_string print_value" "$work/cjson.options" build/afl /dev/stdin yes
+}
+
+build_zstd()
+{
+    quietly log make -j "$jobs" -C programs zstd CC="$cc" CFLAGS="-O2 -flto=thin" LDFLAGS="-flto=thin -fuse-ld=lld" \
+        HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0
+}
+
+test_zstd()
+{
+    programs/zstd -q -19 -c "$(input text 4000000)" | programs/zstd -q -d | cmp - "$(input text 4000000)"
+    programs/zstd -q -b1e3 -i0 "$(input text 4000000)" > /dev/null 2>&1
+    echo "decompressed as it was"
+}
+
+zstd()
+{
+    build
+    measure ZSTD_ "$(input text 4000000)" programs/zstd -q -7 --single-thread -c
+}
+
+# A model of random numbers
+build_llama2()
+{
+    quietly log make runomp CC="$cc"
+}
+
+test_llama2()
+{
+    quietly log "$clang" -O2 test.c -o test.native -lm
+    quietly log ./test.native
+    tail -n 1 log
+}
+
+llama2()
+{
+    export OMP_NUM_THREADS=2
+    build
+    measure matmul /dev/null run "$(input model 64)" -t 0 -n 40 -i Once -z "$native/tokenizer.bin"
 }
 
 # ------------------------------------------------------------- all
