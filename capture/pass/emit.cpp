@@ -32,13 +32,14 @@ FunctionCallee ModulePlan::hook(const char *name, Type *result, ArrayRef<Type *>
 }
 
 /* Functions that are not optimised call by C's convention, as fast instruction selection knows no
- * other. */
-CallInst *ModulePlan::callHook(Instruction *before, FunctionCallee hook,
-                               ArrayRef<Value *> arguments)
+ * other, but behind a call whose result would have to be kept in the frame. */
+CallInst *ModulePlan::callHook(Instruction *before, FunctionCallee hook, ArrayRef<Value *> arguments)
 {
     Function *function = before->getFunction(), *callee = cast<Function>(hook.getCallee());
+    auto *result = dyn_cast_or_null<CallBase>(before->getPrevNode());
+    const bool keeps = result && !result->use_empty();
 
-    if (function->hasOptNone() && callee->getCallingConv() == CallingConv::PreserveMost) {
+    if (function->hasOptNone() && callee->getCallingConv() == CallingConv::PreserveMost && !keeps) {
         hook = module.getOrInsertFunction((callee->getName() + "_plain").str(),
                                           callee->getFunctionType());
         callee = cast<Function>(hook.getCallee());
@@ -82,7 +83,7 @@ void ModulePlan::declare()
     wanted_functions = bytes(plans.size(), "__psnap_wanted");
 }
 
-Value *ModulePlan::addressOfByte(GlobalVariable *array, uint32_t index)
+Constant *ModulePlan::addressOfByte(GlobalVariable *array, uint32_t index)
 {
     Constant *offset = ConstantInt::get(word, index);
     return ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(context), array,
@@ -188,12 +189,19 @@ Value *ModulePlan::emitRoom(Instruction *here, uint32_t words, RecordKind kind)
 }
 
 /* Stores the header, last of all. Fast instruction selection, which keeps the order of volatile
- * stores, leaves all of a block that has an atomic one to the slow one. */
+ * stores, leaves all of a block that has an atomic one to the slow one, and adds to an address what
+ * has no name of its own. */
 void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
 {
-    Value *header = builder.CreatePtrToInt(addressOfByte(pieces, index), word);
+    Constant *piece = addressOfByte(pieces, index);
+    const bool is_plain = builder.GetInsertBlock()->getParent()->hasOptNone();
+
+    if (is_plain)
+        piece = GlobalAlias::create(Type::getInt8Ty(context), 0, GlobalValue::PrivateLinkage,
+                                    "__psnap_piece", piece, &module);
+    Value *header = builder.CreatePtrToInt(piece, word);
     StoreInst *store = storeWord(builder, header, wordOf(builder, record, 0));
-    if (store->getFunction()->hasOptNone())
+    if (is_plain)
         store->setVolatile(true);
     else
         store->setAtomic(AtomicOrdering::Release);

@@ -42,7 +42,7 @@ namespace psnap
 {
 
 enum { EXITS_MAX = 8, BASES_MAX = 64, ROW_WORDS_MAX = 64 };
-enum { PIECE_WORDS_MAX = 256, BATCH_PIECES_MAX = 64 };
+enum { PIECE_WORDS_MAX = 256, BATCHED_MAX = 64 };
 enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 
 std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
@@ -191,8 +191,8 @@ std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blo
     return exits.size() <= EXITS_MAX ? exits : std::vector<Exit>();
 }
 
-/* Takes the loop, with those in it, as a batch, if it can be one. Where it has many pieces the code
- * that appends them is longer than calls, which cost nothing there. */
+/* Takes the loop, with those in it, as a batch, if it can be one: up to so many pieces of a function,
+ * as the code that appends them is longer than calls, which large loops do not feel. */
 bool ModulePlan::planBatch(Loop &loop, const PiecesOf &pieces_of, FunctionPlan &plan)
 {
     auto &library = analyses.getResult<TargetLibraryAnalysis>(*plan.function);
@@ -209,13 +209,14 @@ bool ModulePlan::planBatch(Loop &loop, const PiecesOf &pieces_of, FunctionPlan &
     for (BasicBlock *block : loop.blocks())
         if (pieces_of.count(block))
             pieces.insert(pieces.end(), pieces_of.at(block).begin(), pieces_of.at(block).end());
-    if (pieces.size() > BATCH_PIECES_MAX)
+    if (plan.batched + pieces.size() > BATCHED_MAX)
         return false;
     for (size_t i : pieces)
         if (plan.pieces[i].ends_in_call || plan.pieces[i].words > PIECE_WORDS_MAX)
             return false;
     for (size_t i : pieces)
         plan.pieces[i].batch = (uint32_t)plan.batches.size();
+    plan.batched += pieces.size();
     plan.batches.push_back(std::move(batch));
     return true;
 }

@@ -92,7 +92,7 @@ void ModulePlan::plan(Function &function)
 {
     auto &loops = analyses.getResult<LoopAnalysis>(function);
     auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
-    FunctionPlan out = {&function, {}, {}, {}, {}, {}, {}};
+    FunctionPlan out = {&function, {}, {}, {}, {}, 0, {}, {}};
     uint32_t body = (uint32_t)table.loops.size();
     uint32_t first_block = (uint32_t)table.blocks.size();
     std::map<const BasicBlock *, uint32_t> block_index;

@@ -208,6 +208,7 @@ struct FunctionPlan {
     std::vector<std::pair<Allocation, uint32_t>> allocations; /* and their sites */
     std::vector<Hoist> hoists;
     std::vector<Batch> batches;
+    size_t batched; /* pieces in these */
     std::vector<Nest> nests;
     std::vector<Straight> straights;
 };
@@ -286,7 +287,7 @@ class ModulePlan
     void emitSandbox(llvm::CallBase *call);
     llvm::GlobalVariable *functionNames();
     llvm::GlobalVariable *constant(llvm::Constant *value, const char *name);
-    llvm::Value *addressOfByte(llvm::GlobalVariable *array, uint32_t index);
+    llvm::Constant *addressOfByte(llvm::GlobalVariable *array, uint32_t index);
     llvm::Value *toWord(llvm::IRBuilder<> &builder, llvm::Value *value);
     /* That of a plain access, as a word. */
     llvm::Value *addressOf(llvm::IRBuilder<> &builder, const Access &access);
