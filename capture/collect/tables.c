@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 #include "formats/base/room.h"
+
+enum { TABLE_BYTES_MAX = 1 << 30 };
 
 void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap_program *program)
 {
@@ -414,12 +417,34 @@ void psnap_capture_tables_count(const struct psnap_capture_tables *tables)
         program->blocks[i].executions = program->blocks[tables->same_as[i]].executions;
 }
 
+/* Replaces a compressed table (capture_table.h) by what it holds. */
+static enum psnap_status decompress(struct psnap_capture_tables *tables, struct psnap_error *error)
+{
+    const unsigned long long size = ZSTD_getFrameContentSize(tables->bytes, tables->byte_count);
+    unsigned char *bytes;
+
+    if (size == ZSTD_CONTENTSIZE_ERROR) /* it is not compressed */
+        return PSNAP_OK;
+    if (size > TABLE_BYTES_MAX)
+        return psnap_table_corrupt(error, "it is too long");
+    bytes = malloc(size ? size : 1);
+    if (!bytes)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a module's table");
+    if (ZSTD_decompress(bytes, size, tables->bytes, tables->byte_count) != size) {
+        free(bytes);
+        return psnap_table_corrupt(error, "it cannot be decompressed");
+    }
+    free(tables->bytes);
+    tables->bytes = bytes;
+    tables->byte_count = tables->byte_room = size;
+    return PSNAP_OK;
+}
+
 enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *tables,
                                               const uint64_t *description,
                                               struct psnap_error *error)
 {
     struct psnap_table_view view = {0};
-    enum psnap_status status = take_view(tables, description, &view, error);
     struct psnap_capture_module module = {
         .pieces = description[0],
         .piece_count = description[2],
@@ -430,8 +455,11 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
         .table_bytes = tables->byte_count,
         .table_hash = XXH3_64bits(tables->bytes, tables->byte_count),
     };
+    enum psnap_status status = decompress(tables, error);
     bool is_old;
 
+    if (!status)
+        status = take_view(tables, description, &view, error);
     if (!status)
         status = psnap_table_check(&view, error);
     if (status)

@@ -8,6 +8,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
+#include "llvm/Support/Compression.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -33,7 +34,8 @@ FunctionCallee ModulePlan::hook(const char *name, Type *result, ArrayRef<Type *>
 
 /* Functions that are not optimised call by C's convention, as fast instruction selection knows no
  * other, but behind a call whose result would have to be kept in the frame. */
-CallInst *ModulePlan::callHook(Instruction *before, FunctionCallee hook, ArrayRef<Value *> arguments)
+CallInst *ModulePlan::callHook(Instruction *before, FunctionCallee hook,
+                               ArrayRef<Value *> arguments)
 {
     Function *function = before->getFunction(), *callee = cast<Function>(hook.getCallee());
     auto *result = dyn_cast_or_null<CallBase>(before->getPrevNode());
@@ -282,7 +284,14 @@ void ModulePlan::emitModule()
     std::vector<uint32_t> words =
         table.words(baseName(module.getSourceFileName()), languageOf(module),
                     "clang " LLVM_VERSION_STRING, stage);
-    auto *table_value = constant(ConstantDataArray::get(context, words), "__psnap_table");
+    ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(words.data()),
+                            words.size() * sizeof words[0]);
+    SmallVector<uint8_t, 0> compressed;
+    if (compression::zstd::isAvailable()) {
+        compression::zstd::compress(bytes, compressed);
+        bytes = compressed;
+    }
+    auto *table_value = constant(ConstantDataArray::get(context, bytes), "__psnap_table");
     table_value->setAlignment(Align(8));
 
     std::vector<Constant *> addresses(table.global_values.begin(), table.global_values.end());
@@ -295,7 +304,7 @@ void ModulePlan::emitModule()
         constant(ConstantDataArray::getString(context, psnap ? psnap : "psnap"), "__psnap_command");
 
     auto number = [&](uint64_t value) { return ConstantInt::get(word, value); };
-    Constant *fields[] = {number(words.size() * sizeof(uint32_t)),
+    Constant *fields[] = {number(bytes.size()),
                           table_value,
                           pieces,
                           sites,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The static table of an instrumented module, a part of the capture ABI (capture_abi.h): a header,
- * rows of its loops, blocks, references and so on, then strings. The pass writes it, the runtime
- * sends it as it is, the collector reads it.
+ * rows of its loops, blocks, references and so on, then strings. The pass writes it, as one zstd
+ * frame where its LLVM can, the runtime sends it as it is, the collector reads it.
  */
 #ifndef PSNAP_BASE_CAPTURE_TABLE_H
 #define PSNAP_BASE_CAPTURE_TABLE_H
