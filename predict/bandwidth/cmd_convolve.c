@@ -22,7 +22,7 @@
 #include "simcore/cmd_turns.h"
 
 struct pass {
-    struct convolve_input *input;
+    struct convolve_input *inputs; /* by each fit */
     const struct convolve_settings *settings;
     struct psnap_profile *profile; /* NULL: a trace */
 };
@@ -101,28 +101,33 @@ static enum psnap_status run(void *context, struct psnap_source *source, struct 
 {
     struct pass *pass = context;
     const struct fits *fits = pass->settings->fits;
+    const size_t count = pass->settings->count;
     const struct measure_options counts = {.rate = 1};
-    struct psnap_sink *sinks[2] = {supply_sink_new(&fits->machine, source->program, 0, error)};
+    struct psnap_sink **sinks = calloc(count + 1, sizeof *sinks); /* rates of each fit, counts */
     struct psnap_sink *tee = NULL;
     struct measure measure = {.program = source->program};
-    enum psnap_status status;
+    enum psnap_status status = sinks ? PSNAP_OK : no_memory(error);
 
-    convolve_release(pass->input);
-    if (sinks[0])
-        sinks[1] = measure_sink_new(source->program, &counts, error);
-    status = sinks[0] && sinks[1] ? PSNAP_OK : error->code;
+    for (size_t i = 0; i <= count && !status; i++) {
+        sinks[i] = i < count ? supply_sink_new(&fits[i].machine, source->program, 0, error)
+                             : measure_sink_new(source->program, &counts, error);
+        status = sinks[i] ? PSNAP_OK : error->code;
+    }
     if (!status)
-        tee = psnap_tee_sink_new(sinks, 2);
+        tee = psnap_tee_sink_new(sinks, count + 1);
     if (!status)
         status = tee ? psnap_pump(source, tee, NULL, error) : no_memory(error);
     if (!status)
-        status = measure_take(&measure, sinks[1], pass->profile, error);
-    if (!status)
-        status = take_rows(pass->input, &measure, sinks[0], fits->latencies[0] > 0, error);
+        status = measure_take(&measure, sinks[count], pass->profile, error);
+    for (size_t i = 0; i < count && !status; i++) {
+        convolve_release(&pass->inputs[i]);
+        status = take_rows(&pass->inputs[i], &measure, sinks[i], fits[i].latencies[0] > 0, error);
+    }
     measure_release(&measure);
     psnap_sink_free(tee);
-    psnap_sink_free(sinks[1]);
-    psnap_sink_free(sinks[0]);
+    for (size_t i = 0; sinks && i <= count; i++)
+        psnap_sink_free(sinks[i]);
+    free(sinks);
     return status;
 }
 
@@ -159,9 +164,9 @@ static double memory_seconds(const struct convolve_row *row, const struct fits *
     return seconds;
 }
 
-static void predict(struct convolve_input *input, const struct convolve_settings *settings)
+static void predict(struct convolve_input *input, const struct fits *fits,
+                    const struct psnap_machine *costs)
 {
-    const struct fits *fits = settings->fits;
     struct convolve_row *total = &input->rows[0];
 
     for (size_t i = 1; i < input->count; i++) {
@@ -172,7 +177,7 @@ static void predict(struct convolve_input *input, const struct convolve_settings
             row->memory_seconds[k] = memory_seconds(row, fits, k);
             total->memory_seconds[k] += row->memory_seconds[k];
         }
-        row->compute_seconds = compute_seconds(row, settings->costs);
+        row->compute_seconds = compute_seconds(row, costs);
         total->accesses += row->accesses;
         supply_add(&total->supply, &row->supply, 1);
         supply_add(&total->waits, &row->waits, 1);
@@ -182,21 +187,22 @@ static void predict(struct convolve_input *input, const struct convolve_settings
     }
 }
 
-enum psnap_status convolve_input(struct convolve_input *input,
+enum psnap_status convolve_input(struct convolve_input *inputs,
                                  const struct convolve_settings *settings,
                                  struct psnap_error *error)
 {
-    struct pass pass = {.input = input, .settings = settings};
+    struct pass pass = {.inputs = inputs, .settings = settings};
     struct psnap_input_options options = settings->input;
     bool in_turn;
     enum psnap_status status;
 
     options.kept = &pass.profile;
-    status = psnap_turns_pass(input->path, &options, false, run, &pass, &in_turn, error);
+    status = psnap_turns_pass(inputs->path, &options, false, run, &pass, &in_turn, error);
     psnap_profile_free(pass.profile);
-    if (!status)
-        predict(input, settings);
-    if (!status && !input->rows[0].accesses)
-        status = psnap_error_set(error, PSNAP_ERROR_VALUE, "'%.200s' has no accesses", input->path);
+    for (size_t i = 0; i < settings->count && !status; i++)
+        predict(&inputs[i], &settings->fits[i], settings->costs ? &settings->costs[i] : NULL);
+    if (!status && !inputs->rows[0].accesses)
+        status =
+            psnap_error_set(error, PSNAP_ERROR_VALUE, "'%.200s' has no accesses", inputs->path);
     return status;
 }

@@ -27,12 +27,14 @@ struct convolve_input {
 
 struct convolve_settings {
     struct psnap_input_options input;
-    const struct fits *fits;           /* with the machine of the rates */
-    const struct psnap_machine *costs; /* of operations, with a clock; NULL: unknown */
+    const struct fits *fits;           /* `count` of them, each with the machine of its rates */
+    const struct psnap_machine *costs; /* of each one's operations, with a clock; NULL: unknown */
+    size_t count;
 };
 
-/* Simulates an input and predicts its rows. The caller releases it, also after an error. */
-enum psnap_status convolve_input(struct convolve_input *input,
+/* Simulates the input at inputs[0].path, in one pass, and predicts its rows: inputs[i] by fit i,
+ * the same rows in all. The caller releases them, also after an error. */
+enum psnap_status convolve_input(struct convolve_input *inputs,
                                  const struct convolve_settings *settings,
                                  struct psnap_error *error);
 void convolve_release(struct convolve_input *input);

@@ -259,6 +259,62 @@ refused form.yaml "no key 'w'" '0,/penalties: \[{f: /s//penalties: [{w: 1, f: /'
 sed '/_error:/d; /held_out_spread:/d' fit.yaml > noerror.yaml
 expect 0 "$PSNAP" predict bandwidth far.din --from din --fit noerror.yaml
 ! grep -qi nan out || fail "an error that is not known is told: $(cat out)"
+# Two machines, beside each other: far.din takes 1000 * 10 ns on A and 1000 * 5 ns on B, near.din (a line's first
+# access, nine further ones) 10 + 9 * 1 ns and 5 + 9 * 2 ns; times relative to A's are -50 % and 4 / 19
+cat > A.yaml << 'END'
+psnap_fit: 1
+machine: {name: A, levels: [{size_bytes: 4K, line_bytes: 64, ways: 4}]}
+methods:
+- {method: additive, points: 9, sources: [{level: 1, bandwidth_bytes_per_s: 8e9}, {level: 2, bandwidth_bytes_per_s: 8e8}]}
+END
+sed 's/name: A/name: B/; s/8e9/4e9/; s/8e8/1.6e9/' A.yaml > B.yaml
+for ((i = 0; i < 10; i++)); do echo '0 40'; done > near.din
+both='--from din --fit A.yaml --fit B.yaml'
+expect 0 "$PSNAP" predict bandwidth far.din near.din $both --by total --relative-to A
+[ "$(awk '$1 ~ /[.]din/ { print $1, $5, $6 } $1 ~ /^[AB]$/' out | tr -s ' ')" = 'far.din 1e-05 +0.0
+near.din 1.9e-08 +0.0
+far.din 5e-06 -50.0
+near.din 2.3e-08 +21.1
+B -14.5 50.2
+A +0.0 0.0' ] || fail "relative times: $(cat out)"
+expect 0 "$PSNAP" predict bandwidth far.din near.din $both --relative-to A --json
+mv out relative.json
+python3 -B - << 'END'
+import json
+whole = json.load(open("relative.json"))
+assert [m["machine"] for m in whole["methods"]] == ["A", "B"] and whole["relative_to"] == "A", whole
+rows = {(r["machine"], r["input"], r["scope"]): r for r in whole["rows"]}
+for scope in ("total", "loop"):
+    for name, a, b in (("far.din", 10e-6, 5e-6), ("near.din", 19e-9, 23e-9)):
+        assert abs(rows["A", name, scope]["seconds"] / a - 1) < 1e-9 and rows["A", name, scope]["relative_time"] == 0
+        assert abs(rows["B", name, scope]["seconds"] / b - 1) < 1e-9, rows
+        assert abs(rows["B", name, scope]["relative_time"] - (b / a - 1)) < 1e-9, rows
+first, last = whole["machines"]
+assert first["machine"] == "B" and abs(first["relative_time"] - (-1 / 2 + 4 / 19) / 2) < 1e-9, first
+assert abs(first["deviation"] - (1 / 2 + 4 / 19) / 2 ** 0.5) < 1e-9, first
+assert last == {"machine": "A", "relative_time": 0, "deviation": 0}, last
+END
+# a stream is read once; of one input there is no deviation; without a base there are two tables
+expect 0 "$PSNAP" predict bandwidth - $both --by total --relative-to B < far.din
+grep -qx 'A  *+100.0  *-' out || fail "of one input: $(cat out)"
+expect 0 "$PSNAP" predict bandwidth far.din $both
+[ "$(grep -c '^hit rates of machine' out)" = 2 ] && ! grep -q relative out || fail "two machines: $(cat out)"
+# floating-point time counts: of each machine's own costs
+complete=$PSNAP_SOURCE/samples/machines/complete.yaml
+expect 0 "$PSNAP" predict bandwidth two.yaml --fit A.yaml --fit B.yaml -m "$complete" -m "$complete" --relative-to A --json
+mv out relative.json
+python3 -B - << 'END'
+import json
+a, b = [r for r in json.load(open("relative.json"))["rows"] if r["scope"] == "total"]
+assert b["t_cpu_seconds"] == a["t_cpu_seconds"] > 0 and abs(b["seconds"] / a["seconds"] - 1 - b["relative_time"]) < 1e-9
+END
+expect 1 "$PSNAP" predict bandwidth far.din --from din --fit A.yaml --fit A.yaml
+has err "the machines of 'A.yaml' and 'A.yaml' are both called 'A'"
+expect 2 "$PSNAP" predict bandwidth far.din $both --relative-to C
+has err "no fit is of machine 'C'"
+expect 2 "$PSNAP" predict bandwidth far.din $both --relative-to A --method all
+expect 2 "$PSNAP" predict bandwidth far.din $both -m "$complete"
+expect 2 "$PSNAP" predict bandwidth far.din $both --coverage made.yaml
 : > empty.din
 expect 1 "$PSNAP" predict bandwidth empty.din --from din --fit fit.yaml
 expect 2 "$PSNAP" predict bandwidth far.din --from din --fit fit.yaml --method ga9

@@ -230,7 +230,7 @@ static void check_file(const char *path)
     const struct psnap_machine costs = known_costs();
     struct fits *fits = known_fits();
     struct convolve_settings settings = {
-        .input = PSNAP_INPUT_DEFAULTS, .fits = fits, .costs = &costs};
+        .input = PSNAP_INPUT_DEFAULTS, .fits = fits, .costs = &costs, .count = 1};
     struct convolve_input input = {.path = path};
     struct psnap_error error;
 
@@ -283,7 +283,8 @@ static void check_chain(bool has_operations)
     struct psnap_program *program = psnap_program_new();
     struct psnap_access access = {.size = 8, .kind = PSNAP_LOAD};
     struct fits *fits = known_fits();
-    const struct convolve_settings settings = {.input = PSNAP_INPUT_DEFAULTS, .fits = fits};
+    const struct convolve_settings settings = {
+        .input = PSNAP_INPUT_DEFAULTS, .fits = fits, .count = 1};
     struct convolve_input input = {.path = path};
     struct psnap_error error;
     struct psnap_sink *sink;
