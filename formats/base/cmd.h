@@ -47,7 +47,6 @@ int psnap_cmd_sim(int argc, char **argv);
 int psnap_cmd_sweep(int argc, char **argv);
 int psnap_cmd_locality(int argc, char **argv);
 int psnap_cmd_predict(int argc, char **argv);
-int psnap_cmd_rank(int argc, char **argv);
 int psnap_cmd_report(int argc, char **argv);
 int psnap_cmd_reuse(int argc, char **argv);
 int psnap_cmd_check(int argc, char **argv);

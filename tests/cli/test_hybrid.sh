@@ -327,10 +327,8 @@ has err nowhere.csv
 
 # A record has limits, of empty fields too
 head -c 40000000 /dev/zero | tr '\0' , > commas.csv
-for command in hybrid rank; do
-    expect 1 "$PSNAP" $command commas.csv
-    has err "commas.csv:1:4097: a record of more than 4096 fields"
-done
+expect 1 "$PSNAP" hybrid commas.csv
+has err "commas.csv:1:4097: a record of more than 4096 fields"
 
 # Wrong usage
 expect 2 "$PSNAP" hybrid
