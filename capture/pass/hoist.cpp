@@ -191,8 +191,8 @@ std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blo
     return exits.size() <= EXITS_MAX ? exits : std::vector<Exit>();
 }
 
-/* Takes the loop, with those in it, as a batch, if it can be one: up to so many pieces of a function,
- * as the code that appends them is longer than calls, which large loops do not feel. */
+/* Takes the loop, with those in it, as a batch, if it can be one: up to so many pieces of a
+ * function, as the code that appends them is longer than calls, which large loops do not feel. */
 bool ModulePlan::planBatch(Loop &loop, const PiecesOf &pieces_of, FunctionPlan &plan)
 {
     auto &library = analyses.getResult<TargetLibraryAnalysis>(*plan.function);

@@ -79,7 +79,7 @@ static void show(struct psnap_progress *self, double seconds)
                     (double)self->count / seconds);
     else
         psnap_print(stderr, "\rpsnap: %s%s%s accesses, %.1f M/s", digits, self->total ? " of " : "",
-                self->total ? all : "", 1e-6 * (double)self->count / seconds);
+                    self->total ? all : "", 1e-6 * (double)self->count / seconds);
     show_left(self, seconds, fraction_done(self));
 }
 
@@ -99,7 +99,7 @@ struct psnap_progress *psnap_progress_new(uint64_t total, int fd)
     if (total > PSNAP_PROGRESS_LONG) {
         char digits[32];
         psnap_group_digits(total, digits);
-        fprintf(stderr, "\rpsnap: 0 of %s accesses\033[K", digits);
+        psnap_print(stderr, "\rpsnap: 0 of %s accesses\033[K", digits);
         self->is_shown = true;
         self->next_seconds = STEP_SECONDS;
     }

@@ -261,10 +261,10 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
     if (!status && !input->timed)
         status = report_timed_read(report, input, error);
     if (!status && report->options.count == REPORT_ACCESSES && report_is_cut(report, input))
-        fprintf(stderr,
-                "psnap report: %s: the page has its first %" PRIu64
-                " accesses; with --count N it has N\n",
-                input->path, input->side.accesses);
+        psnap_print(stderr,
+                    "psnap report: %s: the page has its first %" PRIu64
+                    " accesses; with --count N it has N\n",
+                    input->path, input->side.accesses);
     return status;
 }
 

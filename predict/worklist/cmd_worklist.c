@@ -170,8 +170,9 @@ static void say_end(const struct sweep *sweep, size_t found, size_t left)
     if (left > sweep->failed)
         fprintf(stderr, ", %zu are others' to do", left - sweep->failed);
     if (left)
-        psnap_print(stderr, "; results so far are in %s" JOURNAL_FOLDER ", whoever finds all writes %s",
-                sweep->output, sweep->output);
+        psnap_print(stderr,
+                    "; results so far are in %s" JOURNAL_FOLDER ", whoever finds all writes %s",
+                    sweep->output, sweep->output);
     else if (list->ranks > 1)
         psnap_print(stderr, "; all are in %s", sweep->output);
     fputc('\n', stderr);

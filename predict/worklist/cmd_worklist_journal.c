@@ -130,8 +130,8 @@ static long take(FILE *file, struct worklist *list, const char *folder, const ch
         struct item *item = found == FOUND_GOOD ? item_of(list, key) : NULL;
         if (found == FOUND_DAMAGED && folder)
             psnap_print(stderr,
-                    "psnap sweep: %s/%s: the result at byte %ld is damaged, and made again\n",
-                    folder, name, begin);
+                        "psnap sweep: %s/%s: the result at byte %ld is damaged, and made again\n",
+                        folder, name, begin);
         begin = ftell(file);
         if (found == FOUND_DAMAGED)
             continue;

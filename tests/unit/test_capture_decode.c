@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "capture/collect/rings.h"
 #include "formats/base/layout.h"
@@ -489,10 +490,48 @@ static void test_longest(void **state)
     free(control);
 }
 
+/* A table as one zstd frame is that table; one that is cut, damaged or says another size is none.
+ */
+static void test_compressed(void **state)
+{
+    static unsigned char frame[ZSTD_COMPRESSBOUND(sizeof(uint32_t[TABLE_WORDS]))];
+    struct module *module = calloc(1, sizeof *module);
+    const uint64_t globals[] = {DATA};
+    size_t size;
+
+    (void)state;
+    assert_non_null(module);
+    module->expected = calloc(ACCESSES_MAX, sizeof *module->expected);
+    assert_non_null(module->expected);
+    make_module(module, 1);
+    size = ZSTD_compress(frame, sizeof frame, module->table,
+                         module->table_words * sizeof *module->table, 1);
+    for (size_t cut = 0; cut < size; cut++) {
+        struct psnap_program *program = psnap_program_new();
+        struct psnap_capture_tables tables;
+        struct psnap_error error = {0};
+        enum psnap_status status;
+
+        psnap_capture_tables_init(&tables, program);
+        assert_true(psnap_capture_tables_add_bytes(&tables, frame, size - cut));
+        assert_true(psnap_capture_tables_add_globals(&tables, globals, 1));
+        status = psnap_capture_tables_finish(
+            &tables, (const uint64_t[]){PIECES, SITES, module->piece_count, SITES_MAX}, &error);
+        assert_int_equal(status, cut ? PSNAP_ERROR_CORRUPT : PSNAP_OK);
+        if (!cut)
+            assert_int_equal(tables.ref_count, module->ref_count);
+        psnap_capture_tables_release(&tables);
+        psnap_program_free(program);
+    }
+    free(module->expected);
+    free(module);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expansion),
+        cmocka_unit_test(test_compressed),
         cmocka_unit_test(test_corrupt),
         cmocka_unit_test(test_longest),
     };
