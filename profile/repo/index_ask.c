@@ -240,9 +240,8 @@ static void fill_entry(struct db_rows *rows, struct entry *entry)
 
 static void write_select(const struct index_query *query, struct repo_bytes *sql)
 {
-    repo_bytes_print(sql,
-                     "SELECT id, bytes, (SELECT stored FROM places WHERE places.id = entries.id"
-                     " ORDER BY pack, offset LIMIT 1)");
+    repo_bytes_print(sql, "SELECT id, bytes,"
+                          " (SELECT min(stored) FROM places WHERE places.id = entries.id)");
     for (int i = 0; i < INDEX_TEXTS; i++)
         repo_bytes_print(sql, ", %s", entry_text_keys[i]);
     for (int i = 0; i < FACTS_COUNTS; i++)
