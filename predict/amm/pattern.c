@@ -21,6 +21,14 @@
  */
 #define RECENT 16
 
+/* The last of these, and how many of them have an address of each of some hashes: most addresses
+ * have none, and need not be searched for. */
+struct latest {
+    struct psnap_access accesses[RECENT];
+    uint32_t count; /* so far */
+    uint8_t of_hash[256];
+};
+
 struct follower { /* of a reference */
     uint64_t address, accesses, regular;
     uint64_t repeated; /* strides that were the one before, of any size; the regular are of these */
@@ -38,11 +46,8 @@ struct pattern {
     struct follower *refs;
     uint32_t count;
     size_t room;
-    struct psnap_access recent[RECENT]; /* loads */
-    uint32_t recent_count;
-    struct psnap_access stored[RECENT];
+    struct latest loads, stores;
     uint64_t stored_number[RECENT]; /* of all stores of its reference */
-    uint32_t stored_count;
 };
 
 /*
@@ -54,38 +59,60 @@ struct pattern {
  */
 enum { LOOP_CONTROL_OPERATIONS = 4 };
 
-static void find_partner(const struct pattern *pattern, struct follower *ref,
-                         const struct psnap_access *store)
+static uint8_t *of_hash(struct latest *latest, uint64_t address)
 {
-    const uint32_t kept = pattern->recent_count < RECENT ? pattern->recent_count : RECENT;
-
-    ref->stores++;
-    for (uint32_t i = 1; i <= kept; i++) {
-        const struct psnap_access *load = &pattern->recent[(pattern->recent_count - i) % RECENT];
-        if (load->address != store->address || load->thread != store->thread)
-            continue;
-        ref->partner = load->ref;
-        ref->partnered++;
-        return;
-    }
+    return &latest->of_hash[(address * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
-static void find_store(const struct pattern *pattern, struct follower *ref,
-                       const struct psnap_access *load)
+/* The latest access to the address of this one, by its thread; NULL: none. */
+static const struct psnap_access *find(struct latest *latest, const struct psnap_access *access)
+{
+    const uint32_t kept = latest->count < RECENT ? latest->count : RECENT;
+
+    for (uint32_t i = 1; i <= kept && *of_hash(latest, access->address); i++) {
+        const struct psnap_access *other = &latest->accesses[(latest->count - i) % RECENT];
+        if (access->address == other->address && access->thread == other->thread)
+            return other;
+    }
+    return NULL;
+}
+
+static void add(struct latest *latest, const struct psnap_access *access)
+{
+    struct psnap_access *oldest = &latest->accesses[latest->count % RECENT];
+
+    if (latest->count++ >= RECENT)
+        --*of_hash(latest, oldest->address);
+    *oldest = *access;
+    ++*of_hash(latest, access->address);
+}
+
+static void take_store(struct pattern *pattern, struct follower *ref,
+                       const struct psnap_access *store)
+{
+    const struct psnap_access *load = find(&pattern->loads, store);
+
+    pattern->stored_number[pattern->stores.count % RECENT] = ++ref->stores;
+    if (load) {
+        ref->partner = load->ref;
+        ref->partnered++;
+    }
+    add(&pattern->stores, store);
+}
+
+static void take_load(struct pattern *pattern, struct follower *ref,
+                      const struct psnap_access *load)
 {
     const struct psnap_ref *refs = pattern->program->refs;
-    const uint32_t kept = pattern->stored_count < RECENT ? pattern->stored_count : RECENT;
+    const struct psnap_access *store = find(&pattern->stores, load);
 
-    for (uint32_t i = 1; i <= kept; i++) {
-        const uint32_t at = (pattern->stored_count - i) % RECENT;
-        const struct psnap_access *store = &pattern->stored[at];
-        if (load->address != store->address || load->thread != store->thread)
-            continue;
+    if (store) {
         ref->met++;
         ref->carried += refs[load->ref].block == refs[store->ref].block && load->ref < store->ref &&
-                        pattern->stored_number[at] == pattern->refs[store->ref].stores;
-        return;
+                        pattern->stored_number[store - pattern->stores.accesses] ==
+                            pattern->refs[store->ref].stores;
     }
+    add(&pattern->loads, load);
 }
 
 /*
@@ -122,14 +149,10 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         ref->address = block[i].address;
         ref->thread = block[i].thread;
         ref->accesses++;
-        if (block[i].kind == PSNAP_LOAD) {
-            find_store(pattern, ref, &block[i]);
-            pattern->recent[pattern->recent_count++ % RECENT] = block[i];
-        } else {
-            find_partner(pattern, ref, &block[i]);
-            pattern->stored_number[pattern->stored_count % RECENT] = ref->stores;
-            pattern->stored[pattern->stored_count++ % RECENT] = block[i];
-        }
+        if (block[i].kind == PSNAP_LOAD)
+            take_load(pattern, ref, &block[i]);
+        else
+            take_store(pattern, ref, &block[i]);
     }
     return PSNAP_OK;
 }
