@@ -206,8 +206,9 @@ struct psnap_locality {
 PSNAP_API struct psnap_sink *psnap_locality_new(const struct psnap_program *program,
                                                 uint64_t word_bytes, struct psnap_error *error);
 
-/* From now on one access in `every` on average, drawn, is counted, held against all before it: for
- * streams so long that so few tell enough. */
+/* Before the first access: one in `every` on average is looked at, many in a row at places that are
+ * drawn. Each is held against all before it, but that words touched long ago are told by drawn
+ * words; a loop's stand for all of its accesses. For streams so long that so few tell enough. */
 PSNAP_API void psnap_locality_sample(struct psnap_sink *sink, uint32_t every);
 
 /* Threads that there were accesses of so far. */

@@ -10,6 +10,13 @@
  * alignment of all addresses so far allows. They are added to full ones before
  * they could overflow, after 65535 accesses, and when units become smaller. So
  * a loop takes 20 KB, and 70 KB more when it has many accesses.
+ *
+ * A sample has windows (LOCALITY.md): accesses count in these alone, and before them only what they
+ * will find is kept. Words touched since are estimated beyond the last 32 accesses. How long ago
+ * its address was accessed is known of each access that counts. How many words that means is told
+ * by all accesses to some words, drawn by a hash, and the others of these words (SHARDS;
+ * Waldspurger and others, FAST 2015), for each class of times by itself: where times say much,
+ * which words are drawn matters little.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,11 +34,20 @@ static_assert(1 << (PSNAP_SURFACE_DISTANCES - 1) == PSNAP_SURFACE_DISTANCE_MAX, 
 
 enum { FIRST_ROWS = 64, LANES = 8, EXACT_DIGITS = 53 };
 enum { EXPECT = 16, EXPECT_SOON = 8 }; /* accesses ahead */
+/* A window of a sample: with longer ones there are fewer, and shorter ones save little, as REACH
+ * accesses are kept for each. It is a choice. */
+enum { WINDOW = 16384, REACH = PSNAP_SURFACE_DISTANCE_MAX };
+/* Classes of times, as those of distances in struct psnap_locality and one of longer ones. One word
+ * in WORDS_EVERY is drawn: with fewer the far ones of small loops would be told by a few words. It
+ * is a choice. */
+enum { TIMES = PSNAP_SURFACE_DISTANCES + 1, WORDS_EVERY = 16 };
 
 struct row {
-    uint64_t accesses;
+    uint64_t accesses, all; /* that count, of so many */
     double nearness;
     uint64_t reused[PSNAP_LOCALITY_REUSES];
+    uint64_t far[TIMES]; /* of a sample: accesses to words that the last ones are not to */
+    uint64_t drawn[TIMES][PSNAP_LOCALITY_REUSES + 1]; /* the same of drawn words; the last: new */
     struct psnap_locality *full; /* counts of the surface until `recent` began; NULL: none */
     uint32_t recent_accesses;
     uint16_t recent[NEIGHBOURS_COUNTS];
@@ -39,11 +55,14 @@ struct row {
 
 struct thread {
     struct neighbours *neighbours;
-    struct recency *recency;
+    struct recency *recency;               /* of all words or the drawn ones */
     uint64_t words[PSNAP_LOCALITY_WINDOW]; /* of the last accesses, in turn */
     double places[PSNAP_LOCALITY_WINDOW];  /* the same; infinite: none */
     bool is_far;                           /* there was a word that is no exact place */
-    uint64_t accesses;
+    uint64_t accesses;                     /* noted */
+    uint64_t wait;                         /* of a sample: accesses until those that count, */
+    uint64_t behind;                       /* behind these to the end of their period, */
+    uint32_t open;                         /* and how many count then */
 };
 
 struct locality {
@@ -51,7 +70,7 @@ struct locality {
     const struct psnap_program *program;
     unsigned word_digits; /* 2^these bytes are a word */
     unsigned unit;        /* of `recent` and of all threads' neighbours */
-    uint32_t every, wait; /* of a sample; wait: accesses until the next one that counts */
+    uint32_t every;       /* of a sample; 0: all accesses count */
     struct psnap_rng rng;
     struct row **rows; /* [0]: accesses of no loop; [1 + loop]; NULL: no accesses */
     uint32_t row_room;
@@ -124,8 +143,9 @@ static struct thread *thread_of(struct locality *locality, uint16_t number)
     thread = calloc(1, sizeof *thread);
     if (!thread)
         return NULL;
+    thread->open = WINDOW;
     thread->neighbours = neighbours_new(PSNAP_SURFACE_DISTANCE_MAX, locality->unit);
-    thread->recency = recency_new(PSNAP_LOCALITY_WORDS);
+    thread->recency = recency_new(PSNAP_LOCALITY_WORDS, locality->every > 1 ? WORDS_EVERY : 1);
     for (int i = 0; i < PSNAP_LOCALITY_WINDOW; i++)
         thread->places[i] = INFINITY;
     if (!thread->neighbours || !thread->recency) {
@@ -196,40 +216,102 @@ static void note(struct thread *thread, uint64_t word)
     thread->places[thread->accesses++ % PSNAP_LOCALITY_WINDOW] = (double)word;
 }
 
+/* The class of the words touched since a word was, one of the last accesses. */
+static int near_reuse(const struct thread *thread, uint64_t word)
+{
+    uint64_t i = thread->accesses - 1;
+    unsigned others = 0;
+
+    for (; thread->words[i % PSNAP_LOCALITY_WINDOW] != word; i--) {
+        uint64_t k = i + 1;
+        while (k < thread->accesses &&
+               thread->words[k % PSNAP_LOCALITY_WINDOW] != thread->words[i % PSNAP_LOCALITY_WINDOW])
+            k++;
+        others += k == thread->accesses;
+    }
+    return others ? 32 - __builtin_clz(others) : 0;
+}
+
+/* Of a sample: how many words were touched since that of an access was, or what tells it. */
+static void take_reuse(struct row *row, const struct thread *thread, uint64_t word, double stride,
+                       unsigned time, bool is_drawn)
+{
+    const int reuse = is_drawn ? recency_access(thread->recency, word) : RECENCY_NONE;
+
+    if (stride == 0) {
+        row->reused[near_reuse(thread, word)]++;
+        return;
+    }
+    row->far[time]++;
+    if (is_drawn)
+        row->drawn[time][reuse == RECENCY_NONE ? PSNAP_LOCALITY_REUSES : reuse]++;
+}
+
 /* One that counts. */
 static enum psnap_status take(const struct locality *locality, struct row *row,
-                              struct thread *thread, uint64_t address)
+                              struct thread *thread, uint64_t address, bool is_drawn)
 {
     const uint64_t word = address >> locality->word_digits;
-    const int reuse = recency_access(thread->recency, word);
+    unsigned time;
     double stride;
 
     thread->is_far |= word >> EXACT_DIGITS != 0;
     stride = stride_to_nearest(thread, word);
     if (row->recent_accesses == UINT16_MAX && settle(locality, row))
         return PSNAP_ERROR_MEMORY;
-    if (neighbours_access(thread->neighbours, address, row->recent))
+    if (neighbours_access(thread->neighbours, address, row->recent, &time))
         return PSNAP_ERROR_MEMORY;
+    if (locality->every > 1) {
+        take_reuse(row, thread, word, stride, time, is_drawn);
+    } else {
+        const int reuse = recency_access(thread->recency, word);
+        if (reuse != RECENCY_NONE)
+            row->reused[reuse]++;
+    }
     note(thread, word);
     row->recent_accesses++;
     row->accesses++;
-    if (reuse != RECENCY_NONE)
-        row->reused[reuse]++;
     if (stride > 0)
         row->nearness += 1 / stride;
     return PSNAP_OK;
 }
 
-/* One of a sample's others. */
-static enum psnap_status pass_over(struct locality *locality, struct thread *thread,
-                                   uint64_t address)
+/* Where in the next period of a sample accesses count is drawn. */
+static void next_window(struct locality *locality, struct thread *thread)
 {
-    const uint64_t word = address >> locality->word_digits;
+    const uint64_t others = (uint64_t)(locality->every - 1) * WINDOW;
+    const uint64_t before = psnap_rng_below(&locality->rng, others + 1);
 
-    locality->wait--;
-    recency_touch(thread->recency, word);
+    thread->wait = thread->behind + before;
+    thread->behind = others - before;
+    thread->open = WINDOW;
+}
+
+/* The next access, of a row. */
+static enum psnap_status access_one(struct locality *locality, struct thread *thread,
+                                    uint64_t address, uint32_t index)
+{
+    const uint64_t word = address >> locality->word_digits, wait = thread->wait;
+    const bool is_sample = locality->every > 1;
+    const bool is_drawn = is_sample && psnap_rng_mix(word) / (UINT64_MAX / WORDS_EVERY + 1) == 0;
+    struct row *row = row_of(locality, index);
+
+    if (!row)
+        return PSNAP_ERROR_MEMORY;
+    if (!row->all++ && wait > REACH)
+        thread->wait = REACH;
+    if (wait)
+        thread->wait--;
+    else if (is_sample && !--thread->open)
+        next_window(locality, thread);
+    if (!wait)
+        return take(locality, row, thread, address, is_drawn);
+    if (is_drawn)
+        recency_access(thread->recency, word);
+    if (wait > REACH)
+        return PSNAP_OK;
     note(thread, word);
-    return neighbours_access(thread->neighbours, address, NULL);
+    return neighbours_access(thread->neighbours, address, NULL, NULL);
 }
 
 /* Has what an access will need fetched into the cache. */
@@ -237,9 +319,10 @@ static void expect(const struct locality *locality, const struct psnap_access *a
 {
     const struct thread *thread = locality->threads[access->thread];
 
-    if (!thread)
+    if (!thread || thread->wait > REACH)
         return;
-    recency_expect(thread->recency, access->address >> locality->word_digits, soon);
+    if (locality->every <= 1)
+        recency_expect(thread->recency, access->address >> locality->word_digits, soon);
     neighbours_expect(thread->neighbours, access->address, soon);
 }
 
@@ -266,15 +349,8 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         status = thread ? PSNAP_OK : PSNAP_ERROR_MEMORY;
         if (!status && address & ((UINT64_C(1) << locality->unit) - 1))
             status = refine(locality, address);
-        if (!status && locality->wait) {
-            status = pass_over(locality, thread, address);
-        } else if (!status) {
-            /* PSNAP_NONE is row 0 */
-            struct row *row = row_of(locality, program->refs[block[i].ref].loop + 1);
-            status = row ? take(locality, row, thread, address) : PSNAP_ERROR_MEMORY;
-            if (locality->every > 1)
-                locality->wait = (uint32_t)psnap_rng_below(&locality->rng, 2 * locality->every - 1);
-        }
+        if (!status) /* PSNAP_NONE is row 0 */
+            status = access_one(locality, thread, address, program->refs[block[i].ref].loop + 1);
     }
     if (status)
         return psnap_error_set(error, status, "out of memory for locality");
@@ -335,20 +411,43 @@ uint32_t psnap_locality_threads(const struct psnap_sink *sink)
     return ((const struct locality *)sink)->thread_count;
 }
 
+/* Accesses of a sample with words that were touched long ago, by what drawn words tell; without
+ * these there are no more words since than accesses. */
+static void add_far(const struct row *row, double reused[PSNAP_LOCALITY_REUSES])
+{
+    for (int t = 0; t < TIMES; t++) {
+        uint64_t all = 0;
+        for (int c = 0; c <= PSNAP_LOCALITY_REUSES; c++)
+            all += row->drawn[t][c];
+        if (!all && t < PSNAP_SURFACE_DISTANCES)
+            reused[t] += (double)row->far[t];
+        for (int c = 0; c < PSNAP_LOCALITY_REUSES && all; c++)
+            reused[c] += (double)row->far[t] * (double)row->drawn[t][c] / (double)all;
+    }
+}
+
+/* A row stands for all of its accesses, if any count. */
 static void add_row(const struct locality *locality, uint32_t index, struct psnap_locality *sum)
 {
+    static const struct psnap_locality none;
     const struct row *row = index < locality->row_room ? locality->rows[index] : NULL;
+    struct psnap_locality *own = row && row->accesses ? malloc(sizeof *own) : NULL;
+    double reused[PSNAP_LOCALITY_REUSES] = {0}, each;
 
-    if (!row)
+    if (!own)
         return;
-    sum->accesses += row->accesses;
-    sum->nearness += row->nearness;
+    *own = row->full ? *row->full : none;
+    add_recent(row, locality->unit, own);
+    add_far(row, reused);
+    each = (double)row->all / (double)row->accesses;
+    sum->accesses += row->all;
+    sum->nearness += row->nearness * each;
     for (int i = 0; i < PSNAP_LOCALITY_REUSES; i++)
-        sum->reused[i] += row->reused[i];
-    add_recent(row, locality->unit, sum);
-    for (int s = 0; row->full && s < PSNAP_SURFACE_STRIDES; s++)
+        sum->reused[i] += (uint64_t)llround(((double)row->reused[i] + reused[i]) * each);
+    for (int s = 0; s < PSNAP_SURFACE_STRIDES; s++)
         for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
-            sum->surface[s][k] += row->full->surface[s][k];
+            sum->surface[s][k] += (uint64_t)llround((double)own->surface[s][k] * each);
+    free(own);
 }
 
 uint64_t psnap_locality_loop_accesses(const struct psnap_sink *sink, uint32_t loop)
@@ -356,8 +455,7 @@ uint64_t psnap_locality_loop_accesses(const struct psnap_sink *sink, uint32_t lo
     const struct locality *locality = (const struct locality *)sink;
     const uint32_t index = loop + 1;
 
-    return index < locality->row_room && locality->rows[index] ? locality->rows[index]->accesses
-                                                               : 0;
+    return index < locality->row_room && locality->rows[index] ? locality->rows[index]->all : 0;
 }
 
 void psnap_locality_add_loop(const struct psnap_sink *sink, uint32_t loop,

@@ -25,7 +25,9 @@
 #include <string.h>
 
 enum { CHUNK_BITS = 8, CHUNK_UNITS = 1 << CHUNK_BITS, WORDS = CHUNK_UNITS / 64, GROUP = 8 };
-enum { BUCKETS = 2 * PSNAP_SURFACE_DISTANCE_MAX, PREFETCH = 16 };
+enum { BUCKETS = 2 * PSNAP_SURFACE_DISTANCE_MAX, PREFETCH = 16, USED = 64 };
+/* Chunks that a second-level cache holds: with no more of them nothing is fetched ahead. */
+enum { NEAR_CHUNKS = 1024 };
 
 static_assert(CHUNK_UNITS >= PSNAP_SURFACE_STRIDE_MAX, "an access sees its chunk and two more");
 
@@ -45,14 +47,16 @@ static count_chunk *best_count(void);
 
 struct neighbours {
     count_chunk *count_chunk;
-    uint64_t now;     /* accesses so far */
-    uint32_t reach;   /* a power of two */
-    unsigned unit;    /* 2^unit bytes */
-    uint32_t free;    /* chunks given back, chained */
-    uint32_t count;   /* chunks that were ever taken, chunk 0 among them */
-    uint32_t room;    /* chunks that there is memory for */
-    uint32_t *ring;   /* chunk << CHUNK_BITS | unit of each of the last `reach` accesses; or 0 */
-    uint32_t *bucket; /* first chunk of each, 0: none */
+    uint64_t now;        /* accesses so far */
+    uint32_t reach;      /* a power of two */
+    unsigned unit;       /* 2^unit bytes */
+    uint32_t live;       /* chunks with bits */
+    uint32_t free;       /* chunks given back, chained */
+    uint32_t count;      /* chunks that were ever taken, chunk 0 among them */
+    uint32_t room;       /* chunks that there is memory for */
+    uint32_t *ring;      /* chunk << CHUNK_BITS | unit of each of the last `reach` accesses; or 0 */
+    uint32_t *bucket;    /* first chunk of each, 0: none */
+    uint32_t used[USED]; /* the chunk that a key of each remainder was found in last */
     struct chunk *chunks;
 };
 
@@ -141,6 +145,7 @@ static uint32_t put_in(struct neighbours *neighbours, uint64_t key)
 
     if (!chunk)
         return 0;
+    neighbours->live++;
     memset(new->bits, 0, sizeof new->bits);
     new->key = key;
     new->live = 0;
@@ -160,11 +165,25 @@ static void give_back(struct neighbours *neighbours, uint32_t chunk)
 
     while (*at != chunk)
         at = &chunks[*at].chained;
+    neighbours->live--;
     *at = old->chained;
     chunks[old->below].above = 0;
     chunks[old->above].below = 0;
     old->chained = neighbours->free;
     neighbours->free = chunk;
+}
+
+/* The chunk of a key, made if there is none; 0: out of memory. */
+static uint32_t place_of(struct neighbours *neighbours, uint64_t key)
+{
+    uint32_t *used = &neighbours->used[key % USED];
+
+    if (!*used || neighbours->chunks[*used].key != key || !neighbours->chunks[*used].live) {
+        *used = find(neighbours, key);
+        if (!*used)
+            *used = put_in(neighbours, key);
+    }
+    return *used;
 }
 
 /* Whether the access at `time` to a place is the last to it, and within reach. */
@@ -173,23 +192,32 @@ static bool is_live(const struct chunk *chunk, uint32_t unit, uint64_t time)
     return (chunk->bits[unit / 64] >> unit % 64 & 1) && chunk->times[unit] == (uint16_t)time;
 }
 
-/* Takes out the access `reach` ago, if it was the last to its unit; not the chunk in use. */
-static void forget(struct neighbours *neighbours, uint32_t in_use)
+/* The access of a ring's place will be taken out soon. */
+static void expect_forget(const struct neighbours *neighbours)
 {
     const uint32_t mask = neighbours->reach - 1;
-    const uint32_t place = neighbours->ring[neighbours->now & mask];
     const uint32_t soon = neighbours->ring[(neighbours->now + PREFETCH / 2) & mask];
     const uint32_t ahead = neighbours->ring[(neighbours->now + PREFETCH) & mask];
-    const uint32_t unit = place & (CHUNK_UNITS - 1);
-    struct chunk *chunk = &neighbours->chunks[place >> CHUNK_BITS];
 
     __builtin_prefetch(&neighbours->chunks[ahead >> CHUNK_BITS]);
     __builtin_prefetch(bucket_of(neighbours, neighbours->chunks[soon >> CHUNK_BITS].key));
     __builtin_prefetch(&neighbours->chunks[soon >> CHUNK_BITS].times[soon & (CHUNK_UNITS - 1)]);
-    if (!is_live(chunk, unit, neighbours->now - neighbours->reach))
-        return;
-    chunk->bits[unit / 64] &= ~(UINT64_C(1) << unit % 64);
-    if (!--chunk->live && place >> CHUNK_BITS != in_use)
+}
+
+/* Takes out the access `reach` ago, if it was the last to its unit; not the chunk in use. */
+static void forget(struct neighbours *neighbours, uint32_t in_use)
+{
+    const uint32_t place = neighbours->ring[neighbours->now & (neighbours->reach - 1)];
+    const uint32_t unit = place & (CHUNK_UNITS - 1);
+    struct chunk *chunk = &neighbours->chunks[place >> CHUNK_BITS];
+    bool is_last;
+
+    if (neighbours->live > NEAR_CHUNKS)
+        expect_forget(neighbours);
+    is_last = is_live(chunk, unit, neighbours->now - neighbours->reach);
+    chunk->bits[unit / 64] &= ~((uint64_t)is_last << unit % 64); /* no branch: nobody foresees it */
+    chunk->live -= is_last;
+    if (is_last && !chunk->live && place >> CHUNK_BITS != in_use)
         give_back(neighbours, place >> CHUNK_BITS);
 }
 
@@ -226,8 +254,7 @@ enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit
             finer->now++;
             continue;
         }
-        put = find(finer, key);
-        put = put ? put : put_in(finer, key);
+        put = place_of(finer, key);
         if (!put) {
             neighbours_free(finer);
             return PSNAP_ERROR_MEMORY;
@@ -359,7 +386,7 @@ void neighbours_be_narrow(struct neighbours *neighbours)
 }
 
 enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t address,
-                                    uint16_t *counts)
+                                    uint16_t *counts, unsigned *time)
 {
     const int span = PSNAP_SURFACE_STRIDE_MAX >> neighbours->unit;
     const uint64_t units = address >> neighbours->unit;
@@ -367,15 +394,19 @@ enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t addr
     const int origin = span - unit;
     const int from = unit - span, to = unit + span;
     const uint16_t last = (uint16_t)(neighbours->now - 1);
-    uint32_t place = find(neighbours, units >> CHUNK_BITS);
+    const uint32_t place = place_of(neighbours, units >> CHUNK_BITS);
     const struct chunk *chunks, *chunk;
 
-    if (!place)
-        place = put_in(neighbours, units >> CHUNK_BITS);
     if (!place)
         return PSNAP_ERROR_MEMORY;
     chunks = neighbours->chunks;
     chunk = &chunks[place];
+    if (time) {
+        const uint16_t less_one = (uint16_t)(last - chunk->times[unit]);
+        *time = !(chunk->bits[unit / 64] >> unit % 64 & 1) ? PSNAP_SURFACE_DISTANCES
+                : less_one                                 ? 32 - (unsigned)__builtin_clz(less_one)
+                                                           : 0;
+    }
     if (counts && from < 0 && chunk->below)
         neighbours->count_chunk(&chunks[chunk->below], from + CHUNK_UNITS, CHUNK_UNITS - 1, last,
                                 counts, origin - CHUNK_UNITS);
@@ -394,13 +425,10 @@ void neighbours_expect(const struct neighbours *neighbours, uint64_t address, bo
 {
     const uint64_t units = address >> neighbours->unit;
     const uint32_t *bucket = bucket_of(neighbours, units >> CHUNK_BITS);
-    const struct chunk *chunk = &neighbours->chunks[soon ? *bucket : 0];
-    const uint64_t unit = units & (CHUNK_UNITS - 1);
 
-    if (!soon) {
-        __builtin_prefetch(bucket);
+    if (neighbours->live <= NEAR_CHUNKS)
         return;
-    }
-    __builtin_prefetch(chunk);
-    __builtin_prefetch(&chunk->times[unit]);
+    __builtin_prefetch(soon ? (const void *)&neighbours->chunks[*bucket] : bucket);
+    if (soon)
+        __builtin_prefetch(&neighbours->chunks[*bucket].times[units & (CHUNK_UNITS - 1)]);
 }

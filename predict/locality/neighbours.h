@@ -39,11 +39,12 @@ enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit
 
 /*
  * The next access. Adds 1 to a count for each unit within PSNAP_SURFACE_STRIDE_MAX that was
- * accessed within reach, and at most 1 to each count; NULL: none. PSNAP_ERROR_MEMORY, then nothing
- * has changed.
+ * accessed within reach, and at most 1 to each count; NULL: none. *time (may be NULL): the class of
+ * the distance to the last access to the address itself, PSNAP_SURFACE_DISTANCES: out of reach.
+ * PSNAP_ERROR_MEMORY, then nothing has changed.
  */
 enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t address,
-                                    uint16_t *counts);
+                                    uint16_t *counts, unsigned *time);
 
 /* That an address will be accessed: some accesses later, or soon. Advice that only saves time, when
  * both have been said. */

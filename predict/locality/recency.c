@@ -25,6 +25,7 @@ struct entry {
 
 struct recency {
     uint32_t reach, slots;
+    uint32_t every;  /* words that one stands for */
     uint32_t head;   /* the next slot */
     uint32_t oldest; /* no slot below it is taken */
     uint32_t count;  /* entries in use, which are 1 to count */
@@ -36,14 +37,17 @@ struct recency {
     uint16_t in_block[RUN];
 };
 
-struct recency *recency_new(uint32_t reach)
+struct recency *recency_new(uint32_t reach, uint32_t every)
 {
     struct recency *recency = calloc(1, sizeof *recency);
-    uint32_t slots = 2 * reach > RUN * RUN ? 2 * reach : RUN * RUN;
+    uint32_t slots;
 
     if (!recency)
         return NULL;
+    reach /= every;
+    slots = 2 * reach > RUN * RUN ? 2 * reach : RUN * RUN;
     recency->reach = reach;
+    recency->every = every;
     recency->slots = slots;
     recency->entries = calloc((size_t)reach + 1, sizeof *recency->entries);
     recency->bucket = calloc(BUCKETS_PER_WORD * (size_t)reach, sizeof *recency->bucket);
@@ -209,32 +213,21 @@ void recency_expect(const struct recency *recency, uint64_t word, bool soon)
         __builtin_prefetch(bucket);
 }
 
-static inline int access_word(struct recency *recency, uint64_t word, bool counts)
-{
-    const uint32_t entry = find(recency, word);
-    uint32_t distance = 1;
-
-    if (entry != NONE && recency->entries[entry].slot + 1 == recency->head)
-        return 0;
-    if (recency->head == recency->slots)
-        close_up(recency);
-    if (entry == NONE) {
-        add_word(recency, word);
-        return RECENCY_NONE;
-    }
-    if (counts)
-        distance = taken_behind(recency, recency->entries[entry].slot);
-    leave_slot(recency, recency->entries[entry].slot);
-    take_slot(recency, entry);
-    return 32 - __builtin_clz(distance);
-}
-
 int recency_access(struct recency *recency, uint64_t word)
 {
-    return access_word(recency, word, true);
-}
+    const uint32_t entry = find(recency, word);
+    uint32_t distance = recency->every / 2; /* the middle of what it may be */
 
-void recency_touch(struct recency *recency, uint64_t word)
-{
-    access_word(recency, word, false);
+    if (entry == NONE || recency->entries[entry].slot + 1 != recency->head) {
+        if (recency->head == recency->slots)
+            close_up(recency);
+        if (entry == NONE) {
+            add_word(recency, word);
+            return RECENCY_NONE;
+        }
+        distance += recency->every * taken_behind(recency, recency->entries[entry].slot);
+        leave_slot(recency, recency->entries[entry].slot);
+        take_slot(recency, entry);
+    }
+    return distance ? 32 - __builtin_clz(distance) : 0;
 }

@@ -168,13 +168,17 @@ void report_surfaces(struct report_page *page)
         write_surface(page, report->inputs[i].total, "whole program", report->inputs[i].label,
                       highest);
     for (size_t i = 0; i < first->loop_count && first->side.loops.count > 1; i++)
-        write_surface(page, first->loops[i], first->side.loops.rows[i].id, first->label, 0);
+        if (first->loops[i]->accesses) /* a sample may have none of a short one */
+            write_surface(page, first->loops[i], first->side.loops.rows[i].id, first->label, 0);
     fputs("</div>\n", page->file);
     for (size_t i = 0; i < report->input_count; i++)
         if (report->inputs[i].locality_every > 1)
             fprintf(page->file,
-                    "<p class=\"note\">Scores and surfaces of the %s input are of one access in "
-                    "%" PRIu32 ", drawn; each is held against all before it.</p>\n",
+                    "<p class=\"note\">Scores and surfaces of the %s input are estimated by one "
+                    "access in %" PRIu32
+                    ", in rows at places that are drawn, each held against all "
+                    "before it; how many words were touched since, beyond 32 accesses, by one word "
+                    "in 16.</p>\n",
                     report->inputs[i].label, report->inputs[i].locality_every);
     report_section_end(page);
 }
