@@ -36,7 +36,7 @@ enum { FIRST_ROWS = 64, LANES = 8, EXACT_DIGITS = 53 };
 enum { EXPECT = 16, EXPECT_SOON = 8 }; /* accesses ahead */
 /* A window of a sample: with longer ones there are fewer, and shorter ones save little, as REACH
  * accesses are kept for each. It is a choice. */
-enum { WINDOW = 16384, REACH = PSNAP_SURFACE_DISTANCE_MAX };
+enum { WINDOW = 4096, REACH = PSNAP_SURFACE_DISTANCE_MAX };
 /* Classes of times, as those of distances in struct psnap_locality and one of longer ones. One word
  * in WORDS_EVERY is drawn: with fewer the far ones of small loops would be told by a few words. It
  * is a choice. */

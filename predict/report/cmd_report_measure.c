@@ -93,6 +93,7 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
     const uint32_t processors = report->threads ? report->threads : psnap_processors();
     const struct psnap_sim_options options = {.threads = processors};
     const uint32_t jobs = processors < JOBS_MAX ? processors : JOBS_MAX;
+    uint64_t length;
 
     passing->sim =
         psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
@@ -110,7 +111,9 @@ static enum psnap_status open_sinks(struct passing *passing, struct psnap_source
     passing->locality = psnap_locality_new(source->program, PSNAP_LOCALITY_WORD_BYTES, error);
     if (!passing->locality)
         return error->code;
-    input->locality_every = (uint32_t)(length_of(report, input) / REPORT_LOCALITY);
+    length = length_of(report, input);
+    input->locality_every =
+        (uint32_t)(length / (length < REPORT_LONG ? REPORT_LOCALITY : REPORT_LOCALITY / 4));
     if (input->locality_every > 1)
         psnap_locality_sample(passing->locality, input->locality_every);
     sinks[(*count)++] = passing->locality;
