@@ -134,6 +134,17 @@ static void free_thread(struct thread *thread)
     free(thread);
 }
 
+/* Where in the next period of a sample accesses count is drawn. */
+static void next_window(struct locality *locality, struct thread *thread)
+{
+    const uint64_t others = (uint64_t)(locality->every - 1) * WINDOW;
+    const uint64_t before = psnap_rng_below(&locality->rng, others + 1);
+
+    thread->wait = thread->behind + before;
+    thread->behind = others - before;
+    thread->open = WINDOW;
+}
+
 static struct thread *thread_of(struct locality *locality, uint16_t number)
 {
     struct thread *thread = locality->threads[number];
@@ -143,7 +154,8 @@ static struct thread *thread_of(struct locality *locality, uint16_t number)
     thread = calloc(1, sizeof *thread);
     if (!thread)
         return NULL;
-    thread->open = WINDOW;
+    if (locality->every > 1)
+        next_window(locality, thread);
     thread->neighbours = neighbours_new(PSNAP_SURFACE_DISTANCE_MAX, locality->unit);
     thread->recency = recency_new(PSNAP_LOCALITY_WORDS, locality->every > 1 ? WORDS_EVERY : 1);
     for (int i = 0; i < PSNAP_LOCALITY_WINDOW; i++)
@@ -274,17 +286,6 @@ static enum psnap_status take(const struct locality *locality, struct row *row,
     if (stride > 0)
         row->nearness += 1 / stride;
     return PSNAP_OK;
-}
-
-/* Where in the next period of a sample accesses count is drawn. */
-static void next_window(struct locality *locality, struct thread *thread)
-{
-    const uint64_t others = (uint64_t)(locality->every - 1) * WINDOW;
-    const uint64_t before = psnap_rng_below(&locality->rng, others + 1);
-
-    thread->wait = thread->behind + before;
-    thread->behind = others - before;
-    thread->open = WINDOW;
 }
 
 /* The next access, of a row. */

@@ -16,8 +16,8 @@
 #include "replay/cmd_input.h"
 #include "simcore/cmd_side.h"
 
-/* Accesses that locality is measured of, a quarter of them where there are REPORT_LONG: windows of a
- * sample that lie closer than they reach back save little. */
+/* Accesses that locality is measured of, a quarter of them where there are REPORT_LONG: windows of
+ * a sample that lie closer than they reach back save little. */
 #define REPORT_LOCALITY (UINT64_C(1) << 20)
 #define REPORT_LONG (UINT64_C(1) << 23)
 #define REPORT_ACCESSES UINT64_C(100000000) /* of an input, unless said: half a minute */

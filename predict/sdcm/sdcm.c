@@ -93,9 +93,11 @@ double psnap_sdcm_hit_rate(const struct psnap_distances *distances, uint64_t way
 {
     const double accesses = (double)psnap_distances_accesses(distances);
     struct psnap_distance_count each = {0};
-    double hits = 0;
+    double hits = 0, hit = 1;
 
-    while (psnap_distances_next(distances, &each))
-        hits += (double)each.count * psnap_sdcm_hit(each.distance, ways, lines);
+    while (hit > 0 && psnap_distances_next(distances, &each)) { /* longer ones do not hit more */
+        hit = psnap_sdcm_hit(each.distance, ways, lines);
+        hits += (double)each.count * hit;
+    }
     return accesses > 0 ? hits / accesses : NAN;
 }
