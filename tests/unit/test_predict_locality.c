@@ -348,8 +348,8 @@ static void spatial_by_definition(void **state)
     }
 }
 
-/* A sample's accesses are as all are, and stand for them. Some streams have a hundred words only, of
- * which few are drawn. */
+/* A sample's accesses are as all are, and stand for them. Some streams have a hundred words only,
+ * of which few are drawn. */
 static void samples_are_as_all(void **state)
 {
     struct psnap_rng rng;
