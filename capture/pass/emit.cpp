@@ -9,6 +9,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Support/Compression.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -203,8 +204,8 @@ void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
                                     "__psnap_piece", piece, &module);
     Value *header = builder.CreatePtrToInt(piece, word);
     StoreInst *store = storeWord(builder, header, wordOf(builder, record, 0));
-    if (is_plain)
-        store->setVolatile(true);
+    if (is_plain && Triple(module.getTargetTriple()).getArch() == Triple::x86_64)
+        store->setVolatile(true); /* a store is a release there */
     else
         store->setAtomic(AtomicOrdering::Release);
 }

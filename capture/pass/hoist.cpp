@@ -42,7 +42,7 @@ namespace psnap
 {
 
 enum { EXITS_MAX = 8, BASES_MAX = 64, ROW_WORDS_MAX = 64 };
-enum { PIECE_WORDS_MAX = 256, BATCHED_MAX = 64 };
+enum { PIECE_WORDS_MAX = 256, BATCHED_MAX = 64, HOISTS_MAX = 512 };
 enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 
 std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
@@ -291,8 +291,9 @@ bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &
             hoist.moves.back().offset_bytes += access.offset_bytes;
             hoist.row_words += hoist.moves.back().base == NONE;
         }
-    if (hoist.pieces.empty() || hoist.guards > PSNAP_HOIST_GUARDS_MAX ||
-        hoist.moves.size() > PSNAP_HOIST_REFS_MAX || hoist.row_words > ROW_WORDS_MAX)
+    if (hoist.pieces.empty() || plan.hoists.size() == HOISTS_MAX ||
+        hoist.guards > PSNAP_HOIST_GUARDS_MAX || hoist.moves.size() > PSNAP_HOIST_REFS_MAX ||
+        hoist.row_words > ROW_WORDS_MAX)
         return false;
 
     hoist.batch = plan.pieces[hoist.pieces[0]].batch;

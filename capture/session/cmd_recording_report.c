@@ -147,9 +147,9 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
             stderr,
             "psnap %s: %" PRIu64
             " execution%s of loops or blocks cut off by the program's end or a signal handler: "
-            "their last accesses are missing\n",
+            "what they accessed since their last records is missing\n",
             command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
-    else if (report.blocks_lost)
+    else if (report.words_lost)
         psnap_print(
             stderr,
             "psnap %s: %" PRIu64

@@ -152,23 +152,38 @@ static DIR *open_folder(const char *path)
     return fd < 0 ? NULL : fdopendir(fd);
 }
 
+/* Waits a moment; false: that was the last time. */
+static bool wait_again(int *tries)
+{
+    const struct timespec moment = {0, 50000000};
+
+    return (*tries)++ < TRIES && !nanosleep(&moment, NULL);
+}
+
 /* Opens a file that begins with MARK; an empty one, or none, gets it where `flags` make files. */
 static FILE *open_marked(const struct journal *journal, DIR *folder, const char *name, int flags,
                          struct psnap_error *error)
 {
-    const int fd = openat(dirfd(folder), name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    const int how = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int tries = 0, fd = openat(dirfd(folder), name, flags | O_EXCL | how, 0666);
     char mark[MARK_BYTES];
     FILE *file = NULL;
-    ssize_t size;
+    struct stat about;
+    ssize_t size = 0;
 
+    if (fd >= 0 && flags & O_CREAT)
+        size = write(fd, memcpy(mark, MARK, MARK_BYTES), MARK_BYTES);
+    else if (errno == EEXIST)
+        fd = openat(dirfd(folder), name, (flags & ~O_CREAT) | how);
     if (fd < 0) {
         psnap_error_system(error, errno, "cannot open '%.200s/%s'", journal->path, name);
         return NULL;
     }
-    size = pread(fd, mark, MARK_BYTES, 0);
-    if (!size && flags & O_CREAT)
-        size = write(fd, memcpy(mark, MARK, MARK_BYTES), MARK_BYTES);
-    if (size == MARK_BYTES && !memcmp(mark, MARK, MARK_BYTES))
+    while (!size && !(size = pread(fd, mark, MARK_BYTES, 0)) && flags & O_CREAT &&
+           wait_again(&tries)) /* who has made it is about to mark it */
+        ;
+    if (size == MARK_BYTES && !memcmp(mark, MARK, MARK_BYTES) && fstat(fd, &about) == 0 &&
+        about.st_nlink <= 1)
         file = fdopen(fd, flags & O_CREAT ? "r+" : "r");
     if (!file) {
         psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%.200s/%s' is no file of a sweep",
@@ -217,14 +232,6 @@ enum psnap_status journal_update(struct journal *journal, struct worklist *list,
 static bool try_lock(FILE *file, int how)
 {
     return flock(fileno(file), how | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
-
-/* Waits a moment; false: that was the last time. */
-static bool wait_again(int *tries)
-{
-    const struct timespec moment = {0, 50000000};
-
-    return (*tries)++ < TRIES && !nanosleep(&moment, NULL);
 }
 
 static bool is_there(const struct journal *journal)

@@ -149,7 +149,7 @@ check_angled()
     tests\ *) return ;;
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
     "formats zlib" | "formats lzma" | "formats protobuf") ;;
-    "profile zstd" | "profile xxhash" | "profile sqlite3" | "profile archive" | "capture xxhash") ;;
+    "profile zstd" | "profile xxhash" | "profile sqlite3" | "profile archive" | "capture xxhash" | "capture zstd") ;;
     "simcore xxhash" | "predict gsl" | "predict nlopt") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
     esac
