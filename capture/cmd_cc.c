@@ -34,6 +34,7 @@ struct request {
     bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static,
         writes_assembly;
     bool has_no_libc, names_libc; /* left out by the driver; among what is linked */
+    bool is_unoptimised;          /* -O0 */
     bool has_lto;                 /* objects are bitcode, which is instrumented when it is linked */
     bool is_fortran;       /* flang has no word against unused arguments, nor warns of ours */
     char linker[PATH_MAX]; /* "ld.lld" for -fuse-ld=lld, a path, or "" for the usual one */
@@ -120,6 +121,8 @@ static bool is_libc(const char *argument)
 static void look_at(struct request *request, const char *argument)
 {
     request->writes_assembly |= !strcmp(argument, "-S");
+    if (starts_with(argument, "-O"))
+        request->is_unoptimised = !strcmp(argument, "-O0");
     request->names_libc |= is_libc(argument);
     if (is_one_of(argument, "-c -S -fsyntax-only --precompile --analyze -emit-ast") ||
         (starts_with(argument, "-x") && psnap_text_ends_in(argument, "-header")))
@@ -241,6 +244,8 @@ static int add_link_arguments(const struct request *request, const char *runtime
         command[n++] = "-fuse-ld=lld"; /* no other loads passes */
     if (loads_pass(request))
         command[n++] = lto_plugin;
+    if (request->has_lto && request->is_unoptimised) /* thin LTO runs no pass at 0 */
+        command[n++] = "-Wl,--lto-O1,--lto-CGO0";
     if (request->has_no_libc) {
         command[n++] = "-xnone";
         command[n++] = runtime;

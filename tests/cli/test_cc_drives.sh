@@ -115,7 +115,8 @@ has_lld() {
 
 for flags in -fPIE "-fPIE -pie" "-fno-pie -no-pie" -static -static-pie "-fuse-ld=lld" \
     "-fuse-ld=gold" "-O0 -g" "-O2 -g3" "-O2 -g0" "-Os -gdwarf-4" "-O3 -flto -fuse-ld=lld" \
-    "-O2 -flto=thin -fuse-ld=lld" "-O2 -fsanitize=undefined" "-O2 -ffunction-sections -Wl,--gc-sections" \
+    "-O2 -flto=thin -fuse-ld=lld" "-O0 -flto=thin -fuse-ld=lld" \
+    "-O2 -fsanitize=undefined" "-O2 -ffunction-sections -Wl,--gc-sections" \
     "-O2 -mcmodel=medium" "-O2 -pthread -fopenmp-simd" "-std=c99 -pedantic" "-O2 -pg"; do
     case $flags in
     *gold) command -v ld.gold > /dev/null || continue ;;
