@@ -388,7 +388,9 @@ build_zstd()
 
 test_zstd()
 {
-    programs/zstd -q -19 -c "$(input text 2000000)" | programs/zstd -q -d | cmp - "$(input text 2000000)"
+    local file
+    file=$(input text 2000000)
+    programs/zstd -q -19 -c "$file" | programs/zstd -q -d | cmp - "$file"
     echo "decompressed as it was"
 }
 
