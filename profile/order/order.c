@@ -32,6 +32,7 @@ void order_release(struct order *order)
     free(order->chains);
     free(order->pairs);
     free(order->places);
+    free(order->open);
     free(order->bodies);
     free(order->symbols);
 }
@@ -78,9 +79,10 @@ static bool push_symbol(struct order *order, const struct nest_pattern *symbol)
     return symbol && nest_fold_leaf(&order->fold, symbol, &(const uint64_t){1});
 }
 
-/* A visit of a chain begins, as a symbol of the fold or of the chain around it. */
-static bool open_visit(struct order *order, uint32_t chain, uint64_t times)
+/* A visit of the chain open[depth] begins, as a symbol of the fold or of the chain around it. */
+static bool open_visit(struct order *order, uint64_t times)
 {
+    const uint32_t chain = order->open[order->depth];
     const struct order_place place = order->places[chain];
 
     if (place.chain != PSNAP_NONE
@@ -88,7 +90,7 @@ static bool open_visit(struct order *order, uint32_t chain, uint64_t times)
             : !push_symbol(order, nest_pattern_symbol(order->patterns, ORDER_CHAIN | chain)))
         return false;
     order->chains[chain].at = 0;
-    order->open[order->depth++] = chain;
+    order->depth++;
     return true;
 }
 
@@ -97,10 +99,9 @@ static bool open_visit(struct order *order, uint32_t chain, uint64_t times)
  * begin. */
 static bool step(struct order *order, struct order_place place, uint64_t times)
 {
-    uint32_t path[ORDER_DEPTH], length = 0, level = place.level, chain = place.chain;
+    uint32_t level = place.level, chain = place.chain;
 
     while (level >= order->depth || order->open[level] != chain) { /* not being visited */
-        path[length++] = chain;
         chain = order->places[chain].chain;
         if (chain == PSNAP_NONE)
             break;
@@ -108,8 +109,11 @@ static bool step(struct order *order, struct order_place place, uint64_t times)
     }
     if (!close_visits(order, chain == PSNAP_NONE ? 0 : level + 1, times))
         return false;
-    while (length)
-        if (!open_visit(order, path[--length], times))
+    chain = place.chain;
+    for (level = place.level + 1; level > order->depth; chain = order->places[chain].chain)
+        order->open[--level] = chain;
+    while (order->depth <= place.level)
+        if (!open_visit(order, times))
             return false;
     return chain_go(&order->chains[place.chain], place.state, times);
 }
@@ -293,21 +297,6 @@ static void find_piles(struct lowering *l, uint64_t most, uint64_t share)
     }
 }
 
-/* How deep chains in a symbol are. */
-static uint32_t height_of(const struct order *order, uint32_t symbol)
-{
-    uint32_t height = 0;
-
-    if (!(symbol & ORDER_CHAIN))
-        return 0;
-    for (uint32_t i = 1; i < order->chains[symbol & ~ORDER_CHAIN].count; i++) {
-        const uint32_t inner =
-            height_of(order, order->chains[symbol & ~ORDER_CHAIN].states[i].symbol);
-        height = inner > height ? inner : height;
-    }
-    return height + 1;
-}
-
 uint32_t order_add_chain(struct order *order)
 {
     struct chain *chains = psnap_with_room(order->chains, &order->chain_room,
@@ -317,7 +306,10 @@ uint32_t order_add_chain(struct order *order)
 
     order->chains = chains ? chains : order->chains;
     order->places = places ? places : order->places;
-    if (!chains || !places || !chain_init(&chains[order->chain_count]))
+    if (!chains || !places ||
+        !psnap_make_room(&order->open, &order->open_room, order->chain_count + (size_t)1,
+                         sizeof *order->open) ||
+        !chain_init(&chains[order->chain_count]))
         return PSNAP_NONE;
     places[order->chain_count] = (struct order_place){.chain = PSNAP_NONE, .outermost = PSNAP_NONE};
     return order->chain_count++;
@@ -345,7 +337,7 @@ static bool make_sets(struct lowering *l, uint32_t count, bool *is_any)
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t set = find(l->sets, i);
         const uint32_t symbol = i < order->body_count ? i : ORDER_CHAIN | (i - order->body_count);
-        if (l->size[set] < 2 || height_of(order, symbol) + 1 >= ORDER_DEPTH)
+        if (l->size[set] < 2)
             continue;
         *is_any = true;
         if ((l->chain[set] == PSNAP_NONE &&
@@ -418,9 +410,9 @@ static bool absorb(struct order *order, const struct nest_pattern *pattern, cons
     return nest_each_iteration(pattern, values, absorb_one, &(struct absorbing){order, times});
 }
 
-/* Whether all symbols of a term are in one outermost chain, *around (PSNAP_NONE: any). Chains that
- * are too deep to be states may be of a pile, too; a loop over several outermost chains would begin
- * and end a visit of each in every iteration, which `step` does not count. */
+/* Whether all symbols of a term are in one outermost chain, *around (PSNAP_NONE: any). A loop over
+ * several outermost chains would begin and end a visit of each in every iteration, which `step`
+ * does not count. */
 static bool are_in_one(const struct order *order, const struct nest_pattern *pattern,
                        uint32_t *around)
 {

@@ -15,8 +15,6 @@
 
 #define ORDER_CHAIN (UINT32_C(1) << 31) /* symbols from here on are chains, those below bodies */
 
-enum { ORDER_DEPTH = 64 /* of chains in chains; deeper ones are not made */ };
-
 /* Where a body or a chain is a state. */
 struct order_place {
     uint32_t chain; /* PSNAP_NONE: nowhere */
@@ -39,8 +37,8 @@ struct order {
     const struct nest_pattern **symbols; /* by body */
     struct chain *chains;
     uint32_t body_count, chain_count;
-    size_t body_room, symbol_room, chain_room, place_room;
-    uint32_t open[ORDER_DEPTH]; /* chains that are being visited, each within the one before */
+    size_t body_room, symbol_room, chain_room, place_room, open_room;
+    uint32_t *open; /* chains that are being visited, each within the one before; room for all */
     uint32_t depth;
     /* Pairs of bodies within one outermost chain. Which visits end and begin between the two
      * follows from where they are states, also if that chain becomes a state of another one later.

@@ -9,7 +9,10 @@
 
 #include "formats/base/program.h"
 
-enum { RUN_MIN = 32 /* accesses: fewer are written out */ };
+enum {
+    RUN_MIN = 32,  /* accesses: fewer are written out */
+    BASES_MAX = 64 /* references that depend on each other */
+};
 
 /* ---- addresses ---- */
 
@@ -257,12 +260,12 @@ static int next_symbol(struct walk *walk, uint32_t *symbol)
 }
 
 /* Begins what a symbol stands for: a body (returns as begin_body), or a visit of a chain (0).
- * Negative: chains are nested too deeply. */
+ * Negative: a chain is within itself. */
 static int begin_symbol(struct walk *walk, uint32_t symbol)
 {
     if (!(symbol & MODEL_CHAIN))
         return begin_body(walk, symbol);
-    if (walk->depth == ORDER_DEPTH)
+    if (walk->depth == walk->model->chain_count)
         return -1;
     walk->visits[walk->depth++] = (struct walk_visit){symbol & ~MODEL_CHAIN, 0};
     return 0;
@@ -432,6 +435,7 @@ void walk_free(struct walk *walk)
     free(walk->refs);
     free(walk->bodies);
     free(walk->chains);
+    free(walk->visits);
     free(walk->first);
     free(walk->strides);
     free(walk->due);
@@ -462,9 +466,9 @@ static uint64_t first_address(struct walk *walk, uint32_t index, int depth)
     if (from->rule == MODEL_REUSE)
         return from->reuse_count ? walk->model->objects[from->reuses[0].object].low : 0;
     if (from->rule == MODEL_DEPENDENT)
-        return depth < ORDER_DEPTH ? first_address(walk, from->bases[0], depth + 1) +
-                                         (uint64_t)from->offsets[0].bytes
-                                   : 0;
+        return depth < BASES_MAX ? first_address(walk, from->bases[0], depth + 1) +
+                                       (uint64_t)from->offsets[0].bytes
+                                 : 0;
     return reader->left || reader_fill(reader) ? reader->next : 0;
 }
 
@@ -519,9 +523,10 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
     walk->refs = calloc(model->ref_count + (size_t)1, sizeof *walk->refs);
     walk->bodies = calloc(model->body_count + (size_t)1, sizeof *walk->bodies);
     walk->chains = calloc(model->chain_count + (size_t)1, sizeof *walk->chains);
+    walk->visits = calloc(model->chain_count + (size_t)1, sizeof *walk->visits);
     walk->ref_numbers = calloc(model->ref_count + (size_t)1, sizeof *walk->ref_numbers);
     is_done = walk->objects && walk->numbers && walk->refs && walk->bodies && walk->chains &&
-              walk->ref_numbers;
+              walk->visits && walk->ref_numbers;
     for (uint32_t i = 0; is_done && i < model->ref_count; i++) {
         const struct model_ref *ref = &model->refs[i];
         is_done = init_ref(walk, &walk->refs[i], ref);

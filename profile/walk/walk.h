@@ -56,8 +56,8 @@ struct walk {
     struct nest_cursor cursor;
     struct walk_visit {
         uint32_t chain, state;
-    } visits[ORDER_DEPTH]; /* each within the one before */
-    uint32_t depth;        /* how many visits are under way */
+    } *visits;      /* each within the one before; room for all chains */
+    uint32_t depth; /* how many visits are under way */
 
     uint32_t whole, part;          /* body whose parts execute, or PSNAP_NONE; its next part */
     uint64_t counts[EXPAND_PARTS]; /* iterations of the parts, where they follow from the whole's */

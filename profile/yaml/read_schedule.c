@@ -133,7 +133,7 @@ enum psnap_status model_read_chains(struct model_reading *m, const struct psnap_
 /* The thread of a symbol: a chain's is that of its first state. */
 static uint16_t thread_of(const struct psnap_stream_model *model, uint32_t symbol)
 {
-    for (int depth = 0; symbol & MODEL_CHAIN && depth < ORDER_DEPTH; depth++) {
+    for (uint32_t depth = 0; symbol & MODEL_CHAIN && depth < model->chain_count; depth++) {
         const struct chain *chain = &model->chains[symbol & ~MODEL_CHAIN];
         if (chain->count < 2)
             return 0;

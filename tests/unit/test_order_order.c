@@ -18,7 +18,7 @@
 #include "formats/base/rng.h"
 #include "profile/order/order.h"
 
-enum { BODIES = 48, CHAINS = 500, SYMBOLS_MAX = 1 << 18 };
+enum { BODIES = 128, CHAINS = 500, SYMBOLS_MAX = 1 << 20 };
 
 static struct nest_patterns *patterns;
 static uint32_t symbols[SYMBOLS_MAX];
@@ -258,6 +258,34 @@ static void phases_come_again(void **state)
     assert_in_range(with_chains, 300, 400);
 }
 
+/* A body that is new in each phase, and one that is in all: a chain is made around the chain of the
+ * phases before, a hundred times, and all is one visit of the outermost in the end. */
+static void chains_in_chains(void **state)
+{
+    struct order order;
+    struct psnap_rng rng;
+    uint32_t deepest = 0;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    count = 0;
+    for (uint32_t phase = 1; phase <= 100; phase++)
+        for (int i = 0; i < 5000; i++) {
+            add(phase);
+            if (psnap_rng_below(&rng, 2))
+                add(0);
+        }
+    put_all(&order);
+    assert_in_range(order.chain_count, 64, 128);
+    assert_order(&order);
+    for (uint32_t b = 0; b < order.body_count; b++)
+        if (order.bodies[b].chain != PSNAP_NONE && order.bodies[b].level > deepest)
+            deepest = order.bodies[b].level;
+    assert_in_range(deepest, 64, 100);
+    assert_in_range(order.fold.terms.value_count, 1, 512);
+    order_release(&order);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +294,7 @@ int main(void)
         cmocka_unit_test(random_orders_are_chains),
         cmocka_unit_test(nests_stay_around_chains),
         cmocka_unit_test(phases_come_again),
+        cmocka_unit_test(chains_in_chains),
     };
     int failures;
 
