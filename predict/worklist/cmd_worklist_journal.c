@@ -165,7 +165,8 @@ static FILE *open_marked(const struct journal *journal, DIR *folder, const char 
                          struct psnap_error *error)
 {
     const int how = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    int tries = 0, fd = openat(dirfd(folder), name, flags | O_EXCL | how, 0666);
+    const int at = dirfd(folder);
+    int tries = 0, fd = at < 0 ? -1 : openat(at, name, flags | O_EXCL | how, 0666);
     char mark[MARK_BYTES];
     FILE *file = NULL;
     struct stat about;
@@ -173,8 +174,8 @@ static FILE *open_marked(const struct journal *journal, DIR *folder, const char 
 
     if (fd >= 0 && flags & O_CREAT)
         size = write(fd, memcpy(mark, MARK, MARK_BYTES), MARK_BYTES);
-    else if (errno == EEXIST)
-        fd = openat(dirfd(folder), name, (flags & ~O_CREAT) | how);
+    else if (at >= 0 && errno == EEXIST)
+        fd = openat(at, name, (flags & ~O_CREAT) | how);
     if (fd < 0) {
         psnap_error_system(error, errno, "cannot open '%.200s/%s'", journal->path, name);
         return NULL;
@@ -360,16 +361,17 @@ static void remove_all(const struct journal *journal)
 {
     DIR *folder = open_folder(journal->path);
     struct dirent *entry;
+    const int at = folder ? dirfd(folder) : -1;
     FILE *file;
 
-    if (!folder)
-        return;
-    while ((file = next_journal(journal, folder, &entry))) {
+    while (at >= 0 && (file = next_journal(journal, folder, &entry))) {
         fclose(file);
-        unlinkat(dirfd(folder), entry->d_name, 0);
+        unlinkat(at, entry->d_name, 0);
     }
-    unlinkat(dirfd(folder), "lock", 0);
-    closedir(folder);
+    if (at >= 0)
+        unlinkat(at, "lock", 0);
+    if (folder)
+        closedir(folder);
     rmdir(journal->path);
 }
 
