@@ -155,8 +155,9 @@ static int open_own(const struct psnap_output *output, bool (*is_own)(const void
 static int open_part(struct psnap_output *output, bool (*is_own)(const void *, size_t),
                      struct psnap_error *error)
 {
-    errno = EEXIST;
-    for (int i = 1; i <= TEMPORARY_TRIES && errno == EEXIST; i++) {
+    int failure = EEXIST;
+
+    for (int i = 1; i <= TEMPORARY_TRIES && failure == EEXIST; i++) {
         bool is_left;
         int fd;
 
@@ -164,9 +165,11 @@ static int open_part(struct psnap_output *output, bool (*is_own)(const void *, s
         if ((i == 1 ? asprintf(&output->temporary, "%s.part", output->target)
                     : asprintf(&output->temporary, "%s.part.%d", output->target, i)) < 0) {
             output->temporary = NULL;
+            failure = ENOMEM;
             break;
         }
         fd = open_own(output, is_own, &is_left);
+        failure = fd < 0 ? errno : 0;
         if (fd >= 0 && is_left && !output->force) {
             psnap_error_set(error, PSNAP_ERROR_EXISTS,
                             "'%s' is what a recording that was cut off has left; rename it to keep "
@@ -179,9 +182,12 @@ static int open_part(struct psnap_output *output, bool (*is_own)(const void *, s
             output->mode = PARTIAL;
             return fd;
         }
-        if (fd >= 0)
+        if (fd >= 0) {
+            failure = errno;
             close(fd);
+        }
     }
+    errno = failure;
     fail(error, "create", output->temporary ? output->temporary : output->path);
     return -1;
 }
