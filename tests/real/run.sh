@@ -256,8 +256,8 @@ build_sqlite()
     (cd build && CC=$cc CFLAGS=-O2 quietly log ../configure --disable-shared && quietly log make -j "$jobs" sqlite3)
 }
 
-# A selection of SQLite's tests, which do not run as root: here, into test.log. `make quicktest` takes
-# 15 minutes and more, and ends early in recover.test, without psnap too.
+# A selection of SQLite's tests, which do not run as root: here, into test.log. `make quicktest` ends
+# early in recover.test, without psnap too, after ten minutes with it.
 run_selected()
 {
     local as="" test
