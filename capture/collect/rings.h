@@ -38,7 +38,7 @@ void psnap_rings_release(struct psnap_rings *rings);
 /* Rings that have ever been in use, and ring 0. */
 uint32_t psnap_rings_used(const struct psnap_rings *rings);
 
-/* What ring `index` says of itself can be. */
+/* Whether the header of ring `index` is one that a runtime can have written. */
 bool psnap_rings_is_whole(const struct psnap_rings *rings, uint32_t index);
 
 /* The words of the chunk of ring `index` that comes next, and how many there are: of one that

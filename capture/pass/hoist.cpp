@@ -42,6 +42,8 @@ namespace psnap
 {
 
 enum { EXITS_MAX = 8, BASES_MAX = 64, ROW_WORDS_MAX = 64 };
+/* Budgets of a function's inline code. With 64 pieces in batches 100 loops at -O1 have 3.5 times
+ * clang's text, with 128 4.2; with 512 hoists 1,500 loops have 3.5 times, without a limit 4.6. */
 enum { PIECE_WORDS_MAX = 256, BATCHED_MAX = 64, HOISTS_MAX = 512 };
 enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 

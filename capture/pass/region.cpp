@@ -91,8 +91,8 @@ GlobalVariable *ModulePlan::functionNames()
     return names;
 }
 
-/* What the runtime finds the module by when its code runs before its constructor (PSNAP_NOTE): the
- * distance of the description from the note, which needs no relocation. */
+/* Adds the note by which the runtime finds the module when its code runs before its constructor
+ * (PSNAP_NOTE_SECTION): the description's distance from the note, which needs no relocation. */
 void ModulePlan::emitNote(GlobalVariable *description)
 {
     Type *half = Type::getInt32Ty(context);

@@ -25,8 +25,8 @@ using namespace llvm;
 namespace psnap
 {
 
-/* Words by addresses, of which a guarded piece counts half, are to be at least so many times those
- * by bases; where nothing is optimised the shorter code is worth as much again. */
+/* A record by bases is taken if that by addresses, where a guarded piece counts half, has at least
+ * STRAIGHT_SHARE times its words; at -O0 once is enough, as the code is shorter (zlib by 11 %). */
 enum { STRAIGHT_SHARE = 2, STRAIGHT_SHARE_PLAIN = 1, BLOCKS_MAX = 256 };
 
 class StraightPlan

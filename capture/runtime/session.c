@@ -406,7 +406,7 @@ static void begin(const char *command)
 /* Linkers that come to the runtime before the modules take early.c along for this. */
 __attribute__((used)) static void (*const resolving)(void) = __psnap_resolving;
 
-/* What the image's resolvers did. */
+/* Sends the records that the image's ifunc resolvers have made. */
 static void take_early(struct psnap_ring *early)
 {
     const uint64_t count = early ? (uint64_t)(early->cursor - early->data) : 0;

@@ -4,8 +4,8 @@
  * would move the cursor, forge a row or rename the window: of a text that is shown only the format
  * has them, each character of an argument that psnap_text_shown knows nothing of is replaced.
  *
- * Which is which is told by formatting twice, the second time with blanks for the format's control
- * characters: where the two differ the character is the format's.
+ * Characters of the format are told from those of arguments by formatting twice, the second time
+ * with blanks for the format's control characters: where the two differ it is the format's.
  */
 #include "formats/base/cmd.h"
 

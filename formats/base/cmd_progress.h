@@ -11,8 +11,8 @@
 
 #include "formats/base/stream.h"
 
-/* Accesses of a stream whose length is said at once, and which comes in parts, so that what is done
- * of it can be seen (psnap_limit_source_new). */
+/* The fewest accesses of a stream whose length is shown at once, and which comes in parts, so that
+ * its progress can be shown (psnap_limit_source_new). */
 #define PSNAP_PROGRESS_LONG (UINT64_C(1) << 28)
 
 /*

@@ -181,7 +181,8 @@ size_t psnap_text_utf8(const char *text, uint32_t *code)
     return length;
 }
 
-/* Control characters, and those that end lines or change the direction of the text around them. */
+/* Returns false for control characters, and for those that end lines or change the direction of
+ * the text around them. */
 static bool is_shown(uint32_t code)
 {
     return code >= 0x20 && !(code >= 0x7f && code < 0xa0) && code != 0x061c &&

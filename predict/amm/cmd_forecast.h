@@ -71,7 +71,7 @@ enum psnap_status forecast_rows(struct forecast *forecast, const struct forecast
 /* Reads inputs and predicts. The caller releases it, also after an error. */
 enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
                                 struct psnap_error *error);
-/* All but rows: what is of streams whose programs are about to go. */
+/* Frees all but the rows: the rest refers to programs of streams that are about to go. */
 void forecast_forget_runs(struct forecast *forecast);
 void forecast_release(struct forecast *forecast);
 
