@@ -36,15 +36,14 @@ struct psnap_capture_report {
     uint32_t threads_early; /* threads that ran code before its module was known, ... */
     uint64_t words_unknown; /* ... and words of records of such code: their accesses are missing */
     bool is_cut_short;      /* the deadline came first: what was not read by then is missing */
-    uint64_t loops_lost;  /* left by a signal handler, or running when the program ended: what they
-                             touched since their last record is missing; */
-    uint64_t blocks_lost; /* or, when that is 0, blocks, and so many ... */
-    uint64_t words_lost;  /* ... addresses that these had written */
-    bool is_quiet;        /* it entered a sandbox: what it allocated there is not known by name */
-    uint32_t unheard;     /* records of handlers that are missing for that */
-    uint64_t unnamed;     /* allocations that came when there were too many: their regions have no
-                             names, or those of what was there before */
-    pid_t program;        /* the process that was recorded, 0 when none was */
+    uint64_t cut_off; /* loops and blocks that a signal handler left, or that were running when
+                         the program ended; */
+    uint64_t accesses_lost; /* at most so many of their last accesses are missing */
+    bool is_quiet;          /* it entered a sandbox: what it allocated there is not known by name */
+    uint32_t unheard;       /* records of handlers that are missing for that */
+    uint64_t unnamed;       /* allocations that came when there were too many: their regions have no
+                               names, or those of what was there before */
+    pid_t program;          /* the process that was recorded, 0 when none was */
     struct psnap_roi_report roi;
 };
 

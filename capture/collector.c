@@ -517,12 +517,8 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads_early = session->threads_early,
         .words_unknown = self->decoder.context.words_unknown,
         .is_cut_short = self->is_cut_short && !session->closing,
-        .loops_lost = session->is_enough
-                          ? 0
-                          : psnap_context_lost(&self->decoder.context,
-                                               session->has_regions ? session->regions : 0),
-        .blocks_lost = session->is_enough ? 0 : self->decoder.context.passed_over,
-        .words_lost = self->decoder.context.words_lost,
+        .cut_off = self->decoder.context.passed_over,
+        .accesses_lost = session->is_enough ? 0 : self->decoder.context.accesses_lost,
         .is_quiet = session->is_quiet,
         .unheard = session->unheard,
         .unnamed = self->decoder.context.unnamed,

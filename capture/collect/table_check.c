@@ -180,7 +180,8 @@ static bool is_end(const struct psnap_table_view *view, const struct psnap_table
         const struct psnap_table_hoist *hoist = &view->hoists[piece->hoist - 1];
         return !hoist->nest && (piece->last == PSNAP_NONE || piece->last <= hoist->pieces);
     }
-    return !piece->nest || piece->last < view->nests[piece->nest - 1].steps;
+    return !piece->nest || piece->last == PSNAP_NONE ||
+           piece->last < view->nests[piece->nest - 1].steps;
 }
 
 enum psnap_status psnap_table_check(const struct psnap_table_view *view, struct psnap_error *error)

@@ -56,7 +56,6 @@ struct psnap_capture_hoist {
     uint64_t mask_refs; /* of the guarded pieces that have references */
     bool has_rows;
     bool is_part; /* of a nest: it has no records; or straight code: it has no end to wait for */
-    uint64_t completed; /* executions of the loop */
 };
 
 /* As psnap_table_move. */
@@ -82,7 +81,6 @@ struct psnap_capture_nest {
     uint32_t loop; /* of the program */
     uint32_t levels, words;
     uint32_t first_value, values, constants, first_step, steps;
-    uint64_t completed; /* executions of the loop */
     bool is_read;       /* `linear` says which words do nothing but move addresses, as bits */
     bool has_quotients; /* in its hoisted loops, once it is read */
     uint64_t linear[PSNAP_RECORD_WORDS_MAX / 64];

@@ -220,27 +220,3 @@ uint64_t psnap_context_control(struct psnap_context *context, const uint64_t *at
     psnap_context_forget_ranges(context);
     return words;
 }
-
-/* Executions of a loop of whose end nothing has been read. */
-static uint64_t unfinished(const struct psnap_program *program, uint32_t loop, uint64_t completed)
-{
-    const uint32_t entry = program->loops[loop].entry;
-    const uint64_t begun = entry == PSNAP_NONE ? 0 : program->blocks[entry].executions;
-
-    return begun > completed ? begun - completed : 0;
-}
-
-uint64_t psnap_context_lost(const struct psnap_context *context, uint64_t regions)
-{
-    const struct psnap_capture_tables *tables = &context->tables;
-    uint64_t lost = 0;
-
-    for (uint32_t i = 0; i < tables->hoist_count; i++)
-        if (!tables->hoists[i].is_part)
-            lost +=
-                unfinished(context->program, tables->hoists[i].loop, tables->hoists[i].completed);
-    for (uint32_t i = 0; i < tables->nest_count; i++)
-        lost += unfinished(context->program, tables->nests[i].loop, tables->nests[i].completed);
-    lost -= lost < regions ? lost : regions;
-    return lost && lost < context->passed_over ? context->passed_over : lost;
-}

@@ -65,7 +65,7 @@ struct psnap_context {
     uint16_t thread;
     uint64_t unnamed;       /* allocations beyond as many as have names */
     uint64_t passed_over;   /* open records, of pieces or of batches of loops */
-    uint64_t words_lost;    /* of these, that were written */
+    uint64_t accesses_lost; /* of these, at most */
     uint64_t words_unknown; /* of records of which nothing is known */
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
@@ -120,12 +120,6 @@ uint64_t psnap_context_control(struct psnap_context *context, const uint64_t *at
  */
 enum psnap_status psnap_context_allocation(struct psnap_context *context, const uint64_t *words,
                                            struct psnap_error *error);
-
-/* Hoisted loops and nests that were entered and of whose end nothing has been read, or, where there
- * are any, records that were passed over, if these are more: where both were lost they cannot be
- * told apart. Of those that were entered each of `regions` may have ended before one loop: that is
- * no loss. */
-uint64_t psnap_context_lost(const struct psnap_context *context, uint64_t regions);
 
 /* Called after the rebase has changed: what references remember of it may be wrong now. */
 void psnap_context_forget_ranges(struct psnap_context *context);

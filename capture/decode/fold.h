@@ -34,7 +34,8 @@ struct psnap_fold {
 struct psnap_nested {
     const struct psnap_capture_nest *nest; /* NULL: none */
     struct psnap_capture_step *steps;
-    uint32_t at, stop; /* next step, and the one before which the record ends */
+    uint32_t at, stop; /* next step, and the one before which the record ends, or in which: */
+    uint64_t stopped;  /* its hoisted loop has had so many iterations */
     uint32_t left;     /* so many iterations of loops may come */
     uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
     uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */

@@ -41,12 +41,33 @@ static uint32_t measure(const struct psnap_context *context,
     return words;
 }
 
+uint64_t psnap_hoisted_settle(const struct psnap_context *context,
+                              const struct psnap_capture_piece *end, uint64_t *at, uint64_t left)
+{
+    const struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
+    uint64_t length, words = hoist->words, until;
+    uint32_t refs;
+
+    if (!hoist->has_rows)
+        return hoist->refs;
+    if (at[2] <= PSNAP_RECORD_WORDS_MAX)
+        return 0; /* it has ended, and the loop went on */
+    until = (at[2] - (uint64_t)(uintptr_t)at) % PSNAP_RING_HEADER_BYTES / sizeof *at;
+    for (at[1] = 0; words < until && words < left; words += length, at[1]++) {
+        length = measure(context, hoist, hoist->pieces, mask_of(hoist, at + words), &refs);
+        if (!length)
+            break;
+    }
+    at[2] = words;
+    return hoist->refs;
+}
+
 enum psnap_status psnap_hoisted_open(struct psnap_context *context, struct psnap_hoisted *open,
                                      const struct psnap_capture_piece *end,
                                      struct psnap_error *error)
 {
     const uint64_t *at = context->at;
-    struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
+    const struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
     uint64_t words = hoist->has_rows ? at[2] : hoist->words;
 
     if (words < hoist->words || words > (uint64_t)(context->end - at))
@@ -62,7 +83,6 @@ enum psnap_status psnap_hoisted_open(struct psnap_context *context, struct psnap
         .begun = hoist->has_rows ? at[3] : 0,
         .last = end->last == PSNAP_NONE ? 0 : end->last,
     };
-    hoist->completed += end->last != PSNAP_NONE && !context->tally;
     context->at += words;
     return PSNAP_OK;
 }

@@ -29,6 +29,12 @@ enum psnap_status psnap_hoisted_open(struct psnap_context *context, struct psnap
 enum psnap_status psnap_hoisted_next(struct psnap_context *context, struct psnap_hoisted *open,
                                      struct psnap_delivery *to, struct psnap_error *error);
 
+/* Where the record at `at`, of `left` words at most, is of a loop that was left in an iteration,
+ * its words get to say of the others what an end would have. Returns how many accesses of that
+ * iteration it says nothing about, at most. */
+uint64_t psnap_hoisted_settle(const struct psnap_context *context,
+                              const struct psnap_capture_piece *end, uint64_t *at, uint64_t left);
+
 static inline bool psnap_piece_is_executed(const struct psnap_capture_piece *piece, uint64_t mask)
 {
     return !piece->guard || (mask >> (piece->guard - 1) & 1);

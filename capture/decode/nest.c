@@ -40,7 +40,7 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
                                     const struct psnap_capture_piece *end,
                                     struct psnap_error *error)
 {
-    struct psnap_capture_nest *nest = &context->tables.nests[end->nest - 1];
+    const struct psnap_capture_nest *nest = &context->tables.nests[end->nest - 1];
     const struct psnap_capture_value *value = &context->tables.values[nest->first_value];
     int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
     const struct psnap_shift *shift;
@@ -54,6 +54,14 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     open->nest = nest;
     open->at = (uint32_t)at[1];
     open->stop = end->last;
+    open->stopped = 0;
+    if (end->last == PSNAP_NONE) { /* it was left, or goes on: its progress is in front of it */
+        open->stop = (uint32_t)(at[-1] >> PSNAP_NEST_STEP_SHIFT);
+        open->stopped = at[-1] & ((UINT64_C(1) << PSNAP_NEST_STEP_SHIFT) - 1);
+        if (open->stop >= nest->steps || open->stopped > PSNAP_ITERATIONS_MAX ||
+            (open->stopped && open->steps[open->stop].op != PSNAP_STEP_RUN))
+            return corrupt(error, "it stops where it does not come");
+    }
     open->left = PSNAP_NEST_ACCESSES + 1;
     memcpy(open->values, at, nest->words * sizeof *at);
     open->shift = context->shift;
@@ -66,24 +74,23 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     memcpy(open->iterations, at + PSNAP_NEST_HEADER_WORDS, nest->levels * sizeof *at);
     if (open->at)
         evaluate_all(context, open, open->steps[open->at].a);
-    nest->completed += open->steps[open->stop].op != PSNAP_STEP_AGAIN && !context->tally;
     context->at += nest->words;
     return PSNAP_OK;
 }
 
-/* An execution of a hoisted loop: it is counted, delivered as a run or opened. */
-static void run(struct psnap_context *context, const struct psnap_nested *open,
-                const struct psnap_capture_step *step, struct psnap_hoisted *hoisted,
+/* An execution of a hoisted loop, and the `last` pieces behind it: it is counted, delivered as a
+ * run or opened. */
+static void run(struct psnap_context *context, const struct psnap_nested *open, uint32_t index,
+                uint64_t count, uint32_t last, struct psnap_hoisted *hoisted,
                 struct psnap_delivery *to)
 {
-    const struct psnap_capture_hoist *hoist = &context->tables.hoists[step->a];
-    const uint64_t count = psnap_nested_count(open, step);
+    const struct psnap_capture_hoist *hoist = &context->tables.hoists[index];
 
     if (!hoist->refs) {
-        psnap_hoist_count(context, hoist, count, step->c, 1);
+        psnap_hoist_count(context, hoist, count, last, 1);
         return;
     }
-    if (to->nest && !step->c && !context->is_bounded && !hoist->quotients &&
+    if (to->nest && !last && !context->is_bounded && !hoist->quotients &&
         (count >= PSNAP_RUN_ACCESSES_MIN || count * hoist->refs >= PSNAP_RUN_ACCESSES_MIN) &&
         psnap_hoist_run(context, hoist, open->values, count, to))
         return;
@@ -93,7 +100,7 @@ static void run(struct psnap_context *context, const struct psnap_nested *open,
         .row = open->values,
         .end = open->values,
         .count = count,
-        .last = step->c,
+        .last = last,
     };
 }
 
@@ -129,16 +136,20 @@ enum psnap_status psnap_nested_next(struct psnap_context *context, struct psnap_
 {
     while (!hoisted->hoist && !psnap_delivery_is_over(to)) {
         const struct psnap_capture_step *step = &open->steps[open->at];
+        uint64_t count;
         if (open->at == open->stop && psnap_nested_has_stopped(open)) {
             open->nest = NULL;
+            if (open->stopped)
+                run(context, open, step->a, open->stopped, 0, hoisted, to);
             break;
         }
         switch (step->op) {
         case PSNAP_STEP_RUN:
-            if (psnap_nested_count(open, step) > PSNAP_ITERATIONS_MAX)
+            count = psnap_nested_count(open, step);
+            if (count > PSNAP_ITERATIONS_MAX)
                 return corrupt(error, "it has more iterations than there is time for");
             open->at++;
-            run(context, open, step, hoisted, to);
+            run(context, open, step->a, count, step->c, hoisted, to);
             break;
         case PSNAP_STEP_BRANCH:
             open->at = psnap_nested_branch(open, step);

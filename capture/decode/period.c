@@ -82,6 +82,8 @@ static struct psnap_capture_piece *piece_at(struct psnap_context *context, const
     if (!piece)
         return NULL;
     *words = piece->words;
+    if (piece->nest && piece->last == PSNAP_NONE)
+        return NULL;
     if (piece->nest)
         *words = context->tables.nests[piece->nest - 1].words;
     else if (piece->hoist) {
@@ -222,20 +224,9 @@ uint64_t psnap_period_find(struct psnap_context *context, struct psnap_period *p
 void psnap_period_count(struct psnap_context *context, const struct psnap_period *period,
                         uint64_t iterations)
 {
-    struct psnap_capture_tables *tables = &context->tables;
-
     for (uint32_t i = 0; i < period->tally.used; i++)
         psnap_context_count(context, period->tally.executions[i].block,
                             iterations * period->tally.executions[i].times);
-    for (uint32_t i = 0; i < period->records && !context->tally; i++) {
-        const struct psnap_capture_piece *piece = period->pieces[i];
-        if (piece->nest) {
-            struct psnap_capture_nest *nest = &tables->nests[piece->nest - 1];
-            if (tables->steps[nest->first_step + piece->last].op != PSNAP_STEP_AGAIN)
-                nest->completed += iterations;
-        } else if (piece->hoist && piece->last != PSNAP_NONE)
-            tables->hoists[piece->hoist - 1].completed += iterations;
-    }
 }
 
 /* ------------------------------------------------------------- accesses as runs */

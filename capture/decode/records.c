@@ -71,7 +71,7 @@ static inline uint64_t put_hoisted(struct psnap_context *context, struct psnap_c
                                    const uint64_t *at, uint64_t left, struct psnap_access *block,
                                    size_t capacity, bool finds_runs, size_t *n)
 {
-    struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
+    const struct psnap_capture_hoist *hoist = &context->tables.hoists[end->hoist - 1];
     uint64_t words = hoist->words, begun = 0, count;
     size_t total;
 
@@ -94,7 +94,6 @@ static inline uint64_t put_hoisted(struct psnap_context *context, struct psnap_c
     if (!put_iterations(context, hoist, at, begun, total, block + *n))
         return 0;
     *n += total;
-    hoist->completed += end->last != PSNAP_NONE;
     psnap_hoist_count(context, hoist, count, end->last == PSNAP_NONE ? 0 : end->last, 1);
     return words;
 }
@@ -175,27 +174,47 @@ static uint64_t words_of(const struct psnap_context *context,
     return words <= left ? words : 0;
 }
 
+/* Accesses that a record of the nest, which was left, says nothing about, at most: those of an
+ * iteration. */
+static uint64_t count_left(const struct psnap_context *context,
+                           const struct psnap_capture_nest *nest)
+{
+    const struct psnap_capture_step *step = &context->tables.steps[nest->first_step];
+    uint64_t refs = 0;
+
+    for (uint32_t i = 0; i < nest->steps; i++, step++)
+        if (step->op == PSNAP_STEP_RUN)
+            refs += context->tables.hoists[step->a].refs;
+    return refs;
+}
+
 /* Closes an open record of `words` words at the context's place, of which nothing more will come,
- * as a batch is closed (capture_abi.h): its complete records are followed by a gap. Room that was
- * used behind those is of a record whose accesses are lost. */
+ * as a batch is closed (capture_abi.h): its complete records, and what that of a loop says about
+ * whole iterations, are followed by a gap. */
 static void close_open(struct psnap_context *context, uint64_t words)
 {
     uint64_t *const begin = (uint64_t *)(uintptr_t)context->at, *const end = begin + words;
-    uint64_t *at = begin + 1, length;
-    const struct psnap_capture_piece *piece;
+    const struct psnap_capture_piece *piece =
+        words > 2 ? psnap_context_piece(context, begin[2]) : NULL;
+    uint64_t *at = begin + (piece && piece->nest ? 2 : 1), length; /* progress is in front of it */
 
+    *begin = PSNAP_GAP + (uint64_t)(at - begin);
+    context->passed_over++;
     for (; at < end; at += length) {
+        const uint64_t left = (uint64_t)(end - at);
         piece = psnap_context_piece(context, *at);
-        length = piece ? words_of(context, piece, at, (uint64_t)(end - at)) : 0;
+        if (piece && piece->last == PSNAP_NONE && piece->nest)
+            context->accesses_lost += count_left(context, &context->tables.nests[piece->nest - 1]);
+        if (piece && piece->last == PSNAP_NONE && piece->hoist)
+            context->accesses_lost += psnap_hoisted_settle(context, piece, at, left);
+        length = piece ? words_of(context, piece, at, left) : 0;
         if (!length)
             break;
     }
-    context->passed_over++;
     for (const uint64_t *word = at; word < end; word++)
-        context->words_lost += *word != 0;
+        context->accesses_lost += *word != 0;
     if (at < end)
         *at = PSNAP_GAP + (uint64_t)(end - at);
-    *begin = PSNAP_GAP + 1;
 }
 
 /* What starts with no piece, with `header`: a gap, or an open record, whose header says minus its

@@ -13,9 +13,9 @@
  * so that a closed batch is a sequence of ordinary records, an open one a record
  * that is not there yet, and what was not needed goes back to the ring, zero as it was.
  *
- * A hoisted loop without rows costs a counter of its iterations; its record is
- * written on the way out. If it may be long, a batch is closed before it: what is done
- * must not wait, and be lost, with it. With rows:
+ * A hoisted loop without rows has its record before it, and stores there how many iterations
+ * have been; so that nothing is lost with a loop that a fault ends. Outside of batches it is in
+ * one of its own. With rows:
  *
  *     before:     at = next, row = behind its fixed part, begun = iterations = 0
  *     iteration:  if (a row does not fit) { end: going on; renew; as before, with
@@ -123,7 +123,7 @@ class HoistCode : Code
 
   private:
     void putWords(IRBuilder<> &builder, Value *record);
-    void emitRecord(Instruction *here, uint32_t end);
+    void emitCount(Instruction *before);
     void emitEnd(Instruction *here, AllocaInst *tail, uint32_t end);
     void begin(Instruction *here, Value *record);
     void emitRows(Instruction *before);
@@ -144,25 +144,44 @@ void HoistCode::putWords(IRBuilder<> &builder, Value *record)
         put(builder, value, record, index++);
 }
 
-/* Of a loop without rows. */
-void HoistCode::emitRecord(Instruction *here, uint32_t end)
+/* Of a loop without rows: a record of as many iterations as there have been, in a batch that it may
+ * be alone in. */
+void HoistCode::emitCount(Instruction *before)
 {
     const uint32_t words = hoist.fixedWords();
-    Value *record = batch ? batch->append(here, words)
-                          : module.emitRoom(here, words, ModulePlan::HOISTED_RECORD);
-    IRBuilder<> builder(here);
+    Value *room = batch ? nullptr : module.emitRoom(before, words + 1, ModulePlan::HOISTED_RECORD);
+    Value *record = batch ? batch->append(before, words) : nullptr;
+    IRBuilder<> builder(before);
 
-    put(builder, get(builder, iterations), record, 1);
+    if (!record)
+        record = wordAt(builder, room, 1);
+    put(builder, number(0), record, 1);
     putWords(builder, record);
-    module.publish(builder, record, end);
+    module.publish(builder, record, hoist.going_on);
+    IRBuilder<> latch(hoist.latch);
+    Value *count = latch.CreateAdd(get(latch, iterations), number(1));
+    latch.CreateStore(count, iterations);
+    storeWord(latch, count, wordAt(latch, record, 1))->setAtomic(AtomicOrdering::Monotonic);
+    for (const Exit &exit : hoist.exits) {
+        IRBuilder<> end(wayOut(exit, batch));
+        module.publish(end, record, exit.end);
+        if (!batch)
+            storeWord(end, number(PSNAP_GAP + 1), room)->setAtomic(AtomicOrdering::Release);
+    }
 }
 
 void HoistCode::begin(Instruction *here, Value *record)
 {
     IRBuilder<> builder(here);
+    Value *rows = wordAt(builder, record, hoist.fixedWords()), *first = get(builder, iterations);
+
     builder.CreateStore(record, at);
-    builder.CreateStore(wordAt(builder, record, hoist.fixedWords()), row);
-    builder.CreateStore(get(builder, iterations), begun);
+    builder.CreateStore(rows, row);
+    builder.CreateStore(first, begun);
+    put(builder, rows, record, 2);
+    put(builder, first, record, 3);
+    putWords(builder, record);
+    module.publish(builder, record, hoist.going_on);
 }
 
 /* The record with the rows up to `tail` is done. */
@@ -173,9 +192,8 @@ void HoistCode::emitEnd(Instruction *here, AllocaInst *tail, uint32_t end)
 
     put(builder, builder.CreateSub(get(builder, iterations), first), record, 1);
     put(builder, wordsBetween(builder, record, behind), record, 2);
-    put(builder, first, record, 3);
-    putWords(builder, record);
-    module.publish(builder, record, end);
+    if (end != hoist.going_on)
+        module.publish(builder, record, end);
     builder.CreateStore(behind, batch->next);
 }
 
@@ -220,44 +238,31 @@ void HoistCode::emitRows(Instruction *before)
     if (hoist.guards)
         put(end, get(end, mask), get(end, row), 0);
     end.CreateStore(get(end, slot), row);
-}
-
-static bool isFalse(const Value *value)
-{
-    auto *constant = dyn_cast<ConstantInt>(value);
-    return constant && constant->isZero();
+    storeWord(end, get(end, slot), wordAt(end, get(end, at), 2))
+        ->setAtomic(AtomicOrdering::Monotonic);
+    end.CreateStore(end.CreateAdd(get(end, iterations), number(1)), iterations);
 }
 
 void HoistCode::emit()
 {
     Instruction *before = beforeLoop(hoist.header, hoist.latch);
-    bool may_be_long = hoist.is_long && !isFalse(hoist.is_long);
 
     iterations = variable(word);
     IRBuilder<>(before).CreateStore(number(0), iterations);
-    if (hoist.row_words) {
-        at = variable(module.pointer);
-        row = variable(module.pointer);
-        slot = variable(module.pointer);
-        begun = variable(word);
-        mask = hoist.guards ? variable(word) : nullptr;
-        emitRows(before);
-    } else if (may_be_long)
-        batch->close(SplitBlockAndInsertIfThen(hoist.is_long, before, false));
-    IRBuilder<> latch(hoist.latch);
-    latch.CreateStore(latch.CreateAdd(get(latch, iterations), number(1)), iterations);
+    if (!hoist.row_words)
+        return emitCount(before);
+    at = variable(module.pointer);
+    row = variable(module.pointer);
+    slot = variable(module.pointer);
+    begun = variable(word);
+    mask = hoist.guards ? variable(word) : nullptr;
+    emitRows(before);
     for (const Exit &exit : hoist.exits) {
         Instruction *here = wayOut(exit, batch);
         IRBuilder<> builder(here);
-        if (hoist.row_words) {
-            if (hoist.guards) /* of a partial row; if there is none nothing is there yet */
-                put(builder, get(builder, mask), get(builder, row), 0);
-            emitEnd(here, slot, exit.end);
-            continue;
-        }
-        if (may_be_long)
-            batch->open(SplitBlockAndInsertIfThen(hoist.is_long, here, false));
-        emitRecord(here, exit.end);
+        if (hoist.guards) /* of a partial row; if there is none nothing is there yet */
+            put(builder, get(builder, mask), get(builder, row), 0);
+        emitEnd(here, slot, exit.end);
     }
 }
 

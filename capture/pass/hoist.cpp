@@ -17,8 +17,7 @@
  * plain (masked, gathered, copied, over 64 bytes), whose blocks have no order
  * (goto into the middle), without exit or with more than EXITS_MAX. Loops
  * around others are nests (nest.cpp) where they can be. Those without calls that
- * are none, or cannot be hoisted, are batches. In a module that may leave its loops by a jump out
- * of a signal handler, after which nobody knows how far they came, all are.
+ * are none, or cannot be hoisted, are batches.
  */
 #include "linear.h"
 #include "llvm_compat.h"
@@ -28,7 +27,6 @@
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopIterator.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 
@@ -45,7 +43,6 @@ enum { EXITS_MAX = 8, BASES_MAX = 64, ROW_WORDS_MAX = 64 };
 /* Budgets of a function's inline code. With 64 pieces in batches 100 loops at -O1 have 3.5 times
  * clang's text, with 128 4.2; with 512 hoists 1,500 loops have 3.5 times, without a limit 4.6. */
 enum { PIECE_WORDS_MAX = 256, BATCHED_MAX = 64, HOISTS_MAX = 512 };
-enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 
 std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
 {
@@ -223,35 +220,6 @@ bool ModulePlan::planBatch(Loop &loop, const PiecesOf &pieces_of, FunctionPlan &
     return true;
 }
 
-bool landsJumps(const Module &module)
-{
-    return any_of(module, [](const Function &function) {
-        return function.hasFnAttribute(Attribute::ReturnsTwice) && !function.use_empty() &&
-               function.getName() != "vfork";
-    });
-}
-
-/* Whether the loop may have more than a few iterations, computed in front of it. */
-static Value *isLong(Loop &loop, ScalarEvolution &evolution, SCEVExpander &expander,
-                     const TargetTransformInfo &target)
-{
-    Instruction *before = loop.getLoopPreheader()->getTerminator();
-    const SCEV *most = evolution.getSymbolicMaxBackedgeTakenCount(&loop);
-    IRBuilder<> builder(before);
-
-    if (isa<SCEVCouldNotCompute>(most) || !expander.isSafeToExpandAt(most, before) ||
-        expander.isHighCostExpansion(most, &loop, BOUND_COST_MAX, &target, before))
-        return builder.getTrue();
-    auto *constant = dyn_cast<SCEVConstant>(most);
-    if (constant && constant->getAPInt().ule(SHORT_ITERATIONS))
-        return builder.getFalse();
-    Value *bound = expander.expandCodeFor(most, nullptr, before);
-    builder.SetInsertPoint(before);
-    if (bound->getType()->getIntegerBitWidth() <= 8)
-        return builder.getFalse();
-    return builder.CreateICmpUGT(bound, ConstantInt::get(bound->getType(), SHORT_ITERATIONS));
-}
-
 /* Takes the loop as a hoisted one, if it can be; a batch, if it needs one, is there or made. */
 bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &expander,
                            FunctionPlan &plan)
@@ -260,7 +228,6 @@ bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &
     auto &loops = analyses.getResult<LoopAnalysis>(function);
     auto &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
     auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
-    auto &target = analyses.getResult<TargetIRAnalysis>(function);
     ScalarEvolution &evolution = *expander.getSE();
     std::vector<BasicBlock *> blocks = orderOf(loop, loops);
     Hoist hoist;
@@ -309,8 +276,6 @@ bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &
         plan.pieces[hoist.pieces[i]].is_hoisted = true;
     }
     hoist.words = moves.expand(Type::getInt64Ty(context));
-    if (hoist.batch != NONE && !hoist.row_words)
-        hoist.is_long = isLong(loop, evolution, expander, target);
     plan.hoists.push_back(std::move(hoist));
     return true;
 }
@@ -333,13 +298,13 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     for (Loop *loop : loops.getLoopsInPreorder()) {
         bool is_batched = batched.count(loop->getParentLoop()) != 0;
         if (nested.count(loop->getParentLoop()) ||
-            (!is_left && !loop->isInnermost() && planNest(*loop, pieces_of, expander, plan))) {
+            (!loop->isInnermost() && planNest(*loop, pieces_of, expander, plan))) {
             nested.insert(loop);
             continue;
         }
         if (!loop->isInnermost())
             is_batched = is_batched || planBatch(*loop, pieces_of, plan);
-        else if ((is_left || !planHoist(*loop, pieces_of, expander, plan)) && !is_batched)
+        else if (!planHoist(*loop, pieces_of, expander, plan) && !is_batched)
             planBatch(*loop, pieces_of, plan);
         if (is_batched)
             batched.insert(loop);
@@ -418,8 +383,7 @@ void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
         return table.addEnd(&psnap_table_piece::hoist, row.words, last);
     };
     std::map<uint32_t, uint32_t> ends;
-    if (row.rows)
-        hoist.going_on = addEnd(NONE);
+    hoist.going_on = addEnd(NONE);
     for (Exit &exit : hoist.exits) {
         if (!ends.count(exit.last))
             ends[exit.last] = addEnd(exit.last);

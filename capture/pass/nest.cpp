@@ -222,7 +222,8 @@ bool NestPlan::addInnermost(Loop &loop)
     if (value == NONE)
         return false;
     step_of[loop.getHeader()] = (uint32_t)nest.steps.size();
-    addStep(PSNAP_STEP_RUN, level, (uint32_t)nest.parts.size(), value, last);
+    inner.latch = loop.getLoopLatch()->getTerminator();
+    inner.step = (uint32_t)addStep(PSNAP_STEP_RUN, level, (uint32_t)nest.parts.size(), value, last);
     addSets(level, from, to);
     jump(addStep(PSNAP_STEP_GOTO, level), &psnap_table_step::a, latch, to);
     nest.parts.push_back(std::move(inner));
@@ -294,7 +295,7 @@ bool NestPlan::addBlock(size_t index)
     if (!part_scope || !continues(*part_scope, *block))
         step_of[block] = (uint32_t)nest.steps.size();
     if (block == loop->getHeader())
-        addStep(PSNAP_STEP_ENTER, level.depth, number);
+        level.enter = (uint32_t)addStep(PSNAP_STEP_ENTER, level.depth, number);
     else if (values.isSetIn(block)) {
         computed[nest.steps.size()] = block;
         addStep(PSNAP_STEP_COMPUTE, level.depth);
@@ -535,6 +536,7 @@ void ModulePlan::numberNest(const FunctionPlan &plan, Nest &nest)
             ends[step] = table.addEnd(&psnap_table_piece::nest, words, step);
         return ends[step];
     };
+    nest.going_on = end(NONE);
     for (Level &level : nest.levels)
         level.end = end(level.again);
     for (Exit &exit : nest.exits)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The code that records a nest of loops (nest.cpp). It counts the iterations of
- * all loops but the innermost, and about how many accesses there have been:
+ * The code that records a nest of loops (nest.cpp). Its record, in front of the nest, always says
+ * how far the nest has come: in which iteration of all loops but the innermost, and where in that,
+ * which is `progress`, in front of the record: a step, and iterations of an innermost loop.
  *
- *     before the nest:   from = nowhere yet, accesses = 0
- *     before a loop:     iteration of the loop = 0; of an innermost one: accesses += its own
- *     going round:       accesses += those of the iteration
- *                        if (accesses > NEST_ACCESSES) { record; from = here; accesses = 0;
- *                                                        __psnap_hand_over() }
- *                        iteration++
- *     exit:              record
+ *     before the nest:   record = reserve, accesses = 0; from, to, progress = 0; words
+ *     before a loop:     to[loop] = 0; an innermost one: progress = its step, accesses += its own
+ *     going round:       an innermost one: progress++
+ *                        others: accesses += those of the iteration
+ *                        if (accesses > NEST_ACCESSES) { accesses = 0; end: at this step
+ *                                                        record = __psnap_renew_nest(record) }
+ *                        progress = at the loop's beginning; to[loop]++
+ *     exit:              end: at the exit's step
  *
- * so that neither the collector nor what a killed program leaves behind waits for the end
- * of a long nest. Within a batch the nest is one of its own: the batch is closed while it
- * lasts.
+ * so that the collector does not wait for the end of a long nest, and loses nothing with one that
+ * a fault ends or a killed program leaves behind. The record is in a batch of its own: that of a
+ * loop around the nest is closed while it lasts.
  */
 #include "code.h"
 
@@ -35,16 +37,23 @@ class NestCode : Code
 
   private:
     void begin(Instruction *before);
-    void emitRecord(Instruction *here, Value *record, int level, uint32_t end);
-    void emitAgain(const Level &level, AllocaInst *iteration);
-    Value *takeRoom(Instruction *here);
+    void putProgress(IRBuilder<> &builder, Value *progress);
+    void emitInnermost(const Part &part);
+    void emitAgain(const Level &level);
     void addAccesses(Instruction *here, Value *count);
+    Constant *progressAt(uint32_t step)
+    {
+        return number((int64_t)((uint64_t)step << PSNAP_NEST_STEP_SHIFT));
+    }
+    uint32_t to(const Level &level) /* its word */
+    {
+        return PSNAP_NEST_HEADER_WORDS + nest.depth + level.depth;
+    }
 
     const Nest &nest;
     BatchCode *batch;
     AllocaInst *accesses = nullptr;
-    AllocaInst *from = nullptr;           /* in memory: step and iterations, as in the record */
-    std::vector<AllocaInst *> iterations; /* for each level */
+    AllocaInst *record = nullptr;
 };
 
 void NestCode::addAccesses(Instruction *here, Value *count)
@@ -53,61 +62,74 @@ void NestCode::addAccesses(Instruction *here, Value *count)
     builder.CreateStore(builder.CreateAdd(get(builder, accesses), count), accesses);
 }
 
+void NestCode::putProgress(IRBuilder<> &builder, Value *progress)
+{
+    Value *at = builder.CreateConstInBoundsGEP1_64(word, get(builder, record), UINT64_MAX);
+    storeWord(builder, progress, at)->setAtomic(AtomicOrdering::Monotonic);
+}
+
 void NestCode::begin(Instruction *before)
 {
-    IRBuilder<> entry(&*function.getEntryBlock().getFirstInsertionPt());
-    from = entry.CreateAlloca(ArrayType::get(word, 1 + nest.depth));
+    Value *room = module.emitRoom(before, nest.fixedWords() + 2, ModulePlan::HOISTED_RECORD);
     IRBuilder<> builder(before);
-    for (uint32_t i = 0; i <= nest.depth; i++)
-        put(builder, number(0), from, i);
-    builder.CreateStore(number(0), accesses);
-}
-
-/* For a record outside a batch. */
-Value *NestCode::takeRoom(Instruction *here)
-{
-    return module.emitRoom(here, nest.fixedWords(), ModulePlan::HOISTED_RECORD);
-}
-
-/* The record of what has been since the one before, up to here in loop `level`. */
-void NestCode::emitRecord(Instruction *here, Value *record, int level, uint32_t end)
-{
-    IRBuilder<> builder(here);
-    const uint32_t to = PSNAP_NEST_HEADER_WORDS + nest.depth;
+    Value *first = wordAt(builder, room, 2);
     uint32_t index = nest.headerWords();
 
-    for (uint32_t i = 0; i <= nest.depth; i++)
-        put(builder, builder.CreateLoad(word, wordAt(builder, from, i)), record, 1 + i);
-    for (; level >= 0; level = nest.levels[(size_t)level].outer)
-        put(builder, get(builder, iterations[(size_t)level]), record,
-            to + nest.levels[(size_t)level].depth);
+    builder.CreateStore(first, record);
+    builder.CreateStore(number(0), accesses);
+    putProgress(builder, number(0));
+    for (uint32_t i = 1; i < index; i++)
+        put(builder, number(0), first, i);
     for (Value *value : nest.words)
-        put(builder, value, record, index++);
-    module.publish(builder, record, end);
+        put(builder, value, first, index++);
+    module.publish(builder, first, nest.going_on);
+}
+
+void NestCode::emitInnermost(const Part &part)
+{
+    AllocaInst *progress = variable(word);
+
+    addAccesses(part.before, part.accesses);
+    IRBuilder<> before(part.before);
+    before.CreateStore(progressAt(part.step), progress);
+    putProgress(before, progressAt(part.step));
+    IRBuilder<> latch(part.latch);
+    Value *next = latch.CreateAdd(get(latch, progress), number(1));
+    latch.CreateStore(next, progress);
+    putProgress(latch, next);
 }
 
 /* On the way from the latch to the header. */
-void NestCode::emitAgain(const Level &level, AllocaInst *iteration)
+void NestCode::emitAgain(const Level &level)
 {
-    const int index = (int)(&level - nest.levels.data());
     BasicBlock *way = SplitBlockPredecessors(level.header, {level.latch->getParent()}, ".psnap");
     Instruction *here = way->getTerminator();
+    AllocaInst *iteration = variable(word);
 
+    IRBuilder<> before(level.before);
+    before.CreateStore(number(0), iteration);
+    put(before, number(0), get(before, record), to(level));
     addAccesses(here, number(1 + (int64_t)level.refs));
     IRBuilder<> check(here);
     Value *is_enough = check.CreateICmpUGT(get(check, accesses), number(PSNAP_NEST_ACCESSES));
     MDNode *cold = MDBuilder(here->getContext()).createBranchWeights(1, 1u << 20);
     Instruction *cut = SplitBlockAndInsertIfThen(is_enough, here, false, cold);
-    emitRecord(cut, takeRoom(cut), index, level.end);
-    IRBuilder<> builder(cut);
-    put(builder, number(level.again), from, 0);
-    for (int i = index; i >= 0; i = nest.levels[(size_t)i].outer)
-        put(builder, get(builder, iterations[(size_t)i]), from, 1 + nest.levels[(size_t)i].depth);
-    builder.CreateStore(number(0), accesses);
-    module.callHook(cut, module.hand_over, {});
+    IRBuilder<> end(cut);
+    module.publish(end, get(end, record), level.end);
+    end.CreateStore(module.callHook(cut, module.renew_nest,
+                                    {get(end, record), number(nest.fixedWords()),
+                                     number(nest.depth), number(level.again)}),
+                    record);
+    IRBuilder<> renewed(cut);
+    module.publish(renewed, get(renewed, record), nest.going_on);
+    renewed.CreateStore(number(0), accesses);
 
     IRBuilder<> next(here);
-    next.CreateStore(next.CreateAdd(get(next, iteration), number(1)), iteration);
+    Value *count = next.CreateAdd(get(next, iteration), number(1));
+    next.CreateStore(count, iteration);
+    putProgress(next, progressAt(level.enter + 1));
+    storeWord(next, count, wordAt(next, get(next, record), to(level)))
+        ->setAtomic(AtomicOrdering::Release);
 }
 
 void NestCode::emit()
@@ -115,24 +137,25 @@ void NestCode::emit()
     Instruction *before = nest.levels[0].before;
 
     accesses = variable(word);
-    for (const Level &level : nest.levels) {
-        iterations.push_back(variable(word));
-        IRBuilder<>(level.before).CreateStore(number(0), iterations.back());
-    }
-    begin(before);
+    record = variable(module.pointer);
     if (batch)
         batch->close(before);
+    begin(before);
     for (const Part &part : nest.parts)
         if (part.accesses)
-            addAccesses(part.before, part.accesses);
-    for (size_t i = 0; i < nest.levels.size(); i++)
-        emitAgain(nest.levels[i], iterations[i]);
+            emitInnermost(part);
+    for (const Level &level : nest.levels)
+        emitAgain(level);
     for (const Exit &exit : nest.exits) {
         Instruction *here = wayOut(exit, batch);
+        IRBuilder<> builder(here);
+        Value *last = get(builder, record);
+        module.publish(builder, last, exit.end);
+        storeWord(builder, number(PSNAP_GAP + 2),
+                  builder.CreateConstInBoundsGEP1_64(word, last, (uint64_t)-2))
+            ->setAtomic(AtomicOrdering::Release);
         if (batch)
             batch->open(here);
-        emitRecord(here, batch ? batch->append(here, nest.fixedWords()) : takeRoom(here),
-                   (int)exit.level, exit.end);
     }
 }
 

@@ -133,7 +133,7 @@ void ModulePlan::plan(Function &function)
     dropCounts(out, blocks);
     if (hoisting && !function.hasOptNone())
         planHoists(out, blocks);
-    if (hoisting && !is_left)
+    if (hoisting)
         planStraight(out);
     number(out);
     plans.push_back(std::move(out));

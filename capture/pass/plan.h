@@ -127,10 +127,9 @@ struct Hoist {
     std::vector<Move> moves;          /* for each of their accesses */
     std::vector<llvm::Value *> words; /* bases and steps */
     uint32_t guards = 0;
-    uint32_t row_words = 0;         /* of the longest row */
-    uint32_t going_on = 0;          /* index of the end that is none */
-    uint32_t batch = NONE;          /* of the function's; there is one if there are rows */
-    llvm::Value *is_long = nullptr; /* i1: so many iterations that no batch is kept open */
+    uint32_t row_words = 0; /* of the longest row */
+    uint32_t going_on = 0;  /* index of the end that is none, yet */
+    uint32_t batch = NONE;  /* of the function's; there is one if there are rows */
     uint32_t fixedWords() const
     {
         return (row_words ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS) +
@@ -142,11 +141,11 @@ struct Hoist {
 struct Level {
     llvm::Instruction *before = nullptr, *latch = nullptr; /* terminators: in front, of the latch */
     llvm::BasicBlock *header = nullptr;
-    int outer = -1;        /* index of the loop around it */
-    uint32_t depth = 0;    /* in the nest */
-    uint32_t again = NONE; /* step of the table */
-    uint32_t end = NONE;   /* piece row of a record that stops there */
-    uint32_t refs = 0;     /* that an iteration touches, innermost loops apart */
+    int outer = -1;                      /* index of the loop around it */
+    uint32_t depth = 0;                  /* in the nest */
+    uint32_t enter = NONE, again = NONE; /* steps of the table */
+    uint32_t end = NONE;                 /* piece row of a record that stops there */
+    uint32_t refs = 0;                   /* that an iteration touches, innermost loops apart */
 };
 
 /* Pieces of a nest that are executed one after the other: of an innermost loop, or once. */
@@ -154,7 +153,10 @@ struct Part {
     std::vector<size_t> pieces; /* of the function's */
     std::vector<Move> moves;    /* for each of their accesses */
     llvm::Instruction *before = nullptr;
-    llvm::Value *accesses = nullptr; /* of an innermost loop: so many are to come, at `before` */
+    /* Of an innermost loop: terminator of its latch, its step; so many are to come, at `before`. */
+    llvm::Instruction *latch = nullptr;
+    uint32_t step = NONE;
+    llvm::Value *accesses = nullptr;
 };
 
 /* A nest of loops that is recorded as one (nest.cpp). */
@@ -167,7 +169,8 @@ struct Nest {
     std::vector<psnap_table_value> values;
     std::vector<psnap_table_step> steps; /* those that run parts have their index */
     uint32_t constants = 0, depth = 0;
-    uint32_t batch = NONE; /* of the function's */
+    uint32_t batch = NONE;    /* of the function's */
+    uint32_t going_on = NONE; /* index of the end that is none, yet */
     uint32_t headerWords() const
     {
         return PSNAP_NEST_HEADER_WORDS + 2 * depth;
@@ -213,8 +216,6 @@ struct FunctionPlan {
     std::vector<Straight> straights;
 };
 
-bool landsJumps(const llvm::Module &module); /* it calls setjmp or its like (hoist.cpp) */
-
 class ModulePlan
 {
   public:
@@ -229,7 +230,6 @@ class ModulePlan
         marking = std::getenv(PSNAP_ENV_OPENMP) != nullptr;
         labelling = std::getenv(PSNAP_ENV_BLOCKS) != nullptr;
         hoisting &= !labelling; /* which may put code into the function */
-        is_left = !wish && landsJumps(the_module);
     }
     bool run();
 
@@ -303,12 +303,11 @@ class ModulePlan
     std::vector<FunctionPlan> plans;
     llvm::GlobalVariable *pieces = nullptr, *sites = nullptr;
     llvm::AllocaInst *record_pointer = nullptr; /* of the function that gets its code */
-    llvm::FunctionCallee reserve, reserve_kind, close_batch, renew_batch, hand_over, allocated;
+    llvm::FunctionCallee reserve, reserve_kind, close_batch, renew_batch, renew_nest, allocated;
     std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
     llvm::GlobalVariable *wanted_functions = nullptr;
     llvm::FunctionCallee enter, leave, landed, forked, sandboxed, sandbox_tried;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
-    bool is_left;             /* loops may be, by a jump out of a signal handler */
     bool marking;             /* PSNAP_ENV_OPENMP */
     bool labelling;           /* PSNAP_ENV_BLOCKS */
     llvm::Type *word = nullptr;

@@ -10,16 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-const char __psnap_abi_13 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_14 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
 _Thread_local uint64_t *psnap_rt_idle;
-
-const struct psnap_rt_hooks psnap_rt_hooks = {
-    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve,      __psnap_hand_over,
-    __psnap_allocated, __psnap_register,  psnap_rt_mark,        psnap_rt_pass,
-    __psnap_forked,    __psnap_sandboxed, __psnap_sandbox_tried};
 
 bool psnap_rt_collector_alive(void)
 {
@@ -87,6 +82,11 @@ static uint64_t *claim_idle(struct psnap_ring *ring, uint64_t words)
     if (!begin || ring->limit != begin + PSNAP_RT_IDLE_WORDS || psnap_rt_is_forked())
         return NULL;
     return move_cursor(ring, cursor, begin + words) ? begin : NULL;
+}
+
+static inline bool is_idle(const uint64_t *room)
+{
+    return psnap_rt_idle && room >= psnap_rt_idle && room < psnap_rt_idle + PSNAP_RT_IDLE_WORDS;
 }
 
 /* Signals are blocked; `signals` is the thread's mask. */
@@ -221,7 +221,7 @@ __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch, ui
 
 /* A record of a nest is short and stands for a million accesses: a collector that has nothing to
  * read would wait for a chunk of them. */
-__attribute__((preserve_most)) void __psnap_hand_over(void)
+static void hand_over(void)
 {
     struct psnap_ring *ring = __psnap_ring;
     struct psnap_rt_outside outside;
@@ -239,6 +239,23 @@ __attribute__((preserve_most)) void __psnap_hand_over(void)
         psnap_rt_look(ring); /* what is wanted may have changed meanwhile */
     psnap_rt_unblock_signals(&outside);
     psnap_rt_end_noise();
+}
+
+__attribute__((preserve_most)) uint64_t *__psnap_renew_nest(uint64_t *record, uint64_t words,
+                                                            uint64_t levels, uint64_t again)
+{
+    uint64_t copy[PSNAP_NEST_WORDS_MAX], *from = copy + PSNAP_NEST_HEADER_WORDS, *room = record - 2;
+
+    if ((room == psnap_rt_nowhere && psnap_rt_unhoisted) || is_idle(room))
+        return record;
+    memcpy(copy, record, words * sizeof *copy);
+    memcpy(from, from + levels, levels * sizeof *from);
+    copy[1] = again;
+    __atomic_store_n(room, PSNAP_GAP + 2, __ATOMIC_RELEASE);
+    hand_over();
+    room = reserve_for(words + 2, __builtin_return_address(0));
+    room[1] = again << PSNAP_NEST_STEP_SHIFT;
+    return memcpy(room + 2, copy, words * sizeof *copy);
 }
 
 static void put_allocation(uint64_t *room, const uint64_t allocation[4])
@@ -305,8 +322,7 @@ void psnap_rt_tell_allocation(uint64_t address, uint64_t size_bytes, const unsig
     room = psnap_rt_claim(__psnap_ring, 5);
     if (!room)
         room = __psnap_reserve(5);
-    if (psnap_rt_idle && room >= psnap_rt_idle &&
-        room < psnap_rt_idle + PSNAP_RT_IDLE_WORDS) /* its first record */
+    if (is_idle(room)) /* its first record */
         put_allocation_anyway(allocation);
     else
         put_allocation(room, allocation);
@@ -337,3 +353,8 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
         psnap_rt_end_noise();
     }
 }
+
+const struct psnap_rt_hooks psnap_rt_hooks = {
+    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve,      hand_over,
+    __psnap_allocated, __psnap_register,  psnap_rt_mark,        psnap_rt_pass,
+    __psnap_forked,    __psnap_sandboxed, __psnap_sandbox_tried};

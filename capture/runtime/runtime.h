@@ -22,7 +22,7 @@
     PSNAP_HOOK result name##_plain parameters __attribute__((alias(#name)));
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_13;
+extern PSNAP_HOOK const char __psnap_abi_14;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 /* Room for a record, marked as open. */
@@ -35,8 +35,10 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_close_batch(uint64_t *bat
 /* ... and another one begins. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch,
                                                                         uint64_t *end);
-/* The nest that has just written a record goes on for a while: who waits for it gets it now. */
-PSNAP_HOOK __attribute__((preserve_most)) void __psnap_hand_over(void);
+/* The nest (capture/pass/nest_code.cpp) whose record of so many words ends at step `again` goes on
+ * in another one, which the collector need not wait for. */
+PSNAP_HOOK __attribute__((preserve_most)) uint64_t *
+__psnap_renew_nest(uint64_t *record, uint64_t words, uint64_t levels, uint64_t again);
 PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,
                                   const unsigned char *site);
 PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
@@ -74,7 +76,7 @@ struct psnap_rt_hooks {
     uint64_t abi;
     bool (*add_copy)(struct psnap_ring **ring_of_copy); /* this thread's; false: too many */
     uint64_t *(*reserve)(uint64_t words) __attribute__((preserve_most));
-    void (*hand_over)(void) __attribute__((preserve_most));
+    void (*hand_over)(void);
     void (*allocated)(const void *address, uint64_t size_bytes, const unsigned char *site);
     void (*enroll)(const struct psnap_module *module);
     void (*mark)(bool begins);

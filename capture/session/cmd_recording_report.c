@@ -139,24 +139,14 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                     " thread%s did until then, and %" PRIu64 " words of records, are missing\n",
                     command, report.threads_early, report.threads_early == 1 ? "" : "s",
                     report.words_unknown);
-    /* other threads come and go in the middle of their loops */
-    if ((report.roi.has_regions && report.threads > 1) || getenv(PSNAP_ENV_UNHOISTED))
-        report.loops_lost = report.blocks_lost = 0;
-    if (report.loops_lost)
+    if (report.accesses_lost)
         psnap_print(
             stderr,
             "psnap %s: %" PRIu64
             " execution%s of loops or blocks cut off by the program's end or a signal handler: "
-            "what they accessed since their last records is missing\n",
-            command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
-    else if (report.words_lost)
-        psnap_print(
-            stderr,
-            "psnap %s: %" PRIu64
-            " block%s cut off by the program's end or a signal handler: their last accesses, "
-            "%" PRIu64 " address%s, are missing\n",
-            command, report.blocks_lost, report.blocks_lost == 1 ? "" : "s", report.words_lost,
-            report.words_lost == 1 ? "" : "es");
+            "of %s last accesses up to %" PRIu64 " are missing\n",
+            command, report.cut_off, report.cut_off == 1 ? "" : "s",
+            report.cut_off == 1 ? "its" : "their", report.accesses_lost);
     if (report.unnamed)
         psnap_print(stderr,
                     "psnap %s: %" PRIu64

@@ -12,14 +12,16 @@
  *
  * A batch (capture/pass/batch.cpp) is such a record while it is open and then a gap
  * of one word, behind which its records stand. One that stays open, as its thread has left it by a
- * jump out of a signal handler or has died in it, is read as far as its records are complete.
+ * jump out of a signal handler or has died in it, is read as far as its records are complete. That
+ * of a loop always is, for the iterations that there have been; outside of batches it is in one of
+ * its own.
  *
  * A hoisted loop (capture/pass/hoist.cpp) has one record for many iterations:
  *
  *     end            address of the byte of the piece row that says how it ended
  *     iterations     whole ones that the record stands for
  *   with rows:
- *     words          of the whole record
+ *     words          of the whole record; while the loop runs, the address behind the rows
  *     begun          iterations of the loop before the record's first
  *   then:
  *     bases, steps   of the loop's affine references
@@ -45,6 +47,10 @@
  *     to             and where it stopped
  *     words          what does not change in the nest
  *
+ * in a batch of its own, the first word of which says how far the nest has come in the iterations
+ * `to` while the record has no end: the step, behind NEST_STEP_SHIFT bits with iterations of an
+ * innermost loop.
+ *
  * What happened in between follows from the nest's rows. Its steps are the nest without
  * its data: they lead from one hoisted loop (or straight piece of code, which is
  * one that is executed once) to the next by conditions on values. Values are computed
@@ -66,7 +72,7 @@
  * `consumed` those the collector has read. A thread that found its ring full sleeps
  * until a chunk is free. A signal handler may do so while the record that it came in the
  * middle of is open: the collector then waits at that record, and when the handler has
- * filled the chunks that are free the record is passed over, and lost.
+ * filled the chunks that are free the record is passed over, and what comes of it later is lost.
  *
  * Outside the parts of a program that are wanted (capture/runtime/region.c) `cursor`
  * and `limit` are those of memory that nobody reads, and `aside` is where the chunk
@@ -80,12 +86,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 13
+#define PSNAP_CAPTURE_ABI 14
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_13"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_14"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -190,7 +196,8 @@ enum {
     PSNAP_NEST_VALUES_MAX = 1024, /* with the record's words */
     PSNAP_NEST_STEPS_MAX = 1024,
     PSNAP_NEST_HEADER_WORDS = 2,     /* end, begun; then two for each level */
-    PSNAP_NEST_ACCESSES = 1024 * 512 /* so many and an innermost loop's are in no record yet */
+    PSNAP_NEST_STEP_SHIFT = 48,      /* of progress: a step, behind that iterations */
+    PSNAP_NEST_ACCESSES = 1024 * 512 /* so many and an innermost loop's are in one record */
 };
 
 enum psnap_capture_operation {

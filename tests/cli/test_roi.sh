@@ -159,7 +159,7 @@ int main(void)
 }
 END
 build nests.c
-nm nests.o | grep -q __psnap_hand_over || fail "there is no nest"
+nm nests.o | grep -q __psnap_renew_nest || fail "there is no nest"
 expect "" nests "100+20 100+20 100+20$(printf ' 0+10000%.0s' $(seq 60)) 200+7"
 
 # In other hands the marks are nothing, in any C and C++

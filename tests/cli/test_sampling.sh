@@ -62,7 +62,7 @@ int main(void)
 }
 END
 "$PSNAP" cc -O2 -c mixed.c -o mixed.o
-nm mixed.o | grep -q __psnap_hand_over || fail "there is no nest"
+nm mixed.o | grep -q __psnap_renew_nest || fail "there is no nest"
 "$PSNAP" cc -O2 -o mixed mixed.o
 "$PSNAP" record --force -o whole.yaml --trace whole.pst -- ./mixed
 stream whole.pst > whole

@@ -366,8 +366,8 @@ static void test_left_open(void **state)
     program->ring->state = PSNAP_RING_FINISHED;
     expect(program, 3);
     report = psnap_capture_report(program->source);
-    assert_int_equal(report.blocks_lost, 1);
-    assert_int_equal(report.words_lost, 1);
+    assert_int_equal(report.cut_off, 1);
+    assert_int_equal(report.accesses_lost, 1);
 }
 
 /* Random bytes somewhere in a ring, or in what says how far it may be read. */

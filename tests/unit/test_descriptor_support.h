@@ -316,12 +316,12 @@ static inline void put_hoist(struct module *module, uint32_t index, struct psnap
     const uint64_t end = below(rng, ENDS), choice = below(rng, 3);
     const uint64_t most = choice == 0 ? 4 : choice == 1 ? 40 : hoist->rows ? 25 : 300;
     const uint64_t count = below(rng, most);
-    uint64_t *record = module->ring + module->ring_words, *row = record + hoist->words;
+    const bool is_left =
+        end == 2 && (!hoist->rows || below(rng, 2)); /* in a batch that stays open */
+    uint64_t *record = module->ring + module->ring_words + is_left, *row = record + hoist->words;
     const uint64_t begun = hoist->rows && below(rng, 2) ? 1000 : 0;
     uint64_t mask = psnap_rng_next(rng);
 
-    if (!hoist->rows && end == 2)
-        return;
     record[0] = PIECES + module->first_end[index] + end;
     record[1] = count;
     put_words(module, hoist, record, rng);
@@ -336,8 +336,16 @@ static inline void put_hoist(struct module *module, uint32_t index, struct psnap
         record[2] = (uint64_t)(row - record);
         record[3] = begun;
     }
+    if (is_left && hoist->rows &&
+        (row == record + hoist->words || row - record >= PSNAP_RECORD_WORDS_MAX)) {
+        record[-1] = PSNAP_GAP + 1; /* there are no such rows: it has ended */
+    } else if (is_left) {
+        record[-1] = -(uint64_t)(row - record + 1);
+        record[1] = hoist->rows ? below(rng, 2) : count;
+        record[2] = hoist->rows ? (uint64_t)(uintptr_t)row : record[2];
+    }
     module->ended += end != 2;
-    module->ring_words += (size_t)(row - record);
+    module->ring_words += (size_t)(row - record) + is_left;
     assert_true(module->ring_words < RING_WORDS);
 }
 
@@ -381,16 +389,11 @@ static inline enum psnap_status open_decoder(struct psnap_decoder *decoder,
                        error);
 }
 
-/* That all was completed and executed as often as it was. */
+/* That all was executed as often as it was. */
 static inline void assert_counted(const struct psnap_decoder *decoder, const struct module *module)
 {
-    uint64_t completed = 0;
-
     for (uint32_t i = 0; i < PIECES_MAX; i++)
         assert_int_equal(decoder->context.program->blocks[i].executions, module->executions[i]);
-    for (uint32_t i = 0; i < HOISTS; i++)
-        completed += decoder->context.tables.hoists[i].completed;
-    assert_int_equal(completed, module->ended);
 }
 
 #endif
