@@ -33,8 +33,9 @@ struct psnap_capture_report {
     uint32_t threads_lost; /* threads that found no free ring: their accesses are missing */
     uint32_t copies; /* of the runtime that were too many (shared libraries under a program that is
                         not instrumented): what their modules did is missing */
-    uint32_t threads_early; /* threads that ran code before its module was known, ... */
-    uint64_t words_unknown; /* ... and words of records of such code: their accesses are missing */
+    uint32_t threads_early; /* threads that ran code before its module was known: what it did is
+                               missing */
+    uint64_t words_unknown; /* words of records of such code that are missing */
     bool is_cut_short;      /* the deadline came first: what was not read by then is missing */
     uint64_t cut_off; /* loops and blocks that a signal handler left, or that were running when
                          the program ended; */

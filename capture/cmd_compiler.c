@@ -170,10 +170,13 @@ enum psnap_status psnap_compiler_find(struct psnap_compiler *compiler, enum psna
     char versions[64];
 
     compiler->llvm = 0;
-    if (!find_files(compiler) || known[0].llvm == 0)
+    if (known[0].llvm == 0)
         return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                               "the capture pass is not installed beside this program (it was "
-                               "built without LLVM)");
+                               "this program was built without LLVM, and has no capture pass");
+    if (!find_files(compiler))
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                               "the capture runtime is not beside this program: it was built in "
+                               "part, or moved away from its lib folder");
     if (named && *named && !llvm) {
         compiler->path = named;
         return take_named(compiler, error);

@@ -515,7 +515,7 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads_lost = session->threads_lost,
         .copies = session->copies,
         .threads_early = session->threads_early,
-        .words_unknown = self->decoder.context.words_unknown,
+        .words_unknown = self->decoder.context.words_unknown + session->words_early,
         .is_cut_short = self->is_cut_short && !session->closing,
         .cut_off = self->decoder.context.passed_over,
         .accesses_lost = session->is_enough ? 0 : self->decoder.context.accesses_lost,

@@ -184,7 +184,8 @@ static enum psnap_status start(struct feed *feed, int *reason, struct psnap_erro
     return PSNAP_OK;
 }
 
-/* The FIFO, once the consumer has opened it, too; -1: it ended before. */
+/* The FIFO, once the consumer has opened it, too; -1: it ended before. Its name is gone then: who
+ * opened it again would wait for ever. */
 static int open_fifo(const struct feed *feed)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
@@ -195,6 +196,7 @@ static int open_fifo(const struct feed *feed)
 
         if (fd >= 0) {
             fcntl(fd, F_SETFL, 0);
+            unlink(feed->fifo);
             return fd;
         }
         if (errno != ENXIO && errno != EINTR)
@@ -256,9 +258,10 @@ static void report(const struct request *request, uint64_t count, bool has_left,
 {
     char digits[32];
 
-    psnap_print(stderr, "psnap run: %s accesses of '%s' as %s to '%s', which %sended with %d\n",
-                psnap_group_digits(count, digits), request->input, request->format,
-                request->consumer[0], has_left ? "did not read on, and " : "", exit_status);
+    psnap_print(stderr, "psnap run: %s%s accesses of '%s' as %s to '%s', which %sended with %d\n",
+                has_left ? "at least " : "", psnap_group_digits(count, digits), request->input,
+                request->format, request->consumer[0], has_left ? "did not read on, and " : "",
+                exit_status);
     psnap_export_report(&request->export);
 }
 
@@ -332,7 +335,8 @@ int psnap_cmd_run(int argc, char **argv)
         "psnap run INPUT -f FORMAT [-m MACHINE] [--seed N] [--skip N] [--count N] -- CONSUMER ARGS",
         "Starts another program and feeds it the accesses of INPUT (a trace, a profile,\n"
         "or - for standard input): on its standard input, or through a FIFO where an\n"
-        "argument has {}. Ends with its exit status; 127 and 126 where it is not there\n"
+        "argument has {}, which can be opened once. Ends with the consumer's exit\n"
+        "status; 127 and 126 where it is not there\n"
         "or cannot be executed, 1 where the stream failed.",
         options};
     const struct psnap_format *format;

@@ -156,7 +156,7 @@ __attribute__((preserve_most, noinline)) static uint64_t *reserve_outside(uint64
     uint64_t *room;
 
     if (__psnap_ring->state == PSNAP_RING_EARLY) {
-        __psnap_ring->produced++;
+        __psnap_ring->produced += words;
         return psnap_rt_nowhere;
     }
     if (!psnap_rt_first) {

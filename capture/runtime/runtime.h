@@ -64,7 +64,7 @@ extern uint64_t psnap_rt_unhoisted;                       /* PSNAP_UNHOISTED */
 extern uint64_t psnap_rt_nowhere[PSNAP_RECORD_WORDS_MAX]; /* room for records that nobody reads */
 
 struct psnap_early {
-    struct psnap_ring ring; /* what it could not hold are `produced` records */
+    struct psnap_ring ring; /* what it could not hold are records of `produced` words */
     uint64_t words[4 * PSNAP_RECORD_WORDS_MAX];
 };
 

@@ -415,8 +415,7 @@ static void take_early(struct psnap_ring *early)
         return;
     early->cursor = early->data;
     psnap_rt_put_records(early->data, count);
-    if (early->produced)
-        __atomic_fetch_add(&psnap_rt_session->threads_early, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&psnap_rt_session->words_early, early->produced, __ATOMIC_RELAXED);
 }
 
 /* Tells the collector of a module. */

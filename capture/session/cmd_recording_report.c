@@ -133,12 +133,16 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                     " thread%s found no ring, their accesses are missing: there are "
                     "too many, or a limit on address space or locked memory leaves no room\n",
                     command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
-    if (report.threads_early || report.words_unknown)
+    if (report.threads_early)
         psnap_print(stderr,
                     "psnap %s: code ran before its module was known: what %" PRIu32
-                    " thread%s did until then, and %" PRIu64 " words of records, are missing\n",
-                    command, report.threads_early, report.threads_early == 1 ? "" : "s",
-                    report.words_unknown);
+                    " thread%s did until then is missing\n",
+                    command, report.threads_early, report.threads_early == 1 ? "" : "s");
+    if (report.words_unknown)
+        psnap_print(stderr,
+                    "psnap %s: code ran before its module was known: %" PRIu64
+                    " words of its records are missing\n",
+                    command, report.words_unknown);
     if (report.accesses_lost)
         psnap_print(
             stderr,

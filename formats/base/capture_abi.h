@@ -409,6 +409,7 @@ struct psnap_session {
     uint32_t is_quiet;      /* program: it is in a sandbox, and makes no system calls of ours */
     uint32_t unheard;       /* program: records of signal handlers that were lost for that */
     uint32_t has_regions;   /* program: it is recorded in parts only */
+    uint64_t words_early;   /* program: of records of resolvers of ifuncs that were too many */
     uint64_t regions;       /* program: times that the first region was begun */
     uint64_t roi_found;     /* program: bit i: there is a function of the i-th name of the list */
     uint64_t roi_inlined;   /* program: bit i: there is a copy of one in another function */

@@ -137,19 +137,13 @@ static void print_item(void *context, const struct add_item *item)
     psnap_progress_add(report->progress, 1);
 }
 
-/* The name is a stranger's: what is no plain character of it is not shown. */
 static void left_out(void *context, const char *name, const char *reason)
 {
     struct report *report = context;
     struct psnap_error error;
-    char shown[200];
-    size_t n = 0;
 
-    for (; name[n] && n < sizeof shown - 1; n++)
-        shown[n] = (unsigned char)name[n] < ' ' || (unsigned char)name[n] > '~' ? '?' : name[n];
-    shown[n] = '\0';
     report->left_out++;
-    psnap_error_set(&error, PSNAP_ERROR_VALUE, "'%s' is left out: %s", shown, reason);
+    psnap_error_set(&error, PSNAP_ERROR_VALUE, "'%.200s' is left out: %s", name, reason);
     psnap_cmd_warn(&error);
 }
 

@@ -518,6 +518,13 @@ for flags in "" -static -static-pie -no-pie -flto "-Wl,--gc-sections -ffunction-
     PSNAP_OUT=o.yaml ./early > out
     [ "$(counts o.yaml)" = "$(counts p.yaml)" ] || fail "early $flags: $(counts o.yaml)"
 done
+# A resolver that does more than there is room for: 700 iterations of some ten words are 7,000,
+# and 2,048 are kept
+sed -i 's/work_helper(10)/work_helper(700)/; s/sums\[100\]/sums[1000]/' early.c helper.c
+"$PSNAP" cc -O0 -pthread early.c helper.c -o early
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./early)" = 125 ] || fail "many: $(cat err)"
+has err "code ran before its module was known: "
+grep -q "known: [1-9][0-9]* words of its records are missing" err || fail "many: $(cat err)"
 "$PSNAP" cc -O1 -DLIBRARY -shared -fPIC -pthread early.c -o libearly.so
 cat > load.c << 'END'
 #include <dlfcn.h>

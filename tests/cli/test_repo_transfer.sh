@@ -124,7 +124,7 @@ has err "objects/link.yaml' is left out"
 has err "hard.yaml' is left out"
 has err "device.yaml' is left out"
 has err "fifo.yaml' is left out"
-has err "?[31mred.txt' is left out"
+has err $'\xef\xbf\xbd[31mred.txt\' is left out'
 has err "n.yaml:2"
 has err "alias.yaml:1"
 has err "text.yaml"
