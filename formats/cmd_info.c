@@ -220,6 +220,7 @@ static int info_trace(FILE *file, const char *name, const char *from, bool json)
     info.provenance = &program->provenance;
     info.part = &program->sampling;
     status = print_info(&info, json);
+    psnap_input_say_omitted(source, name);
     psnap_source_free(source);
     return status;
 }

@@ -3,12 +3,13 @@
  * The text traces of Dinero IV: `din`, the traditional one (-informat d), and
  * `xdin`, the extended one (-informat D, its default).
  *
- * din: "label address", the address in hexadecimal. Labels 0 read, 1 write;
- * 2 (instruction fetch), 3 (escape) and 4 (flush) are no accesses and are
- * passed over, as is anything after the address. Dinero makes every access 4
- * bytes at a multiple of 4, whatever was traced. Read back here, an access
- * keeps its address and ends with its 4-byte word: it touches the same words,
- * and its address survives.
+ * din: "label address", the address in hexadecimal. Labels 0 read, 1 write, 3
+ * miscellaneous (a read that prefetches nothing); 2 (instruction fetch) and 4
+ * (flush) are no accesses and are passed over, as is anything after the address.
+ * A trace of Ramulator's processor has such lines, too, in decimal: where no
+ * address has a hexadecimal letter, or a third number follows, it may be either. Dinero makes every
+ * access 4 bytes at a multiple of 4, whatever was traced. Read back here, an access keeps its
+ * address and ends with its 4-byte word: it touches the same words, and its address survives.
  *
  * xdin: "type address size", address and size in hexadecimal. Types r read, w
  * write, m miscellaneous (a read that prefetches nothing); i (fetch), c
@@ -18,6 +19,7 @@
 #include "formats/text_trace.h"
 #include "formats/trace_sink.h"
 
+enum { FETCHES, OTHERS };                                /* as `omits` */
 enum { LOAD_REF = PSNAP_LOAD, STORE_REF = PSNAP_STORE }; /* of psnap_program_add_anonymous */
 
 static enum psnap_status din_line(struct psnap_foreign *trace, struct psnap_scan *scan,
@@ -26,7 +28,6 @@ static enum psnap_status din_line(struct psnap_foreign *trace, struct psnap_scan
     uint64_t address;
     unsigned label;
 
-    (void)trace;
     if (psnap_scan_done(scan))
         return PSNAP_OK;
     label = (unsigned)*scan->at - '0';
@@ -38,8 +39,11 @@ static enum psnap_status din_line(struct psnap_foreign *trace, struct psnap_scan
         return psnap_scan_expected("a hexadecimal address of at most 64 bits", error);
     if (*scan->at > ' ')
         return psnap_scan_expected("the end of the address", error);
-    if (label > 1)
+    if (label == 2 || label == 4) {
+        psnap_foreign_omit(trace, label == 2 ? FETCHES : OTHERS);
         return PSNAP_OK;
+    }
+    label = label == 1;
     out[(*n)++] = (struct psnap_access){.address = address,
                                         .ref = label,
                                         .size = (uint8_t)(4 - (address & 3)),
@@ -53,7 +57,6 @@ static enum psnap_status xdin_line(struct psnap_foreign *trace, struct psnap_sca
     uint64_t address, size;
     unsigned char type;
 
-    (void)trace;
     if (psnap_scan_done(scan))
         return PSNAP_OK;
     type = *scan->at | 0x20;
@@ -73,6 +76,7 @@ static enum psnap_status xdin_line(struct psnap_foreign *trace, struct psnap_sca
         return psnap_access_add(address, size, PSNAP_STORE, STORE_REF, out, n, error);
     if (type == 'r' || type == 'm')
         return psnap_access_add(address, size, PSNAP_LOAD, LOAD_REF, out, n, error);
+    psnap_foreign_omit(trace, type == 'i' ? FETCHES : OTHERS);
     return PSNAP_OK;
 }
 
@@ -90,9 +94,31 @@ static int bid(const unsigned char *start, size_t n, bool whole,
     return line(NULL, &scan, out, &made, NULL) == PSNAP_OK ? 50 : 0;
 }
 
+/* Whether the lines at an input's start, which may be of din, are of nothing else that is known to
+ * have such: an address has a letter, and no number follows one. */
+static bool is_din_alone(const unsigned char *start, size_t n, bool whole)
+{
+    struct psnap_scan scan;
+    bool has_letter = false;
+
+    for (size_t at = 0; psnap_text_bid_line(start, n, whole, &at, &scan);) {
+        psnap_scan_blanks(&scan);
+        scan.at++; /* the label */
+        psnap_scan_blanks(&scan);
+        for (; *scan.at > ' '; scan.at++)
+            has_letter |= (*scan.at | 0x20) >= 'a';
+        psnap_scan_blanks(&scan);
+        if (*scan.at >= '0' && *scan.at <= '9')
+            return false;
+    }
+    return has_letter;
+}
+
 static int din_bid(const unsigned char *start, size_t n, bool whole)
 {
-    return bid(start, n, whole, din_line);
+    const int sure = bid(start, n, whole, din_line);
+
+    return !sure || is_din_alone(start, n, whole) ? sure : PSNAP_BID_EITHER;
 }
 
 static int xdin_bid(const unsigned char *start, size_t n, bool whole)
@@ -126,8 +152,10 @@ const struct psnap_format psnap_format_din = {
     .name = "din",
     .summary = "Dinero IV, traditional text (-informat d)",
     .description =
-        "One line per access: label and hexadecimal address. Labels 0 (read) and 1\n"
-        "(write) are accesses; 2, 3 and 4 are passed over when read. Dinero takes every\n"
+        "One line per access: label and hexadecimal address. Labels 0 (read), 1 (write)\n"
+        "and 3 (miscellaneous, a read) are accesses; 2 (fetch) and 4 (flush) are passed\n"
+        "over when read. Where no address of the first ones has a letter, or a line has\n"
+        "a third number, say --from din: it could be another format. Dinero takes every\n"
         "access as 4 bytes at a multiple of 4, so an access of another size or one that\n"
         "straddles a word is another access there; xdin keeps both. Read, an access\n"
         "ends with the 4-byte word that its address is in. An atomic is written as a\n"
@@ -138,7 +166,10 @@ const struct psnap_format psnap_format_din = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops = &(const struct psnap_format_ops){.bid = din_bid, .line = din_line, .access = din_access},
+    .ops = &(const struct psnap_format_ops){.bid = din_bid,
+                                            .line = din_line,
+                                            .omits = {"instruction fetches", "flushes"},
+                                            .access = din_access},
 };
 
 const struct psnap_format psnap_format_xdin = {
@@ -155,6 +186,9 @@ const struct psnap_format psnap_format_xdin = {
     .readable = true,
     .writable = true,
     .is_text = true,
-    .ops =
-        &(const struct psnap_format_ops){.bid = xdin_bid, .line = xdin_line, .access = xdin_access},
+    .ops = &(const struct psnap_format_ops){.bid = xdin_bid,
+                                            .line = xdin_line,
+                                            .omits = {"instruction fetches",
+                                                      "copies back and invalidations"},
+                                            .access = xdin_access},
 };

@@ -23,12 +23,13 @@ static inline enum psnap_status dinbin_one(struct psnap_foreign *trace, const un
     const unsigned type = record[TYPE_AT];
     const enum psnap_access_kind kind = type == WRITE ? PSNAP_STORE : PSNAP_LOAD;
 
-    (void)trace;
     if (type > INVALIDATE)
         return psnap_error_set(error, PSNAP_ERROR_SYNTAX,
                                "this is no record of Dinero: its type is 0 to 5, not %u", type);
-    if (type == FETCH || type == COPY_BACK || type == INVALIDATE)
+    if (type == FETCH || type == COPY_BACK || type == INVALIDATE) {
+        psnap_foreign_omit(trace, type != FETCH);
         return PSNAP_OK;
+    }
     return psnap_access_add(address, size, kind, kind, out, n, error);
 }
 
@@ -68,6 +69,7 @@ const struct psnap_format psnap_format_dinbin = {
         &(const struct psnap_format_ops){
             .record_bytes = RECORD,
             .records = dinbin_records,
+            .omits = {"instruction fetches", "copies back and invalidations"},
             .access = dinbin_access,
         },
 };

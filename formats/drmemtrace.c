@@ -37,6 +37,7 @@ enum { X86_64 = 0x40, LINE_BYTES = 64 };
 #define COUNTERS (TYPES(INSTRUCTION, 16) | TYPES(29, 31) | TYPES(48, 49))
 #define PASSED                                                                                     \
     (TYPES(2, 9) | TYPES(18, 21) | TYPES(EXIT, PROCESS) | TYPES(27, MARKER) | TYPES(32, 47))
+#define HINTS (TYPES(2, 9) | TYPES(18, 21) | TYPES(27, 27) | TYPES(32, 46))
 #define OTHERS (TYPES(BUNDLE, BUNDLE) | TYPES(THREAD, THREAD) | TYPES(HEADER, FOOTER))
 #define ALL (TYPES(READ, WRITE) | COUNTERS | PASSED | OTHERS)
 
@@ -44,6 +45,8 @@ static inline bool is_in(uint64_t types, unsigned type)
 {
     return type < 64 && (types >> type & 1);
 }
+
+enum { OF_NO_BYTES, PREFETCHES }; /* as `omits` */
 
 struct drmemtrace {
     struct psnap_foreign foreign;
@@ -103,6 +106,8 @@ static enum psnap_status read_other(struct drmemtrace *trace, const unsigned cha
                                    "version %" PRIu64 " of drmemtrace; 1 to %d can be read", value,
                                    VERSION);
         trace->has_header = true;
+        trace->has_footer = false; /* another thread's, behind it */
+        trace->foreign.has_pc = false;
         return PSNAP_OK;
     case FOOTER:
         trace->has_footer = true;
@@ -125,7 +130,7 @@ static inline enum psnap_status drmemtrace_one(struct psnap_foreign *foreign,
     enum psnap_status status;
     size_t from = *n;
 
-    if (__builtin_expect(trace->has_footer, 0))
+    if (__builtin_expect(trace->has_footer, 0) && type != HEADER)
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "something follows the footer");
     if (is_in(COUNTERS, type)) {
         foreign->pc = address;
@@ -133,10 +138,17 @@ static inline enum psnap_status drmemtrace_one(struct psnap_foreign *foreign,
         trace->next_pc = address + size;
         return PSNAP_OK;
     }
-    if (is_in(PASSED, type))
+    if (is_in(PASSED, type)) {
+        if (is_in(HINTS, type))
+            psnap_foreign_omit(foreign, PREFETCHES);
         return PSNAP_OK;
+    }
     if (type > WRITE)
         return read_other(trace, record, error);
+    if (!size) { /* xsave of no state */
+        psnap_foreign_omit(foreign, OF_NO_BYTES);
+        return PSNAP_OK;
+    }
     status = psnap_foreign_add(foreign, address, size, type == WRITE ? PSNAP_STORE : PSNAP_LOAD,
                                out, n, error);
     for (; from < *n; from++)
@@ -221,9 +233,10 @@ const struct psnap_format psnap_format_drmemtrace = {
         "(10 and others) the program counters of those after them: every counter's\n"
         "loads and stores become references. Prefetches, flushes, markers and encodings\n"
         "are passed over, accesses of more than 64 bytes are split, threads counted in\n"
-        "the order in which they come. A file of one thread, as it is or compressed, is\n"
-        "read; the zip archives are not: unpack them. Written is version 7, one thread\n"
-        "of an x86-64, an instruction before each access, its counter made of the\n"
+        "the order in which they come. A file of one thread, or of several behind each\n"
+        "other (core-sharded), as it is or compressed, is read; zip archives are not:\n"
+        "'unzip -p FILE' passes on what is in them. Written is version 7, one thread of\n"
+        "an x86-64, an instruction before each access, its counter made of the\n"
         "reference's number. An atomic is written as a write.\n\n"
         "    bytes  0 type, u16    2 size, u16    4 address, u64\n\n"
         "    0a 00 04 00  00 00 40 00 00 00 00 00    an instruction at 0x400000,\n"
@@ -238,6 +251,7 @@ const struct psnap_format psnap_format_drmemtrace = {
             .record_bytes = RECORD,
             .records = drmemtrace_records,
             .ended = drmemtrace_ended,
+            .omits = {"accesses of no bytes", "prefetches and flushes"},
             .heading = drmemtrace_heading,
             .access = drmemtrace_access,
             .end = drmemtrace_end,

@@ -24,7 +24,7 @@ uint32_t pc_refs_add(struct pc_refs *refs, struct psnap_program *program, uint64
     uint32_t ref;
 
     if (size > PSNAP_FOREIGN_SIZE_MAX || refs->count >= REFS_MAX)
-        return (uint32_t)kind;
+        return kind != PSNAP_LOAD;
     latest = psnap_map_put(&refs->latest, pc);
     if (!latest || !psnap_make_room(&refs->all, &refs->room, refs->count + 1, sizeof *refs->all))
         return PSNAP_NONE;

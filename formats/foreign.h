@@ -70,6 +70,13 @@ struct psnap_foreign {
     size_t pending_at, pending_end;
 };
 
+/* Counts what is left out, of the i-th sort of the format's `omits`. `trace` may be NULL. */
+static inline void psnap_foreign_omit(struct psnap_foreign *trace, size_t i)
+{
+    if (trace)
+        trace->trace.omitted[i]++;
+}
+
 /* Records to be read, and what they turn into. */
 struct psnap_records {
     const unsigned char *records;
@@ -133,7 +140,7 @@ static inline enum psnap_status psnap_foreign_add(struct psnap_foreign *trace, u
 {
     const uint32_t ref =
         trace->has_pc ? pc_refs_find(&trace->refs, trace->trace.base.program, trace->pc, kind, size)
-                      : (uint32_t)kind;
+                      : kind != PSNAP_LOAD;
 
     if (ref == PSNAP_NONE)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");

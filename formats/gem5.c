@@ -7,8 +7,9 @@
  *     packet:  1 tick    2 command    3 address    4 size    5 flags    6 number
  *              7 program counter
  *
- * Of the commands, reads (1) and writes (4) are accesses, unless flag 0x100 says that they fetch
- * instructions; other ones are passed over.
+ * The commands that ask for data to be read or written, also between caches, are accesses, as
+ * packet.hh of gem5 20 and later numbers them, unless flag 0x100 says that they fetch instructions;
+ * other ones are passed over.
  *
  * Written, an access comes each nanosecond at 10^12 ticks per second, gem5's own frequency: the
  * ticks are not the program's time.
@@ -48,6 +49,16 @@ static int gem5_bid(const unsigned char *start, size_t n, bool whole)
 #    define MESSAGE_MAX 128u       /* of one that is written */
 #    define ROOM_BYTES 4096u
 enum { LENGTH_MAX = 5, READ_REQUEST = 1, WRITE_REQUEST = 4, FETCH = 0x100 };
+enum { FETCHES, COMMANDS }; /* as `omits` */
+
+/* Requests: ReadReq, SoftPFReq, SoftPFExReq, HardPFReq, ReadExReq, ReadCleanReq, ReadSharedReq,
+ * LoadLockedReq, LockedRMWReadReq; WriteReq, WritebackDirty, WritebackClean, WriteClean,
+ * WriteLineReq, StoreCondReq, LockedRMWWriteReq; SwapReq does both. */
+#    define BIT(n) (UINT64_C(1) << (n))
+#    define READS                                                                                  \
+        (BIT(1) | BIT(11) | BIT(12) | BIT(13) | BIT(22) | BIT(24) | BIT(25) | BIT(26) | BIT(30))
+#    define WRITES (BIT(4) | BIT(7) | BIT(8) | BIT(9) | BIT(16) | BIT(27) | BIT(32))
+#    define SWAPS BIT(34)
 
 /* Room that messages are unpacked in. */
 struct room {
@@ -126,6 +137,7 @@ static enum psnap_status read_packet(struct gem5 *trace, const unsigned char *me
 {
     Psnap__Gem5__Packet *packet;
     enum psnap_status status = PSNAP_OK;
+    uint64_t command;
 
     trace->room.used = 0;
     packet = psnap__gem5__packet__unpack(&trace->room.allocator, n, message);
@@ -133,10 +145,15 @@ static enum psnap_status read_packet(struct gem5 *trace, const unsigned char *me
         return no_message(&trace->room, "packet", error);
     trace->foreign.pc = packet->pc;
     trace->foreign.has_pc = packet->has_pc;
-    if ((packet->cmd == READ_REQUEST || packet->cmd == WRITE_REQUEST) && !(packet->flags & FETCH))
+    command = packet->cmd < 64 ? BIT(packet->cmd) : 0;
+    if (!(command & (READS | WRITES | SWAPS)) || (packet->flags & FETCH))
+        psnap_foreign_omit(&trace->foreign, packet->flags & FETCH ? FETCHES : COMMANDS);
+    else
         status = psnap_foreign_add(&trace->foreign, packet->addr, packet->size,
-                                   packet->cmd == READ_REQUEST ? PSNAP_LOAD : PSNAP_STORE, out,
-                                   made, error);
+                                   command & READS    ? PSNAP_LOAD
+                                   : command & WRITES ? PSNAP_STORE
+                                                      : PSNAP_ATOMIC,
+                                   out, made, error);
     if (packet->base.n_unknown_fields) /* else all of it is in the room */
         psnap__gem5__packet__free_unpacked(packet, &trace->room.allocator);
     return status;
@@ -270,6 +287,7 @@ static const struct psnap_format_ops gem5_ops = {
     .begin = gem5_begin,
     .record_bytes = 1,
     .records = gem5_records,
+    .omits = {"instruction fetches", "packets that read and write nothing"},
     .heading = gem5_heading,
     .access = gem5_access,
 };
@@ -288,8 +306,9 @@ const struct psnap_format psnap_format_gem5 = {
     .summary = "gem5's packet trace (protobuf)",
     .description =
         "'gem5', then protobuf messages, each behind its length as a varint: a header\n"
-        "and packets. Read, commands 1 (ReadReq) and 4 (WriteReq) are accesses, those\n"
-        "that fetch instructions (flag 0x100) and other commands are passed over,\n"
+        "and packets. Read, the commands that ask for reads or writes, also those that\n"
+        "caches make (ReadSharedReq, WritebackDirty; numbered as in gem5 20 and later),\n"
+        "are accesses; fetches of instructions (flag 0x100) and others are passed over,\n"
         "packets of more than 64 bytes are split, and every program counter's loads and\n"
         "stores become references. Ticks, and with them the header's tick_freq, are\n"
         "passed over: a stream has no times. Written, an access comes each nanosecond\n"

@@ -4,7 +4,8 @@
  * for an instruction, " L address,size", " S address,size" and
  * " M address,size" for its accesses; hexadecimal in lower case without 0x,
  * sizes decimal. A modify is a load and a store. Valgrind's own lines
- * ("==pid==", "--pid--") and blank ones are passed over.
+ * ("==pid==", "--pid--", "### ..."), those of superblocks ("SB address") and blank ones are passed
+ * over; so are, and are counted, the program's own, which are between them with --log-fd=1.
  *
  * The instruction line before an access is its program counter, so each
  * (counter, kind, size) becomes a reference, all in one loop called "lackey":
@@ -20,7 +21,9 @@ static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type,
 {
     *type = 0;
     if (psnap_scan_done(scan) || (scan->at[0] == '=' && scan->at[1] == '=') ||
-        (scan->at[0] == '-' && scan->at[1] == '-'))
+        (scan->at[0] == '-' && scan->at[1] == '-') ||
+        (scan->at[0] == '#' && scan->at[1] == '#' && scan->at[2] == '#') ||
+        (scan->at[0] == 'S' && scan->at[1] == 'B' && scan->at[2] == ' '))
         return PSNAP_OK;
     if ((*scan->at != 'I' && *scan->at != 'L' && *scan->at != 'S' && *scan->at != 'M') ||
         (scan->at[1] != ' ' && scan->at[1] != '\t'))
@@ -37,13 +40,32 @@ static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type,
     return psnap_scan_done(scan) ? PSNAP_OK : psnap_scan_expected("the end of the line", error);
 }
 
+/* Whether it is a line of lackey's that is damaged, if it is none. */
+static bool begins_as_lackey(const unsigned char *line)
+{
+    return (line[0] == 'I' && line[1] == ' ' && line[2] == ' ') ||
+           (line[0] == ' ' && (line[1] == 'L' || line[1] == 'S' || line[1] == 'M') &&
+            line[2] == ' ');
+}
+
+struct lackey {
+    struct psnap_foreign foreign;
+    bool has_begun; /* there was a line of lackey's */
+};
+
 static enum psnap_status lackey_line(struct psnap_foreign *trace, struct psnap_scan *scan,
                                      struct psnap_access *out, size_t *n, struct psnap_error *error)
 {
+    struct lackey *lackey = (struct lackey *)trace;
     uint64_t address = 0, size = 0;
     unsigned char type;
     enum psnap_status status = scan_line(scan, &type, &address, &size, error);
 
+    if (status && lackey->has_begun && *scan->end == '\n' && !begins_as_lackey(scan->start)) {
+        psnap_foreign_omit(trace, 0);
+        return PSNAP_OK;
+    }
+    lackey->has_begun |= type && !status;
     if (type == 'I' && status == PSNAP_OK) {
         trace->pc = address;
         trace->has_pc = true;
@@ -81,8 +103,10 @@ const struct psnap_format psnap_format_lackey = {
         "One line per access: ' L address,size' or ' S address,size', address\n"
         "hexadecimal, size decimal. Read, 'M' is a load and a store, and an 'I' line is\n"
         "the program counter of the accesses after it: every counter's loads and stores\n"
-        "become references. Valgrind's own lines (==pid==) are passed over. Written, an\n"
-        "atomic is a store, so that the number of accesses stays.\n\n"
+        "become references. Valgrind's own lines (==pid==, ###) and superblocks (SB)\n"
+        "are passed over; so are, and are counted, lines of the program's between them:\n"
+        "--log-file=FILE keeps these out. Written, an atomic is a store, so that the\n"
+        "number of accesses stays.\n\n"
         "    I  04001092,3\n"
         "     L 1ffefff7f8,8    a load by that instruction\n"
         "     S 04222c40,4\n",
@@ -93,6 +117,8 @@ const struct psnap_format psnap_format_lackey = {
     .ops =
         &(const struct psnap_format_ops){
             .bid = lackey_bid,
+            .trace_bytes = sizeof(struct lackey),
+            .omits = {"lines that are not lackey's"},
             .line = lackey_line,
             .access = lackey_access,
         },

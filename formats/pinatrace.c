@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The text of Pin's example tool pinatrace: "0xPC: R 0xADDRESS" or W, at its end "#eof". There
- * are no sizes: read, an access is of one byte, so that it is in the line that its address is in.
- * Program counters become references, as those of lackey do; written, the number of the reference
- * stands for the counter.
+ * The text of Pin's example tools pinatrace: "0xPC: R 0xADDRESS" or W, at its end "#eof". One of
+ * them (ManualExamples) writes no sizes: read, an access then is of one byte, so that it is in the
+ * line that its address is in. The other (SimpleExamples) writes the size, in decimal, and may
+ * write what was accessed. Program counters become references, as those of lackey do; written, the
+ * number of the reference stands for the counter.
  */
 #include "formats/text_trace.h"
 #include "formats/trace_sink.h"
 
+/* A size, if there is one, and the value behind it, which may have any number of digits. */
+static enum psnap_status scan_size(struct psnap_scan *scan, uint64_t *size,
+                                   struct psnap_error *error)
+{
+    *size = 1;
+    if (psnap_scan_done(scan))
+        return PSNAP_OK;
+    if (!psnap_scan_decimal(scan, size) || *scan->at > ' ')
+        return psnap_scan_expected("a decimal size, or the end of the line", error);
+    psnap_scan_blanks(scan);
+    scan->at += strspn((const char *)scan->at, "0123456789abcdefABCDEFx");
+    return psnap_scan_done(scan) ? PSNAP_OK
+                                 : psnap_scan_expected("a hexadecimal value, or the end of the "
+                                                       "line",
+                                                       error);
+}
+
 /* Scans a line; *type is 0 for one that is passed over, else R or W. */
-static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type, uint64_t *pc,
-                                   uint64_t *address, struct psnap_error *error)
+static enum psnap_status scan_access(struct psnap_scan *scan, unsigned char *type, uint64_t *pc,
+                                     uint64_t *address, uint64_t *size, struct psnap_error *error)
 {
     *type = 0;
     if (psnap_scan_done(scan) || *scan->at == '#')
@@ -27,21 +45,33 @@ static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type,
     psnap_scan_blanks(scan);
     if (!psnap_scan_hex(scan, address))
         return psnap_scan_expected("a hexadecimal address of at most 64 bits", error);
-    return psnap_scan_done(scan) ? PSNAP_OK : psnap_scan_expected("the end of the line", error);
+    return scan_size(scan, size, error);
+}
+
+static enum psnap_status scan_line(struct psnap_scan *scan, unsigned char *type, uint64_t *pc,
+                                   uint64_t *address, struct psnap_error *error)
+{
+    uint64_t size;
+
+    return scan_access(scan, type, pc, address, &size, error);
 }
 
 static enum psnap_status pinatrace_line(struct psnap_foreign *trace, struct psnap_scan *scan,
                                         struct psnap_access *out, size_t *n,
                                         struct psnap_error *error)
 {
-    uint64_t address = 0;
+    uint64_t address = 0, size = 1;
     unsigned char type;
-    const enum psnap_status status = scan_line(scan, &type, &trace->pc, &address, error);
+    const enum psnap_status status = scan_access(scan, &type, &trace->pc, &address, &size, error);
 
     if (status || !type)
         return status;
     trace->has_pc = true;
-    return psnap_foreign_add(trace, address, 1, type == 'R' ? PSNAP_LOAD : PSNAP_STORE, out, n,
+    if (!size) {
+        psnap_foreign_omit(trace, 0);
+        return PSNAP_OK;
+    }
+    return psnap_foreign_add(trace, address, size, type == 'R' ? PSNAP_LOAD : PSNAP_STORE, out, n,
                              error);
 }
 
@@ -66,11 +96,12 @@ const struct psnap_format psnap_format_pinatrace = {
     .name = "pinatrace",
     .summary = "the text of Pin's tool pinatrace",
     .description =
-        "One line per access: '0xPC: R 0xADDRESS', or W. There are no sizes: read, an\n"
-        "access is of one byte, in the line of its address. Every program counter's\n"
-        "loads and stores become references; written, the reference's number stands for\n"
-        "the counter. '#eof' and other remarks are passed over when read, and none is\n"
-        "written. An atomic is written as a write.\n\n"
+        "One line per access: '0xPC: R 0xADDRESS', or W. Behind it may be a decimal\n"
+        "size, and a value, which is passed over; without a size an access is of one\n"
+        "byte, in the line of its address. Every program counter's loads and stores\n"
+        "become references; written, the reference's number stands for the counter.\n"
+        "'#eof' and other remarks are passed over when read. Written are neither these\n"
+        "nor sizes. An atomic is written as a write.\n\n"
         "    0x401136: R 0x7ffd1c0a3f08\n"
         "    0x40113a: W 0x5581d2a6b2a0\n",
     .loses = "size, atomic, thread, program",
@@ -81,6 +112,7 @@ const struct psnap_format psnap_format_pinatrace = {
         &(const struct psnap_format_ops){
             .bid = pinatrace_bid,
             .line = pinatrace_line,
+            .omits = {"accesses of no bytes"},
             .access = pinatrace_access,
         },
 };

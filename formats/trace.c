@@ -104,14 +104,57 @@ static bool is_table(const unsigned char *start, size_t n)
     return commas >= 2;
 }
 
+/* Files that have traces in them, and what passes these on. */
+static const struct wrapping {
+    unsigned at, bytes;
+    const char *mark, *what, *command;
+} wrappings[] = {
+    {0, 4, "PK\3\4", "a zip archive", "unzip -p"},
+    {257, 5, "ustar", "a tar archive", "tar -xOf"},
+    {0, 3, "BZh", "compressed by bzip2", "bzip2 -dc"},
+    {0, 4, "\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc"},
+    {0, 10, "\xff\6\0\0sNaPpY", "compressed by Snappy", "snzip -dc"},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so"},
+};
+
+static const struct wrapping *find_wrapping(const unsigned char *start, size_t n)
+{
+    for (size_t i = 0; i < sizeof wrappings / sizeof wrappings[0]; i++) {
+        const struct wrapping *each = &wrappings[i];
+        if (n >= each->at + each->bytes && !memcmp(start + each->at, each->mark, each->bytes))
+            return each;
+    }
+    return NULL;
+}
+
+/* The format that it may be of as well as of another. */
+static const struct psnap_format *find_either(const unsigned char *start, size_t n, bool whole)
+{
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (formats[i]->ops->bid && formats[i]->ops->bid(start, n, whole) == PSNAP_BID_EITHER)
+            return formats[i];
+    return NULL;
+}
+
 /* Why no format is recognised, as far as the first bytes and the file's name tell. */
 static void not_recognised(const struct psnap_reader *reader, const unsigned char *start, size_t n,
                            struct psnap_error *error)
 {
     const struct psnap_format *named = psnap_format_of_path(reader->name);
+    const struct psnap_format *either = find_either(start, n, reader->ended);
+    const struct wrapping *wrapping = find_wrapping(start, n);
     const char *const what = "not a trace in a known format ('psnap formats' lists them)";
 
-    if (is_table(start, n))
+    if (wrapping)
+        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                        "%s, which is not unpacked here: '%s FILE | psnap ... -' passes on what "
+                        "is in it",
+                        wrapping->what, wrapping->command);
+    else if (either)
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "it may be %s, or a format that looks like it: say --from %s if it is",
+                        either->name, either->name);
+    else if (is_table(start, n))
         psnap_error_set(error, PSNAP_ERROR_VALUE,
                         "%s; a csv begins with the heading 'address,size,kind,thread,ref'", what);
     else if (named && named->readable)
@@ -191,6 +234,16 @@ const struct psnap_format *psnap_trace_format(const struct psnap_source *source)
 uint64_t psnap_trace_bytes(const struct psnap_source *source)
 {
     return psnap_reader_bytes(((const struct psnap_trace *)source)->reader);
+}
+
+const char *psnap_trace_omitted(const struct psnap_source *source, size_t i, uint64_t *count)
+{
+    const struct psnap_trace *trace = (const struct psnap_trace *)source;
+
+    if (i == PSNAP_OMISSIONS)
+        return NULL;
+    *count = trace->omitted[i];
+    return trace->format->ops->omits[i];
 }
 
 bool psnap_trace_is_limited(const struct psnap_source *source)

@@ -9,12 +9,15 @@
 #include "formats/formats.h"
 #include "formats/reader.h"
 
+enum { PSNAP_OMISSIONS = 3 }; /* sorts of them that a format may have */
+
 /* The first member of every source that reads a trace. */
 struct psnap_trace {
     struct psnap_source base;
     const struct psnap_format *format; /* that it was opened as */
     struct psnap_reader *reader;       /* owned */
     bool is_limited;                   /* its end said so */
+    uint64_t omitted[PSNAP_OMISSIONS]; /* how much was left out, of each sort */
 };
 
 struct psnap_foreign;
@@ -23,10 +26,13 @@ struct psnap_scan;
 struct psnap_trace_sink;
 struct pattern_sink;
 
+enum { PSNAP_BID_EITHER = -1 };
+
 struct psnap_format_ops {
     /*
      * How sure it is, 0 (not mine) to 100, that an input which starts with
-     * these `n` bytes is of this format; `whole` when there are no more.
+     * these `n` bytes is of this format; `whole` when there are no more. PSNAP_BID_EITHER: it may
+     * be, and so may it be of one that is not known here.
      * NULL when the format is not readable, or has no mark.
      */
     int (*bid)(const unsigned char *start, size_t n, bool whole);
@@ -55,6 +61,8 @@ struct psnap_format_ops {
      * failure gets the offset of the record. Best made of psnap_records_each. */
     enum psnap_status (*records)(struct psnap_foreign *trace, struct psnap_records *work,
                                  struct psnap_error *error);
+    /* What of the input is no access and is counted: "instruction fetches". */
+    const char *omits[PSNAP_OMISSIONS];
     /* When the input has ended behind a whole record; may be NULL. */
     enum psnap_status (*ended)(struct psnap_foreign *trace, struct psnap_error *error);
 

@@ -207,10 +207,29 @@ static struct psnap_source *limit(struct psnap_source *source, bool is_trace,
     return limited;
 }
 
-/* A trace that may have been cut off: its whole chunks are the stream, and a warning says so. */
+void psnap_input_say_omitted(const struct psnap_source *trace, const char *name)
+{
+    const char *what;
+    char digits[32];
+    uint64_t count;
+
+    for (size_t i = 0; (what = psnap_trace_omitted(trace, i, &count)); i++) {
+        struct psnap_error error;
+        if (!count)
+            continue;
+        psnap_error_set(&error, PSNAP_ERROR_VALUE, "left out: %s (%s)", what,
+                        psnap_group_digits(count, digits));
+        psnap_error_at(&error, name, 0, 0);
+        psnap_cmd_warn(&error);
+    }
+}
+
+/* A trace that may have been cut off: its whole chunks are the stream, and a warning says so. What
+ * is left out of it is said at the end. */
 struct whole_part {
     struct psnap_source base;
-    struct psnap_source *inner;
+    struct psnap_source *inner, *trace; /* the trace is in `inner`, or is it */
+    char *name;
     bool is_quiet;
 };
 
@@ -230,24 +249,32 @@ static ssize_t whole_next_nest(struct psnap_source *self, struct psnap_access *r
 
 static void whole_free(struct psnap_source *self)
 {
-    psnap_source_free(((struct whole_part *)self)->inner);
-    free(self);
+    struct whole_part *part = (struct whole_part *)self;
+
+    if (!part->is_quiet)
+        psnap_input_say_omitted(part->trace, part->name);
+    psnap_source_free(part->inner);
+    free(part->name);
+    free(part);
 }
 
-/* Owns `inner`, freed also when this fails with NULL. */
-static struct psnap_source *whole_part_new(struct psnap_source *inner, bool is_quiet,
+/* Owns `inner`, which reads `trace`, freed also when this fails with NULL. */
+static struct psnap_source *whole_part_new(struct psnap_source *inner, struct psnap_source *trace,
+                                           const char *name, bool is_quiet,
                                            struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {.free = whole_free, .next_nest = whole_next_nest};
     struct whole_part *part = calloc(1, sizeof *part);
 
-    if (!part) {
+    if (!part || !(part->name = strdup(name))) {
+        free(part);
         psnap_source_free(inner);
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
     }
     part->base = (struct psnap_source){.ops = &ops, .program = inner->program};
     part->inner = inner;
+    part->trace = trace;
     part->is_quiet = is_quiet;
     return &part->base;
 }
@@ -258,7 +285,7 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
     static const struct psnap_input_options defaults = PSNAP_INPUT_DEFAULTS;
     FILE *file = psnap_input_file(path, error);
     const char *name = file == stdin ? "stdin" : path;
-    struct psnap_source *source;
+    struct psnap_source *source, *trace;
     uint64_t accesses = 0; /* in all, 0 when unknown */
     bool is_trace;
 
@@ -271,12 +298,12 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
         is_trace = !psnap_input_is_profile(file);
     if (options->is_profile)
         *options->is_profile = !is_trace;
-    source = is_trace ? psnap_trace_open_file(file, name, options->from, error)
-                      : open_profile(file, name, options, &accesses, error);
+    source = trace = is_trace ? psnap_trace_open_file(file, name, options->from, error)
+                              : open_profile(file, name, options, &accesses, error);
     if (source)
         source = limit(source, is_trace, options, name, accesses, error);
     if (source && is_trace)
-        source = whole_part_new(source, options->is_again, error);
+        source = whole_part_new(source, trace, name, options->is_again, error);
     if (!source)
         return NULL;
     if (options->is_lane)

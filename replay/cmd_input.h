@@ -52,9 +52,13 @@ bool psnap_input_may_be_profile(const char *path, struct psnap_error *error);
 struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_error *error);
 
 /* `options` NULL means PSNAP_INPUT_DEFAULTS. A .pst that was cut off ends with its last whole
- * chunk, and with a warning on stderr. NULL on failure, with `error` filled. */
+ * chunk, and with a warning on stderr; what a trace has that is no access is counted there. NULL on
+ * failure, with `error` filled. */
 struct psnap_source *psnap_input_open(const char *path, const struct psnap_input_options *options,
                                       struct psnap_error *error);
+
+/* Says on stderr what has been left out of a trace (psnap_trace_open), which is called so. */
+void psnap_input_say_omitted(const struct psnap_source *trace, const char *name);
 
 /* A stream is written in the format that was asked for (may be NULL), or else the one that the
  * file's name ends in, or else pst. */

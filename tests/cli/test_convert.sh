@@ -58,7 +58,7 @@ done
 refused 1 "'long.pst' exists already" "$golden/small.csv" -o long.pst
 "$PSNAP" convert "$golden/small.csv" --force -o long.pst 2> /dev/null
 "$PSNAP" convert long.pst -f csv -o - 2> /dev/null | cmp - "$golden/small.csv"
-printf '0 10\n0 zz\n' > bad.din
+printf '0 1a\n0 zz\n' > bad.din
 refused 1 "bad.din:2:3: a hexadecimal address of at most 64 bits expected" bad.din -o x.pst
 [ ! -e x.pst ] || fail "half a file is left"
 if [ -w /dev/full ]; then

@@ -29,10 +29,13 @@ layout = struct.Struct("<HHQ")
 assert layout.size == 12
 with open("made", "wb") as made, open("made.wanted", "w") as wanted:
     made.write(layout.pack(25, 0, 5) + layout.pack(28, 12, 5) + layout.pack(22, 4, 777) + layout.pack(24, 4, 7))
-    pc, thread, refs = None, 0, {}
+    pc, thread, refs, left = None, 0, {}, [0, 0]
     for i in range(6000):
+        if i == 3000: # another one of several, behind it
+            made.write(layout.pack(26, 0, 0) + layout.pack(25, 0, 7) + layout.pack(22, 4, [777, 12][thread]))
+            pc = None
         kind = random.choice([0, 0, 1, 1, *range(2, 25), 27, *range(28, 50)]) if i > 5 else 0
-        size, address = random.choice([1, 4, 8, 64, 100, 4096]), random.getrandbits(56)
+        size, address = random.choice([0, 1, 4, 8, 64, 100, 4096]), random.getrandbits(56)
         if kind == 22:
             thread = random.randint(0, 1)
             address = [777, 12][thread]
@@ -48,13 +51,17 @@ with open("made", "wb") as made, open("made.wanted", "w") as wanted:
             for length in lengths[:size]:
                 pc, next_pc = next_pc, next_pc + length
         made.write(layout.pack(kind, size, address))
-        if kind < 2:
+        left[0] += kind < 2 and not size
+        left[1] += kind in (*range(2, 10), *range(18, 22), 27, *range(32, 47))
+        if kind < 2 and size:
             ref = kind if pc is None else refs.setdefault((pc, kind, size), len(refs) + 2)
             while size:
                 piece = min(size, 64)
                 wanted.write(f"0x{address:x},{piece},{['load', 'store'][kind]},{thread},{ref}\n")
                 address, size = address + piece, size - piece
     made.write(layout.pack(23, 4, 777) + layout.pack(26, 0, 0))
+open("left", "w").write("made: left out: accesses of no bytes (%s)\n" % format(left[0], ",") +
+                        "made: left out: prefetches and flushes (%s)\n" % format(left[1], ","))
 END
 
 # Written: the order of entries that raw2trace has, an instruction before each access
@@ -78,6 +85,7 @@ END
 # Read, recognised by its first bytes, from a pipe, compressed, and in part
 "$PSNAP" convert made -f csv -o back.csv 2> err
 tail -n +2 back.csv | cmp - made.wanted || fail "other accesses are read"
+grep -o "made: left out.*" err | diff - left || fail "what is left out is not said"
 "$PSNAP" convert - -f csv -o - < made 2> err | cmp - back.csv || fail "from a pipe"
 if command -v gzip > /dev/null; then
     gzip -c made > made.gz
@@ -104,7 +112,7 @@ refused "4800: no drmemtrace has an entry of type 50" '\62\0\0\0\0\0\0\0\0\0\0\0
 refused "4800: no drmemtrace has an entry of type 65535" '\377\377\0\0\0\0\0\0\0\0\0\0'
 refused "4800: version 8 of drmemtrace; 1 to 7 can be read" '\31\0\0\0\10\0\0\0\0\0\0\0'
 refused "4800: a bundle of more than 8 instructions" '\21\0\11\0\10\0\0\0\0\0\0\0'
-refused "4800: an access of 0 bytes" '\0\0\0\0\10\0\0\0\0\0\0\0'
+refused "4800: an access of 4097 bytes" '\0\0\1\20\10\0\0\0\0\0\0\0'
 refused "4800: the access reaches beyond the end" '\0\0\2\0\377\377\377\377\377\377\377\377'
 refused "4812: something follows the footer" '\32\0\0\0\0\0\0\0\0\0\0\0\0\0\10\0\0\0\0\0\0\0\0\0'
 printf '\31\0\0\0\11\0\0\0\0\0\0\0\34\0\14\0\11\0\0\0\0\0\0\0' > new

@@ -66,13 +66,17 @@ with open("trace.csv", "w") as csv:
 with open("made", "wb") as made, open("made.wanted", "w") as wanted:
     names = [(4, message([(1, i), (2, b"system.cpu%d" % i)])) for i in range(3000)]
     made.write(b"gem5" + framed(message([(3, 10**12), (1, b"system.monitor")] + names)))
-    refs = {}
+    refs, left = {}, [0, 0]
+    reads, writes = [1, 11, 12, 13, 22, 24, 25, 26, 30], [4, 7, 8, 9, 16, 27, 32]
     for i in range(6000):
-        command = random.choice([1, 1, 4, 4, 0, 2, 5, 7, 11, 40])
+        command = random.choice([1, 1, 4, 4, 0, 2, 5, 10, 17, 40] + reads + writes + [34])
         size, address = random.choice([0, 1, 8, 64, 100, 4096]), random.getrandbits(60)
         flags = random.choice([0, 0, 2, 0x100, 0x102])
-        if command in (1, 4) and not flags & 0x100:
+        kind = 0 if command in reads else 1 if command in writes else 2 if command == 34 else None
+        if kind is not None and not flags & 0x100:
             size = max(size, 1)
+        else:
+            left[bool(flags & 0x100)] += 1
         fields = [(1, i * 500), (2, command), (3, address), (4, size)]
         if flags:
             fields.append((5, flags))
@@ -83,13 +87,14 @@ with open("made", "wb") as made, open("made.wanted", "w") as wanted:
             fields += [(6, i), (19, b"of a newer version"), (20, i)]
         random.shuffle(fields)
         made.write(framed(message(fields)))
-        if command in (1, 4) and not flags & 0x100:
-            store = int(command == 4)
-            ref = store if pc is None else refs.setdefault((pc, store, size), len(refs) + 2)
+        if kind is not None and not flags & 0x100:
+            ref = min(kind, 1) if pc is None else refs.setdefault((pc, kind, size), len(refs) + 2)
             while size:
                 piece = min(size, 64)
-                wanted.write(f"0x{address:x},{piece},{['load', 'store'][store]},0,{ref}\n")
+                wanted.write(f"0x{address:x},{piece},{['load', 'store', 'atomic'][kind]},0,{ref}\n")
                 address, size = address + piece, size - piece
+open("left", "w").write("made: left out: instruction fetches (%s)\n" % format(left[1], ",") +
+                        "made: left out: packets that read and write nothing (%s)\n" % format(left[0], ","))
 END
 python3 made.py
 status=0
@@ -126,6 +131,7 @@ python3 check.py
 # Read, from a pipe, compressed, and in part
 "$PSNAP" convert made -f csv -o back.csv 2> err
 tail -n +2 back.csv | cmp - made.wanted || fail "other accesses are read"
+grep -o "made: left out.*" err | diff - left || fail "what is left out is not said"
 "$PSNAP" convert - -f csv -o - < made 2> err | cmp - back.csv || fail "from a pipe"
 if command -v gzip > /dev/null; then
     gzip -c made > made.gz

@@ -63,15 +63,38 @@ for suffix in champsim dinbin; do
     gzip noise.$suffix
     says 1 "if it is what its name says, say --from $suffix" "$PSNAP" info noise.$suffix.gz
 done
+# what has a trace in it is named, with what passes that on
+wrapped() {
+    printf "$1" > wrapped
+    says 1 "$2, which is not unpacked here: '$3 FILE | psnap ... -'" "$PSNAP" info wrapped
+}
+wrapped 'PK\3\4\24' 'a zip archive' 'unzip -p'
+wrapped "$(printf '%257s' '')ustar\0" 'a tar archive' 'tar -xOf'
+wrapped 'BZh91AY' 'compressed by bzip2' 'bzip2 -dc'
+wrapped '\4\42\115\30d' 'compressed by lz4' 'lz4 -dc'
+wrapped '\377\6\0\0sNaPpY' 'compressed by Snappy' 'snzip -dc'
+
+# what is no access is counted, once for an input that is read again; no format is guessed that
+# another is as likely as
+printf 'I  10,4\n L 2a,8\nhello\nI am\n S 2a,8\n' > lackey.txt
+says 0 "lackey.txt: left out: lines that are not lackey's (2)" "$PSNAP" info lackey.txt
+says 0 "lackey.txt: left out: lines that are not lackey's (2)" "$PSNAP" sim lackey.txt -m 32K:64:8
+[ "$(grep -c 'left out' out)" = 1 ] || fail "$(cat out)"
+printf '2 4a0\n0 4a0\n3 4a0\n4 0\n' > fetch.din
+says 0 "left out: instruction fetches (1)" "$PSNAP" sim fetch.din -m 32K:64:8
+has out "left out: flushes (1)"
+"$PSNAP" replay good.yaml -f ramulator-cpu -m none -o cpu.trace 2> err
+says 1 "it may be din, or a format that looks like it: say --from din" "$PSNAP" info cpu.trace
+
 cp noise noise.dramsim3 # which is only written
 says 1 'need --from' "$PSNAP" info noise.dramsim3
 
 # A text trace that was cut off within a line: what is before it is taken, with a warning
-for text in '0 10\n1 20\n0 ' 'address,size,kind,thread,ref\n0x10,4,load,0,0\n0x20,4,store,0,0\n0x30,4,lo' \
-    ' L 10,4\n S 20,4\n L 3' 'r 10 4\nw 20 4\nr'; do
+for text in '0 1a\n1 20\n0 ' 'address,size,kind,thread,ref\n0x1a,4,load,0,0\n0x20,4,store,0,0\n0x30,4,lo' \
+    ' L 1a,4\n S 20,4\n L 3' 'r 1a 4\nw 20 4\nr'; do
     printf "$text" > cut.text
     says 0 'the trace was cut off within the line: ' "$PSNAP" convert cut.text -f din -o -
-    tr -s ' ' < out | head -n 2 | diff - <(printf '0 10\n1 20\n') || fail "$text"
+    tr -s ' ' < out | head -n 2 | diff - <(printf '0 1a\n1 20\n') || fail "$text"
     printf "$text\n" > cut.text # with its end it is wrong
     says 1 'expected' "$PSNAP" convert cut.text -f din -o -
 done

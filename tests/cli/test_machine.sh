@@ -67,7 +67,7 @@ END
 python3 check.py || fail "$(cat here.yaml measured.json)"
 
 # it is a machine wherever one is wanted, beside the system's own description of it
-printf '0 10 4\n1 20 4\n0 10 4\n' > trace.din
+printf '0 a10\n1 a20\n0 a10\n' > trace.din
 expect 0 "$PSNAP" sim trace.din -m here.yaml -m host --by total
 has out here
 

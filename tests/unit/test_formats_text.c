@@ -43,15 +43,15 @@ static void check_text(const char *text, const char *format, const struct psnap_
 static void test_din(void **state)
 {
     static const struct psnap_access expected[] = {
-        {0x1000, 0, 4, PSNAP_LOAD, 0},     {0x1003, 1, 1, PSNAP_STORE, 0},
-        {UINT64_MAX, 0, 1, PSNAP_LOAD, 0}, {0xabcdef, 0, 1, PSNAP_LOAD, 0},
-        {0x12, 1, 2, PSNAP_STORE, 0},
+        {0x1000, 0, 4, PSNAP_LOAD, 0},   {0x1003, 1, 1, PSNAP_STORE, 0},
+        {0, 0, 4, PSNAP_LOAD, 0},        {UINT64_MAX, 0, 1, PSNAP_LOAD, 0},
+        {0xabcdef, 0, 1, PSNAP_LOAD, 0}, {0x12, 1, 2, PSNAP_STORE, 0},
     };
 
     (void)state;
     check_text("0 1000\n1 1003\n2 400\n\n3 0\n4 0\n  0\t0xffffffffffffffff\n0 ABCdef rest 1 2\r\n"
                "1 000000000000000012",
-               NULL, expected, 5);
+               NULL, expected, 6);
 }
 
 static void test_xdin(void **state)
@@ -76,7 +76,8 @@ static void test_lackey(void **state)
     };
 
     (void)state;
-    check_text("==12== Lackey, an example Valgrind tool\n--12-- note\n\nI  04001092,3\n"
+    check_text("==12== Lackey, an example Valgrind tool\n--12-- note\n\n### unhandled dwarf2\n"
+               "SB 04001090\nI  04001092,3\nhello\nI am\n"
                " L 1ffefff7f8,8\nI  04001095,5\n M 04222c40,4\n==12== \nI  04001092,3\n"
                " L 1ffefff7f0,8\n L 1ffefff7f0,4\nI  05,1\n",
                NULL, expected, 5);
@@ -154,7 +155,8 @@ static void test_errors_have_places(void **state)
         {"pinatrace", "401136: R 0x10\n", 0, 1, 1},
         {"pinatrace", "0x1: X 0x10\n", 0, 1, 6},
         {"pinatrace", "0x1: R hello\n", 0, 1, 8},
-        {"pinatrace", "0x1: R 0x10 8\n", 0, 1, 13},
+        {"pinatrace", "0x1: R 0x10 8 2 3\n", 0, 1, 17},
+        {"pinatrace", "0x1: R 0x10 8k\n", 0, 1, 14},
         {"csv", "address,size\n", 0, 1, 1},
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1\n0x1,8,lead,0,0\n", 1, 3, 7},
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,65536,0\n", 0, 2, 17},
@@ -236,8 +238,10 @@ static void test_recognition(void **state)
     static const struct {
         const char *text, *format; /* NULL: none */
     } cases[] = {
-        {"0 10\n", "din"},
-        {"\n\n2 400", "din"},
+        {"0 1a\n", "din"},
+        {"\n\n2 400\n 0 4A0", "din"},
+        {"0 10\n", NULL}, /* or Ramulator's */
+        {"2 4a0\n2 1099511627776 4096\n", NULL},
         {"r 10 8\n", "xdin"},
         {"I  04,3\n", "lackey"},
         {" M 04,3\n", "lackey"},
@@ -415,6 +419,8 @@ static void test_pinatrace(void **state)
         {0xffffffffffffffff, 3, 1, PSNAP_STORE, 0},
         {0x18, 2, 1, PSNAP_LOAD, 0},
         {0x20, 4, 1, PSNAP_STORE, 0},
+        {0x7ffd00000cd8, 5, 8, PSNAP_STORE, 0},
+        {0x7ffd00000cc8, 6, 16, PSNAP_LOAD, 0},
     };
     uint32_t refs[REFS][2] = {{0}};
     struct psnap_program *program = psnap_program_new();
@@ -430,8 +436,10 @@ static void test_pinatrace(void **state)
     FILE *file = open_memstream(&text, &size);
 
     (void)state;
-    check_text("0x401: R 0x10\n0x402: W 0xffffffffffffffff\n\n0x401: R 0x18\n0x401: W 0x20\n#eof\n",
-               NULL, expected, 4);
+    check_text("0x401: R 0x10\n0x402: W 0xffffffffffffffff\n\n0x401: R 0x18\n0x401: W 0x20\n"
+               "0x404: W 0x00007ffd00000cd8  8 \n0x404: W 0x7ffd00000ce0  0 \n"
+               "0x408: R     0x7ffd00000cc8 16 0x0123456789abcdef0123456789abcdef\n#eof\n",
+               NULL, expected, 6);
     psnap_rng_init(&rng, 9);
     for (size_t i = 0; i < COUNT; i++)
         accesses[i] = (struct psnap_access){.address = psnap_rng_next(&rng),
