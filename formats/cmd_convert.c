@@ -13,7 +13,8 @@
 #include "replay/cmd_input.h"
 
 struct conversion {
-    const char *input, *output, *format, *machine;
+    const char *input, *output, *format;
+    struct psnap_export_wish wish;
     struct psnap_export export;
     struct psnap_input_options options;
     bool force;
@@ -47,7 +48,7 @@ static int convert(struct conversion *conversion)
     enum psnap_status status = PSNAP_ERROR_IO;
     struct psnap_source *source = NULL;
 
-    if (!psnap_export_init(export, "convert", conversion->format, conversion->machine, &error))
+    if (!psnap_export_init(export, "convert", conversion->format, &conversion->wish, &error))
         source = psnap_input_open(conversion->input, &conversion->options, &error);
     if (source)
         output = psnap_output_open(conversion->output, conversion->force, &error);
@@ -79,7 +80,7 @@ int psnap_cmd_convert(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'o', "output", &conversion.output, "FILE", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 'f', "format", &conversion.format, "FORMAT",
          "to which format; else FILE's suffix says, or pst"},
-        {PSNAP_OPTION_ONCE, 'm', "machine", &conversion.machine, "MACHINE", PSNAP_EXPORT_HELP},
+        PSNAP_EXPORT_OPTIONS(conversion.wish),
         {PSNAP_OPTION_TEXT, 0, "from", &conversion.options.from, "FORMAT",
          "of the input; else it is recognised"},
         {PSNAP_OPTION_U64, 0, "seed", &conversion.options.seed, "N",

@@ -65,6 +65,7 @@ const struct psnap_format psnap_format_dinbin = {
     .loses = "addresses beyond 32 bits (an error), atomic, thread, reference, program",
     .readable = true,
     .writable = true,
+    .is_physical = true,
     .ops =
         &(const struct psnap_format_ops){
             .record_bytes = RECORD,

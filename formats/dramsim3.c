@@ -68,13 +68,14 @@ const struct psnap_format psnap_format_dramsim3 = {
         "never fall. There is no line end after the last request, of which DRAMsim3\n"
         "would make one more, and the last request is due one cycle after the one\n"
         "before at the latest, for DRAMsim3 would leave out one that is not due yet.\n"
-        "Addresses are the program's virtual ones.\n\n"
+        "Addresses are compact ones (--layout).\n\n"
         "    0x200000000040 READ 3\n"
         "    0x200000001fc0 WRITE 24\n",
     .loses = "size, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
+    .is_physical = true,
     .ops = &(const struct psnap_format_ops){.sink_bytes = sizeof(struct dramsim3),
                                             .access = dramsim3_access,
                                             .end = dramsim3_end},

@@ -28,6 +28,7 @@ struct psnap_format {
     bool is_text;        /* a terminal can show it */
     bool is_memory_side; /* it feeds a simulator of memory, which wants what the caches before that
                             miss and write back, not what a processor accesses */
+    bool is_physical;    /* its addresses are those of a memory, which has a few GiB */
     const struct psnap_format_ops *ops;
 };
 
@@ -116,6 +117,18 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new_compressed(const char *forma
                                                                const uint64_t *clock, FILE *file,
                                                                struct psnap_program *program,
                                                                struct psnap_error *error);
+
+/* Addresses of a memory of a few GiB. */
+struct psnap_compact {
+    uint64_t base;              /* of its first page */
+    uint64_t pages, page_bytes; /* of pages, so far */
+};
+
+/* A sink that puts accesses on to another one, with pages of their addresses one behind the other
+ * from the base on, in the order of their first use; what crosses pages is split. It does not own
+ * `to`; `report` outlives it. NULL with `error` filled: out of memory. */
+PSNAP_API struct psnap_sink *psnap_compact_new(struct psnap_sink *to, struct psnap_compact *report,
+                                               struct psnap_error *error);
 
 /*
  * A sink of a .pst that has at most limit->max_bytes (or the 59 of an empty

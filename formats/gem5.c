@@ -48,6 +48,7 @@ static int gem5_bid(const unsigned char *start, size_t n, bool whole)
 #    define HEADER_MAX (16u << 20) /* it may name thousands of objects */
 #    define MESSAGE_MAX 128u       /* of one that is written */
 #    define ROOM_BYTES 4096u
+#    define LINE_BYTES 64u
 enum { LENGTH_MAX = 5, READ_REQUEST = 1, WRITE_REQUEST = 4, FETCH = 0x100 };
 enum { FETCHES, COMMANDS }; /* as `omits` */
 
@@ -269,15 +270,22 @@ static char *gem5_access(struct psnap_trace_sink *sink, char *to, const struct p
                          struct psnap_error *error)
 {
     Psnap__Gem5__Packet packet = PSNAP__GEM5__PACKET__INIT;
+    const uint32_t left = LINE_BYTES - (uint32_t)(access->address % LINE_BYTES);
     unsigned char message[MESSAGE_MAX];
 
     (void)error;
     packet.tick = sink->count * TICKS_PER_ACCESS;
     packet.cmd = access->kind == PSNAP_LOAD ? READ_REQUEST : WRITE_REQUEST;
     packet.addr = access->address;
-    packet.size = access->size;
+    packet.size = access->size < left ? access->size : left;
     packet.has_pc = true;
     packet.pc = pc_refs_counter(access->ref);
+    to = put_message(to, message, psnap__gem5__packet__pack(&packet, message));
+    if (access->size <= left)
+        return to;
+    packet.tick++;
+    packet.addr += left;
+    packet.size = access->size - left;
     return put_message(to, message, psnap__gem5__packet__pack(&packet, message));
 }
 
@@ -313,9 +321,10 @@ const struct psnap_format psnap_format_gem5 = {
         "stores become references. Ticks, and with them the header's tick_freq, are\n"
         "passed over: a stream has no times. Written, an access comes each nanosecond\n"
         "at 10^12 ticks per second, which must be gem5's frequency too (it is by\n"
-        "default), its counter made of the reference's number. An atomic is written as\n"
-        "a write. gem5 takes such files as they are or compressed by gzip (-o\n"
-        "NAME.gem5.gz).\n\n"
+        "default), one in two lines of 64 bytes as two packets, a tick apart. Its\n"
+        "counter is made of the reference's number, an atomic is a write, addresses are\n"
+        "compact ones (--layout compact, --base ADDRESS). gem5 takes such files as they\n"
+        "are or compressed by gzip (-o NAME.gem5.gz).\n\n"
         "    header   1 obj_id    2 ver    3 tick_freq    4 id_strings\n"
         "    packet   1 tick      2 cmd    3 addr    4 size    5 flags    7 pc\n\n"
         "    67 65 6d 35                     gem5\n"
@@ -324,5 +333,6 @@ const struct psnap_format psnap_format_gem5 = {
     .loses = "atomic, thread, program; the ticks are not times",
     .readable = true,
     .writable = true,
+    .is_physical = true,
     .ops = &gem5_ops,
 };

@@ -118,7 +118,7 @@ const struct psnap_format psnap_format_ramulator_cpu = {
                    "with -m none they are 0. A store or write-back goes with the load before it\n"
                    "or, if that has one, with a later one; where more than 64 wait, and at the\n"
                    "end, they are written with a load of their own address. An address of 2^63 or\n"
-                   "more is an error. Addresses are the program's virtual ones.\n\n"
+                   "more is an error. Addresses are compact ones (--layout).\n\n"
                    "    3 35184372088896\n"
                    "    20 35184372088960 35184372080640\n",
     .loses = "size, atomic, thread, ref, program, the order of stores among loads, instructions "
@@ -126,6 +126,7 @@ const struct psnap_format psnap_format_ramulator_cpu = {
     .writable = true,
     .is_text = true,
     .is_memory_side = true,
+    .is_physical = true,
     .ops = &(const struct psnap_format_ops){.sink_bytes = sizeof(struct ramulator_cpu),
                                             .access = cpu_access,
                                             .end = cpu_end},

@@ -2,7 +2,8 @@
 /*
  * The way out of convert, replay and run. Simulators of memories get what misses the caches of a
  * machine, and its write-backs: PSNAP_EXPORT_MACHINE's, unless -m names another one or "none". With
- * -m any other format gets that, too. What was assumed and filtered is said on stderr.
+ * -m any other format gets that, too. Formats of physical addresses get the compact layout, behind
+ * the caches. What was assumed and filtered is said on stderr.
  */
 #include "replay/cmd_export.h"
 
@@ -13,12 +14,22 @@
 #include "formats/formats.h"
 
 enum psnap_status psnap_export_init(struct psnap_export *export, const char *command,
-                                    const char *format, const char *machine,
+                                    const char *format, const struct psnap_export_wish *wish,
                                     struct psnap_error *error)
 {
     const struct psnap_format *found = psnap_format_find(format);
+    const char *machine = wish->machine, *layout = wish->layout;
 
     *export = (struct psnap_export){.command = command, .format = format};
+    export->is_compact =
+        layout ? !strcmp(layout, "compact") : wish->base || (found && found->is_physical);
+    export->compact.base = wish->base;
+    if (layout && !export->is_compact && strcmp(layout, "program") != 0)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "no layout '%s'; there are: compact, program", layout);
+    if (wish->base && !export->is_compact)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--base is of the compact layout, not of the program's");
     export->is_default = !machine && found && found->is_memory_side;
     if (export->is_default)
         machine = PSNAP_EXPORT_MACHINE;
@@ -36,9 +47,10 @@ enum psnap_status psnap_export_open(struct psnap_export *export, const char *com
 
     export->sink = export->writer =
         psnap_trace_writer_new_compressed(export->format, compression, clock, file, program, error);
-    if (export->writer && export->is_filtered)
-        export->sink =
-            psnap_memory_side_new(&export->machine, export->writer, &export->side, error);
+    if (export->writer && export->is_compact)
+        export->sink = export->placed = psnap_compact_new(export->writer, &export->compact, error);
+    if (export->sink && export->is_filtered)
+        export->sink = psnap_memory_side_new(&export->machine, export->sink, &export->side, error);
     return export->sink ? PSNAP_OK : error->code;
 }
 
@@ -46,10 +58,11 @@ void psnap_export_close(struct psnap_export *export)
 {
     if (export->sink)
         export->left_out = psnap_sink_left_out(export->writer);
-    if (export->sink != export->writer)
+    if (export->sink != export->writer && export->sink != export->placed)
         psnap_sink_free(export->sink);
+    psnap_sink_free(export->placed);
     psnap_sink_free(export->writer);
-    export->sink = export->writer = NULL;
+    export->sink = export->placed = export->writer = NULL;
 }
 
 void psnap_export_report(const struct psnap_export *export)
@@ -69,6 +82,15 @@ void psnap_export_report(const struct psnap_export *export)
     else if (format->is_memory_side)
         psnap_print(stderr, "psnap %s: %s gets all accesses, as a processor makes them (-m none)\n",
                     export->command, format->name);
+    if (export->is_compact)
+        psnap_print(stderr,
+                    "psnap %s: %s gets addresses of a memory, pages of %" PRIu64
+                    " MiB one behind the other in the order of their first use, from 0x%" PRIx64
+                    " to 0x%" PRIx64 "%s\n",
+                    export->command, format->name, export->compact.page_bytes >> 20,
+                    export->compact.base,
+                    export->compact.base + export->compact.pages * export->compact.page_bytes,
+                    format->is_physical ? " (--layout program keeps the program's)" : "");
     if (format->loses[0])
         psnap_print(stderr, "psnap %s: %s does not keep: %s\n", export->command, format->name,
                     format->loses);

@@ -11,10 +11,25 @@
 #include <stdio.h>
 
 #include "formats/base/stream.h"
+#include "formats/formats.h"
 #include "simcore/simcore.h"
 
 #define PSNAP_EXPORT_MACHINE "i7-5960x" /* for simulators of memory, unless said */
-#define PSNAP_EXPORT_HELP "send what misses its caches and its write-backs; 'none': all accesses"
+
+/* What a command line says about the way out. */
+struct psnap_export_wish {
+    const char *machine, *layout; /* NULL: not said */
+    uint64_t base;                /* 0: not said */
+};
+
+#define PSNAP_EXPORT_OPTIONS(wish)                                                                 \
+    {PSNAP_OPTION_ONCE, 'm',                                                                       \
+     "machine",         &(wish).machine,                                                           \
+     "MACHINE",         "send what misses its caches and its write-backs; 'none': all accesses"},  \
+        {PSNAP_OPTION_ONCE, 0,                                                                     \
+         "layout",          &(wish).layout,                                                        \
+         "LAYOUT",          "compact: addresses of a memory of a few GiB; program: its own"},      \
+        {PSNAP_OPTION_SIZE, 0, "base", &(wish).base, "ADDRESS", "of the compact layout; 0"}
 
 struct psnap_export {
     const char *command, *format;
@@ -22,14 +37,15 @@ struct psnap_export {
     bool is_filtered;             /* and there is one */
     struct psnap_machine machine; /* where it is filtered */
     struct psnap_memory_side side;
+    bool is_compact;
+    struct psnap_compact compact;
     uint64_t left_out; /* accesses that the format had no place for, when it is closed */
-    struct psnap_sink *writer, *sink; /* the sink is what the stream goes into */
+    struct psnap_sink *writer, *placed, *sink; /* the sink is what the stream goes into */
 };
 
-/* Finds the machine that `machine` names, NULL when nobody named one, and checks the format, before
- * any work. */
+/* Finds the machine and the layout of a wish, and checks the format, before any work. */
 enum psnap_status psnap_export_init(struct psnap_export *export, const char *command,
-                                    const char *format, const char *machine,
+                                    const char *format, const struct psnap_export_wish *wish,
                                     struct psnap_error *error);
 
 /* Opens the sink; `program` is the stream's, `compression` what psnap_compression_of_path says. */

@@ -12,7 +12,8 @@
 #include "replay/cmd_input.h"
 
 struct request {
-    const char *profile, *output, *format, *machine;
+    const char *profile, *output, *format;
+    struct psnap_export_wish wish;
     struct psnap_export export;
     struct psnap_input_options options;
     bool force;
@@ -42,7 +43,7 @@ static int replay(struct request *request, const char *format)
     uint64_t count = 0;
     enum psnap_status status = PSNAP_ERROR_IO;
 
-    if (!psnap_export_init(export, "replay", format, request->machine, &error))
+    if (!psnap_export_init(export, "replay", format, &request->wish, &error))
         source = psnap_input_open(request->profile, &request->options, &error);
     if (source)
         output = psnap_output_open(request->output, request->force, &error);
@@ -72,7 +73,7 @@ int psnap_cmd_replay(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "FILE", "where to; else stdout"},
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the output; else FILE's suffix says, or pst"},
-        {PSNAP_OPTION_ONCE, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
+        PSNAP_EXPORT_OPTIONS(request.wish),
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N",
          "of what is random; 0 unless said"},
         {PSNAP_OPTION_COUNT, 0, "skip", &request.options.skip, "N",

@@ -24,7 +24,8 @@ enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, PIPE_BYTES = 1 << 20 };
 #define PLACE "{}"
 
 struct request {
-    const char *input, *format, *machine;
+    const char *input, *format;
+    struct psnap_export_wish wish;
     struct psnap_export export;
     struct psnap_input_options options;
     char **consumer; /* its command line, NULL behind the last word */
@@ -271,7 +272,7 @@ static int run(struct request *request)
     struct psnap_error error;
     struct psnap_source *source = NULL;
     enum psnap_status status =
-        psnap_export_init(&request->export, "run", request->format, request->machine, &error);
+        psnap_export_init(&request->export, "run", request->format, &request->wish, &error);
     int reason = 0, exit_status = 0, fd = -1;
     uint64_t count = 0;
     bool has_left = true;
@@ -322,7 +323,7 @@ int psnap_cmd_run(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the stream; 'psnap formats' lists them"},
-        {PSNAP_OPTION_ONCE, 'm', "machine", &request.machine, "MACHINE", PSNAP_EXPORT_HELP},
+        PSNAP_EXPORT_OPTIONS(request.wish),
         {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
          "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "of a profile's replay (0)"},

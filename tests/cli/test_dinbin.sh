@@ -38,7 +38,7 @@ with open("made", "wb") as made, open("made.wanted", "w") as wanted:
             wanted.write(f"0x{address:x},{piece},{'store' if kind == 1 else 'load'},0,{int(kind == 1)}\n")
             address, size = address + piece, size - piece
 END
-"$PSNAP" convert trace.csv -o trace.dinbin 2> err
+"$PSNAP" convert trace.csv --layout program -o trace.dinbin 2> err
 cmp trace.dinbin wanted || fail "other records are written"
 grep -q "dinbin does not keep: addresses beyond 32 bits" err || fail "$(cat err)"
 "$PSNAP" convert made --from dinbin -f csv -o back.csv 2> err
@@ -50,7 +50,7 @@ tail -n +2 back.csv | cmp - made.wanted || fail "other accesses are read"
 refused() {
     local status=0
     printf 'address,size,kind,thread,ref\n0x10,8,load,0,0\n%s\n' "$1" > high.csv
-    "$PSNAP" convert high.csv -o high.dinbin 2> err || status=$?
+    "$PSNAP" convert high.csv --layout program -o high.dinbin 2> err || status=$?
     [ $status = 1 ] && [ ! -e high.dinbin ] || fail "$1 is written"
     grep -qF "high.dinbin: access 2, $2, cannot be written: dinbin has addresses of 32 bits" err || fail "$(cat err)"
 }

@@ -29,19 +29,19 @@ END
 
 formats="ramulator1 ramulator2-ls ramulator2-rw ramulator-cpu dramsim3 prospero prospero-bin"
 for format in $formats; do
-    "$PSNAP" convert low.csv -f "$format" -m none -o "raw.$format" 2> err
+    "$PSNAP" convert --layout program low.csv -f "$format" -m none -o "raw.$format" 2> err
     has err "$format does not keep: "
     [ "${format%-bin}" = prospero ] || has err "gets all accesses, as a processor makes them (-m none)"
-    "$PSNAP" convert low.csv -f "$format" -m 8K:64:4 -o "side.$format" 2> err
+    "$PSNAP" convert --layout program low.csv -f "$format" -m 8K:64:4 -o "side.$format" 2> err
     has err "$format gets what misses the last level of 8K:64:4, and its write-backs: "
-    "$PSNAP" convert low.csv -f "$format" -m none --skip 1000 --count 777 -o "part.$format" 2> err
+    "$PSNAP" convert --layout program low.csv -f "$format" -m none --skip 1000 --count 777 -o "part.$format" 2> err
     has err "777 accesses after the first 1,000"
-    "$PSNAP" run low.csv -f "$format" -m 8K:64:4 -- cat > run.out 2> err
+    "$PSNAP" run --layout program low.csv -f "$format" -m 8K:64:4 -- cat > run.out 2> err
     cmp run.out "side.$format" || fail "run sends something else as $format"
     has err "$format gets what misses the last level of 8K:64:4"
-    "$PSNAP" convert low.csv -f "$format" --count 0 -o "none.$format" 2> err
+    "$PSNAP" convert --layout program low.csv -f "$format" --count 0 -o "none.$format" 2> err
     [ ! -s "none.$format" ] || fail "$format: no access is something"
-    "$PSNAP" convert low.csv -f "$format" -m none --count 1 -o "one.$format" 2> err
+    "$PSNAP" convert --layout program low.csv -f "$format" -m none --count 1 -o "one.$format" 2> err
 done
 "$PSNAP" convert low.csv -m 8K:64:4 -o side.csv 2> err
 
@@ -99,12 +99,12 @@ python3 check.py || fail "see above"
 
 # Addresses of 2^63 and more: an error where the simulator has one, else whole
 for format in ramulator2-ls ramulator-cpu; do
-    expect 1 "$PSNAP" convert high.csv -f $format -m none -o high.$format
+    expect 1 "$PSNAP" convert --layout program high.csv -f $format -m none -o high.$format
     grep -q "access [0-9]*, a.* at 0x[89a-f][0-9a-f]\{15\}, cannot be written: Ramulator" err || fail "$(cat err)"
     [ ! -e high.$format ] || fail "something was written as $format"
 done
 for format in ramulator1 dramsim3 prospero prospero-bin; do
-    "$PSNAP" convert high.csv -f $format -m none -o high.$format 2> err
+    "$PSNAP" convert --layout program high.csv -f $format -m none -o high.$format 2> err
     python3 - $format << 'END' || fail "high addresses as $format"
 import sys, export_readers as readers
 name = sys.argv[1]
@@ -114,6 +114,44 @@ assert max(r.address for r in wanted) >> 63
 assert [r[:2] for r in got] == [r[:2] for r in wanted]
 END
 done
+
+# The compact layout: pages of 2 MiB from the base on, as they come first; no two lines become one,
+# and an access across pages is two
+cat > wide.csv << 'END'
+address,size,kind,thread,ref
+0x20000000010,8,load,0,0
+0x300001ffffc,8,store,0,0
+0x20000000050,8,load,0,0
+0x30000200000,8,load,0,0
+0x40080000000,8,atomic,0,0
+END
+"$PSNAP" convert wide.csv -f csv --base 2G -o - 2> err > compact.csv
+diff compact.csv - << 'END' || fail "compact"
+address,size,kind,thread,ref
+0x80000010,8,load,0,0
+0x803ffffc,4,store,0,0
+0x80400000,4,store,0,0
+0x80000050,8,load,0,0
+0x80400000,8,load,0,0
+0x80600000,8,atomic,0,0
+END
+has err "from 0x80000000 to 0x80800000"
+for format in ramulator1 ramulator2-ls ramulator-cpu dramsim3; do
+    "$PSNAP" convert high.csv -f $format -m none -o high.$format 2> err --force
+    has err "pages of 2 MiB one behind the other in the order of their first use, from 0x0 to"
+    python3 - $format << 'END' || fail "compact as $format"
+import sys, export_readers as readers
+name = sys.argv[1]
+got = getattr(readers, name.replace("-", "_"))(f"high.{name}")
+wanted = {r.address // 64 for r in readers.csv("high.csv")}
+lines = {r.address // 64 for r in got}
+assert len(wanted) <= len(lines) <= len(wanted) + 9 and max(lines) < 2**33, (len(lines), len(wanted), max(lines))
+END
+done
+expect 2 "$PSNAP" convert wide.csv -f csv --base 4K --layout program -o -
+has err "--base is of the compact layout"
+expect 2 "$PSNAP" convert wide.csv -f csv --layout dense -o -
+has err "no layout 'dense'; there are: compact, program"
 
 # Unless said, a machine is taken, and that is said; formats for processors get everything
 "$PSNAP" convert low.csv -f dramsim3 -o default.dramsim3 2> err
@@ -148,7 +186,7 @@ END
 
 # A profile's stream goes the same way
 "$PSNAP" profile low.csv -o low.yaml 2> err
-"$PSNAP" replay low.yaml -f ramulator1 -m 8K:64:4 -o replay.ramulator1 2> err
+"$PSNAP" replay --layout program low.yaml -f ramulator1 -m 8K:64:4 -o replay.ramulator1 2> err
 has err "psnap replay: ramulator1 gets what misses the last level of 8K:64:4"
 "$PSNAP" replay low.yaml -f csv -m 8K:64:4 -o replay.csv 2> err
 python3 - << 'END' || fail "replay sends something else"

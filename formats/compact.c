@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses of a memory of a few GiB: pages of the stream's addresses become those from a base on,
+ * one behind the other, in the order of their first use. Pages are large, as a system's huge ones
+ * are, so that arrays stay whole. What crosses a page is split there.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "formats/base/map.h"
+#include "formats/formats.h"
+
+enum { PAGE_BITS = 21, BLOCK = 256 };
+#define PAGE_BYTES (UINT64_C(1) << PAGE_BITS)
+
+struct compact {
+    struct psnap_sink base;
+    struct psnap_sink *to;
+    struct psnap_compact *report;
+    struct psnap_map pages;           /* where each page is, in pages from the base on, and 1 */
+    uint64_t latest, latest_at;       /* the page that was used last, and where it begins */
+    struct psnap_access block[BLOCK]; /* which are put on together */
+    size_t used;
+};
+
+/* Where a page begins; false: it is not in 64 bits, or out of memory. */
+static bool find_page(struct compact *compact, uint64_t page, struct psnap_error *error)
+{
+    uint64_t *number = psnap_map_put(&compact->pages, page), at;
+
+    if (!number) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return false;
+    }
+    if (!*number)
+        *number = ++compact->report->pages;
+    if (__builtin_mul_overflow(*number - 1, PAGE_BYTES, &at) ||
+        __builtin_add_overflow(at, compact->report->base, &at) || at > UINT64_MAX - PAGE_BYTES) {
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "so much memory, from 0x%" PRIx64 " on, has no addresses",
+                        compact->report->base);
+        return false;
+    }
+    compact->latest = page;
+    compact->latest_at = at;
+    return true;
+}
+
+static enum psnap_status put_on(struct compact *compact, struct psnap_error *error)
+{
+    const size_t n = compact->used;
+
+    compact->used = 0;
+    return n ? psnap_sink_put(compact->to, compact->block, n, error) : PSNAP_OK;
+}
+
+/* `size` bytes of an access, from the first on, which are in one page. */
+static enum psnap_status put_part(struct compact *compact, const struct psnap_access *access,
+                                  uint64_t address, uint64_t size, struct psnap_error *error)
+{
+    struct psnap_access *part = &compact->block[compact->used];
+
+    if (address >> PAGE_BITS != compact->latest && !find_page(compact, address >> PAGE_BITS, error))
+        return error->code;
+    *part = *access;
+    part->address = compact->latest_at + address % PAGE_BYTES;
+    part->size = (uint8_t)size;
+    return ++compact->used == BLOCK ? put_on(compact, error) : PSNAP_OK;
+}
+
+static enum psnap_status compact_put(struct psnap_sink *sink, const struct psnap_access *block,
+                                     size_t n, struct psnap_error *error)
+{
+    struct compact *compact = (struct compact *)sink;
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        const uint64_t address = block[i].address, left = PAGE_BYTES - address % PAGE_BYTES;
+        const uint64_t size = block[i].size;
+        status = put_part(compact, &block[i], address, size < left ? size : left, error);
+        if (!status && size > left)
+            status = put_part(compact, &block[i], address + left, size - left, error);
+    }
+    return status ? status : put_on(compact, error);
+}
+
+static enum psnap_status compact_finish(struct psnap_sink *sink, struct psnap_error *error)
+{
+    return psnap_sink_finish(((struct compact *)sink)->to, error);
+}
+
+static void compact_free(struct psnap_sink *sink)
+{
+    free(((struct compact *)sink)->pages.slots);
+    free(sink);
+}
+
+struct psnap_sink *psnap_compact_new(struct psnap_sink *to, struct psnap_compact *report,
+                                     struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {
+        .put = compact_put, .finish = compact_finish, .free = compact_free};
+    struct compact *compact = calloc(1, sizeof *compact);
+
+    if (!compact) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    compact->base.ops = &ops;
+    compact->to = to;
+    compact->report = report;
+    compact->latest = UINT64_MAX;
+    report->pages = 0;
+    report->page_bytes = PAGE_BYTES;
+    return &compact->base;
+}
