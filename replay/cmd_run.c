@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -217,9 +218,11 @@ static bool is_closed(int fd)
     return poll(&poll_it, 1, 0) > 0 && (poll_it.revents & POLLERR);
 }
 
-/* Writes the stream; *has_left: the consumer did not want all of it. */
+/* Writes the stream; *has_left: the consumer did not want all of it, and left *unread bytes of what
+ * was written. */
 static enum psnap_status pour(struct request *request, struct psnap_source *source, int fd,
-                              uint64_t *count, bool *has_left, struct psnap_error *error)
+                              uint64_t *count, bool *has_left, int *unread,
+                              struct psnap_error *error)
 {
     FILE *file = fdopen(fd, "w");
     struct psnap_export *export = &request->export;
@@ -236,6 +239,8 @@ static enum psnap_status pour(struct request *request, struct psnap_source *sour
     if (!status && fflush(file))
         status = psnap_error_system(error, errno, "cannot write to the consumer");
     *has_left = status && is_closed(fd);
+    if (ioctl(fd, FIONREAD, unread) != 0)
+        *unread = 0;
     psnap_export_close(export);
     fclose(file);
     return *has_left ? PSNAP_OK : status;
@@ -255,14 +260,16 @@ static int wait_for(pid_t child)
 }
 
 /* Says on stderr what the consumer got, and how it ended. */
-static void report(const struct request *request, uint64_t count, bool has_left, int exit_status)
+static void report(const struct request *request, uint64_t count, bool has_left, int unread,
+                   int exit_status)
 {
-    char digits[32];
+    char digits[32], left[64] = "";
 
-    psnap_print(stderr, "psnap run: %s%s accesses of '%s' as %s to '%s', which %sended with %d\n",
-                has_left ? "at least " : "", psnap_group_digits(count, digits), request->input,
-                request->format, request->consumer[0], has_left ? "did not read on, and " : "",
-                exit_status);
+    if (has_left)
+        snprintf(left, sizeof left, "did not read on, left %d bytes unread, and ", unread);
+    psnap_print(stderr, "psnap run: %s accesses of '%s' as %s to '%s', which %sended with %d\n",
+                psnap_group_digits(count, digits), request->input, request->format,
+                request->consumer[0], left, exit_status);
     psnap_export_report(&request->export);
 }
 
@@ -273,7 +280,7 @@ static int run(struct request *request)
     struct psnap_source *source = NULL;
     enum psnap_status status =
         psnap_export_init(&request->export, "run", request->format, &request->wish, &error);
-    int reason = 0, exit_status = 0, fd = -1;
+    int reason = 0, exit_status = 0, fd = -1, unread = 0;
     uint64_t count = 0;
     bool has_left = true;
 
@@ -295,10 +302,12 @@ static int run(struct request *request)
     } else if (!status) {
         fd = feed.fifo ? open_fifo(&feed) : feed.pipe;
         if (fd >= 0)
-            status = pour(request, source, fd, &count, &has_left, &error);
+            status = pour(request, source, fd, &count, &has_left, &unread, &error);
         exit_status = wait_for(feed.child);
         if (!status)
-            report(request, count, has_left, exit_status);
+            report(request, count, has_left, unread, exit_status);
+        if (has_left && !exit_status)
+            exit_status = PSNAP_EXIT_FAILED;
     }
     psnap_source_free(source);
     release(&feed);
@@ -338,7 +347,7 @@ int psnap_cmd_run(int argc, char **argv)
         "or - for standard input): on its standard input, or through a FIFO where an\n"
         "argument has {}, which can be opened once. Ends with the consumer's exit\n"
         "status; 127 and 126 where it is not there\n"
-        "or cannot be executed, 1 where the stream failed.",
+        "or cannot be executed, 1 where the stream failed or was not read to its end.",
         options};
     const struct psnap_format *format;
     int status, operands;

@@ -56,8 +56,8 @@ expect 0 trace.pst -f pst -- "$PSNAP" sim - -m 32K:64:8 --by total
 
 # Its exit status is ours; reading on is up to it
 expect 7 trace.din -f din -- sh -c 'cat > /dev/null; exit 7'
-expect 0 trace.din -f din -- head -n 1
-grep -q "at least .* which did not read on, and ended with 0" err || fail "$(cat err)"
+expect 1 trace.din -f din -- head -n 1
+grep -q "which did not read on, left [0-9]* bytes unread, and ended with 0" err || fail "$(cat err)"
 expect 1 trace.din -f din -- sh -c 'cat "$1" > /dev/null; cat "$1"' sh {} # once only
 grep -q "No such file" err || fail "$(cat err)"
 expect 3 trace.din -f din -- sh -c 'exit 3' {}
