@@ -60,10 +60,10 @@ static bool is_hoist(const struct psnap_table_view *view, const struct psnap_tab
     const uint32_t most = hoist->nest ? PSNAP_NEST_VALUES_MAX : PSNAP_RECORD_WORDS_MAX;
     uint32_t refs = 0, next_ref;
 
-    if (hoist->loop >= header->loops || hoist->first_piece >= header->pieces || !hoist->pieces ||
+    if (hoist->first_piece >= header->pieces || !hoist->pieces ||
         hoist->pieces > header->pieces - hoist->first_piece || hoist->words < least ||
-        hoist->words > most || hoist->rows > !hoist->nest || hoist->straight > !hoist->nest ||
-        hoist->nest > header->nests || hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
+        hoist->words > most || hoist->rows > !hoist->nest || hoist->nest > header->nests ||
+        hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
         return false;
     next_ref = view->pieces[hoist->first_piece].first_ref;
     for (uint32_t i = 0; i < hoist->pieces; i++) {
@@ -150,7 +150,7 @@ static bool is_nest(const struct psnap_table_view *view, uint32_t index)
     const struct psnap_table_header *header = view->header;
     const struct psnap_table_nest *nest = &view->nests[index];
 
-    if (nest->loop >= header->loops || nest->levels < 1 || nest->levels > PSNAP_NEST_LEVELS_MAX ||
+    if (nest->levels < 1 || nest->levels > PSNAP_NEST_LEVELS_MAX ||
         nest->words < PSNAP_NEST_HEADER_WORDS + 2 * nest->levels ||
         nest->words > PSNAP_NEST_WORDS_MAX || nest->first_value > header->values ||
         nest->values > header->values - nest->first_value ||

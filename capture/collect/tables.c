@@ -226,7 +226,7 @@ static void add_quotients(struct psnap_capture_tables *tables, const struct psna
 }
 
 static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
-                       uint32_t first_loop, uint32_t first_piece)
+                       uint32_t first_piece)
 {
     const uint32_t first_move = tables->move_count, first_quotient = tables->quotient_count;
 
@@ -248,7 +248,6 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
         const struct psnap_capture_move *move = &tables->moves[first_move + row->first_move];
         struct psnap_capture_hoist *hoist = &tables->hoists[tables->hoist_count++];
         *hoist = (struct psnap_capture_hoist){
-            .loop = first_loop + row->loop,
             .first_piece = first_piece + row->first_piece,
             .pieces = row->pieces,
             .first_ref = pieces->first_ref,
@@ -258,7 +257,6 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
             .words = row->words,
             .guards = row->guards,
             .has_rows = row->rows,
-            .is_part = row->nest || row->straight,
         };
         for (uint32_t k = 0; k < row->pieces; k++) {
             for (uint32_t r = 0; r < pieces[k].refs; r++, move++) {
@@ -292,7 +290,7 @@ static void measure_ends(struct psnap_capture_tables *tables, uint32_t first_pie
 }
 
 static void add_nests(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
-                      uint32_t first_loop, uint32_t first_hoist)
+                      uint32_t first_hoist)
 {
     const uint32_t first_value = tables->value_count, first_step = tables->step_count;
 
@@ -318,7 +316,6 @@ static void add_nests(struct psnap_capture_tables *tables, const struct psnap_ta
     for (uint32_t i = 0; i < view->header->nests; i++) {
         const struct psnap_table_nest *row = &view->nests[i];
         tables->nests[tables->nest_count++] = (struct psnap_capture_nest){
-            .loop = first_loop + row->loop,
             .levels = row->levels,
             .words = row->words,
             .first_value = first_value + row->first_value,
@@ -397,9 +394,9 @@ static bool add_rows(struct psnap_capture_tables *tables, const struct psnap_tab
         !add_blocks(tables, view, first_loop, first_block) || !add_refs(tables, view, first_block))
         return false;
     add_pieces(tables, view, first_ref, first_block);
-    add_hoists(tables, view, first_loop, first_piece);
+    add_hoists(tables, view, first_piece);
     measure_ends(tables, first_piece);
-    add_nests(tables, view, first_loop, first_hoist);
+    add_nests(tables, view, first_hoist);
     for (uint32_t i = 0; i < view->header->sites; i++) {
         const char *name = psnap_program_string(program, text_at(view, view->sites[i].name));
         if (!name)

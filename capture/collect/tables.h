@@ -46,7 +46,6 @@ struct psnap_capture_piece {
 };
 
 struct psnap_capture_hoist {
-    uint32_t loop; /* of the program */
     uint32_t first_piece, pieces, first_ref, first_move;
     uint32_t refs, row_words;           /* of all its pieces */
     uint32_t first_row_ref;             /* whose address is the first in a row, if there are any */
@@ -55,7 +54,6 @@ struct psnap_capture_hoist {
     uint32_t guards;
     uint64_t mask_refs; /* of the guarded pieces that have references */
     bool has_rows;
-    bool is_part; /* of a nest: it has no records; or straight code: it has no end to wait for */
 };
 
 /* As psnap_table_move. */
@@ -78,7 +76,6 @@ struct psnap_capture_quotient {
 /* As psnap_table_nest, psnap_table_value and psnap_table_step; the hoists of steps are these
  * tables'. */
 struct psnap_capture_nest {
-    uint32_t loop; /* of the program */
     uint32_t levels, words;
     uint32_t first_value, values, constants, first_step, steps;
     bool is_read;       /* `linear` says which words do nothing but move addresses, as bits */

@@ -184,7 +184,7 @@ std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blo
                 continue;
             if ((!isa<BranchInst>(from) && !isa<SwitchInst>(from)) || to->isEHPad())
                 return {};
-            exits.push_back({from, to, 0, 0, 0});
+            exits.push_back({from, to, 0, 0});
         }
     }
     return exits.size() <= EXITS_MAX ? exits : std::vector<Exit>();
@@ -237,7 +237,6 @@ bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &
         return false;
     hoist.header = loop.getHeader();
     hoist.latch = loop.getLoopLatch()->getTerminator();
-    hoist.loop = loop_index[&loop];
     std::vector<uint32_t> guards;
     for (BasicBlock *block : blocks) {
         bool is_guarded = !dominators.dominates(block, loop.getLoopLatch());
@@ -371,7 +370,6 @@ void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
 {
     psnap_table_hoist row = {};
 
-    row.loop = hoist.loop;
     row.first_piece = plan.pieces[hoist.pieces[0]].index;
     row.pieces = (uint32_t)hoist.pieces.size();
     row.words = hoist.fixedWords();

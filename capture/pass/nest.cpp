@@ -43,7 +43,7 @@ class NestPlan
           values(expander, root, loops, dominators)
     {
     }
-    bool make(Type *word, const std::map<const Loop *, uint32_t> &loop_index);
+    bool make(Type *word);
     Nest nest;
 
   private:
@@ -252,10 +252,8 @@ bool NestPlan::addLeave(size_t index)
         if (root.contains(to))
             targets.insert(to);
     for (Exit &exit : nest.exits)
-        if (exit.from == terminator) {
+        if (exit.from == terminator)
             exit.last = (uint32_t)nest.steps.size();
-            exit.level = level_of.at(loop);
-        }
     if (targets.size() == 1) {
         const BasicBlock *to = *targets.begin();
         addSets(level, block, to);
@@ -457,7 +455,7 @@ void NestPlan::finish(Type *word)
         }
 }
 
-bool NestPlan::make(Type *word, const std::map<const Loop *, uint32_t> &loop_index)
+bool NestPlan::make(Type *word)
 {
     size_t sets;
 
@@ -469,7 +467,6 @@ bool NestPlan::make(Type *word, const std::map<const Loop *, uint32_t> &loop_ind
         if (!addSteps())
             return false;
     } while (values.setCount() != sets);
-    nest.loop = loop_index.at(&root);
     if (nest.parts.empty())
         return false;
     nest.batch = plan.pieces[nest.parts[0].pieces[0]].batch;
@@ -494,7 +491,7 @@ bool ModulePlan::planNest(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &e
     if (!loop.isLoopSimplifyForm() || hasCalls(loop, library))
         return false;
     NestPlan made(loop, plan, pieces_of, loops, dominators, expander);
-    if (!made.make(Type::getInt64Ty(context), loop_index))
+    if (!made.make(Type::getInt64Ty(context)))
         return false;
     plan.nests.push_back(std::move(made.nest));
     return true;
@@ -506,7 +503,6 @@ void ModulePlan::numberNest(const FunctionPlan &plan, Nest &nest)
     const uint32_t words = nest.fixedWords(), first_hoist = (uint32_t)table.hoists.size();
     psnap_table_nest row = {};
 
-    row.loop = nest.loop;
     row.levels = nest.depth;
     row.words = words;
     row.first_value = (uint32_t)table.values.size();
@@ -522,7 +518,6 @@ void ModulePlan::numberNest(const FunctionPlan &plan, Nest &nest)
     }
     for (const Part &part : nest.parts) {
         psnap_table_hoist hoist = {};
-        hoist.loop = nest.loop;
         hoist.first_piece = plan.pieces[part.pieces[0]].index;
         hoist.pieces = (uint32_t)part.pieces.size();
         hoist.words = words + row.values;

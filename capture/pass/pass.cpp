@@ -96,6 +96,7 @@ void ModulePlan::plan(Function &function)
     uint32_t body = (uint32_t)table.loops.size();
     uint32_t first_block = (uint32_t)table.blocks.size();
     std::map<const BasicBlock *, uint32_t> block_index;
+    std::map<const Loop *, uint32_t> loop_index;
     std::map<uint32_t, BasicBlock *> blocks;
     std::set<const BasicBlock *> counted;
 

@@ -107,7 +107,6 @@ struct Exit {
     llvm::Instruction *from; /* terminator of the exiting block */
     llvm::BasicBlock *to;
     uint32_t last, end; /* of a hoisted loop, as in the table; the index of the end's row */
-    uint32_t level = 0; /* of a nest: index of the loop that `from` is in */
 };
 
 /* A nest of loops without calls: room for its records is taken at once (batch.cpp). */
@@ -121,7 +120,6 @@ struct Batch {
 struct Hoist {
     llvm::BasicBlock *header = nullptr;
     llvm::Instruction *latch = nullptr; /* its terminator */
-    uint32_t loop = 0;                  /* of the table */
     std::vector<Exit> exits;
     std::vector<size_t> pieces;       /* of the function's, in the order of the iteration */
     std::vector<Move> moves;          /* for each of their accesses */
@@ -161,7 +159,6 @@ struct Part {
 
 /* A nest of loops that is recorded as one (nest.cpp). */
 struct Nest {
-    uint32_t loop = 0; /* of the table */
     std::vector<Level> levels;
     std::vector<Exit> exits; /* `last`: step before which the nest stops */
     std::vector<Part> parts;
@@ -299,7 +296,6 @@ class ModulePlan
     llvm::StringRef stage;
     LoopNames names;
     Table table;
-    std::map<const llvm::Loop *, uint32_t> loop_index;
     std::vector<FunctionPlan> plans;
     llvm::GlobalVariable *pieces = nullptr, *sites = nullptr;
     llvm::AllocaInst *record_pointer = nullptr; /* of the function that gets its code */

@@ -255,13 +255,11 @@ void ModulePlan::numberStraight(const FunctionPlan &plan, Straight &code)
     const Piece &first = plan.pieces[code.pieces[0]];
     psnap_table_hoist row = {};
 
-    row.loop = table.blocks[first.block].loop;
     row.first_piece = first.index;
     row.pieces = (uint32_t)code.pieces.size();
     row.words = code.fixedWords();
     row.guards = code.guards;
     row.rows = code.guards > 0;
-    row.straight = 1;
     numberMoves(code.moves, code.headerWords(), row);
     table.hoists.push_back(row);
     code.end = table.addEnd(&psnap_table_piece::hoist, row.words, row.pieces);

@@ -78,18 +78,16 @@ struct psnap_table_piece {
 };
 
 struct psnap_table_hoist {
-    uint32_t loop;
     uint32_t first_piece;    /* the pieces follow each other in the order of the iteration, */
     uint32_t pieces;         /* and so do their refs */
     uint32_t first_move;     /* one for each ref */
     uint32_t first_quotient; /* those of its moves are among these */
     uint32_t quotients;
-    uint32_t words;    /* of the record's fixed part: bases and steps are in it */
-    uint32_t rows;     /* 1: a row for each iteration follows the fixed part */
-    uint32_t guards;   /* bits in a row's mask, its first word; 0: it has none */
-    uint32_t nest;     /* 0; else it has no records but is a part of nest number `nest` - 1, whose
-                          values take the place of words */
-    uint32_t straight; /* 1: no loop but straight code, each record of which is whole */
+    uint32_t words;  /* of the record's fixed part: bases and steps are in it */
+    uint32_t rows;   /* 1: a row for each iteration follows the fixed part */
+    uint32_t guards; /* bits in a row's mask, its first word; 0: it has none */
+    uint32_t nest;   /* 0; else it has no records but is a part of nest number `nest` - 1, whose
+                        values take the place of words */
 };
 
 struct psnap_table_move {
@@ -114,7 +112,6 @@ struct psnap_table_quotient {
 };
 
 struct psnap_table_nest {
-    uint32_t loop;        /* the outermost */
     uint32_t levels;      /* of loops, but for the innermost */
     uint32_t words;       /* of the record */
     uint32_t first_value; /* they are numbered from `words` on */
