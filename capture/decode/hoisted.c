@@ -50,8 +50,8 @@ uint64_t psnap_hoisted_settle(const struct psnap_context *context,
 
     if (!hoist->has_rows)
         return hoist->refs;
-    if (at[2] <= PSNAP_RECORD_WORDS_MAX)
-        return 0; /* it has ended, and the loop went on */
+    if (left < words || at[2] <= PSNAP_RECORD_WORDS_MAX)
+        return 0; /* it is none, or has ended, and the loop went on */
     until = (at[2] - (uint64_t)(uintptr_t)at) % PSNAP_RING_HEADER_BYTES / sizeof *at;
     for (at[1] = 0; words < until && words < left; words += length, at[1]++) {
         length = measure(context, hoist, hoist->pieces, mask_of(hoist, at + words), &refs);

@@ -130,6 +130,33 @@ static void test_counting_guards(void **state)
     free(module);
 }
 
+/* A record that is open, but too short for one of a loop with rows: nothing is written behind it.
+ */
+static void test_left_short(void **state)
+{
+    const uint64_t words[] = {-UINT64_C(2), PIECES + 2, 9, IMAGE};
+    struct module *module = calloc(1, sizeof *module);
+    struct psnap_decoder decoder;
+    struct psnap_error error = {0};
+    struct taking taking = {0};
+
+    (void)state;
+    assert_non_null(module);
+    make_counting_hoist(module);
+    module->pieces[2].last = PSNAP_NONE;
+    make_table(module);
+    memcpy(module->ring, words, sizeof words);
+    module->ring_words = 2;
+    assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
+    decoder.context.passes_over = true;
+    while (take(&decoder, &taking, 4096, true))
+        ;
+    assert_int_equal(taking.seen, 0);
+    assert_memory_equal(module->ring + 2, words + 2, 2 * sizeof *words);
+    decoder_release(&decoder);
+    free(module);
+}
+
 static void test_corrupt(void **state)
 {
     struct module *module = calloc(1, sizeof *module);
@@ -167,9 +194,8 @@ static void test_corrupt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expansion),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_counting_guards),
+        cmocka_unit_test(test_expansion),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_counting_guards), cmocka_unit_test(test_left_short),
         cmocka_unit_test(test_corrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
