@@ -15,8 +15,8 @@
  *
  * Outside of regions threads write records into memory that nobody reads: the
  * code is the same, no record leaves the first-level cache (ring_chunks.c). Who changes what
- * is wanted tells all rings (psnap_rt_change); a loop that another thread is in then is recorded
- * as it began.
+ * is wanted tells all rings (psnap_rt_change); a loop that another thread is in then goes on
+ * as it began, a nest up to its next record.
  */
 #include "runtime.h"
 

@@ -16,6 +16,11 @@ struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
 _Thread_local uint64_t *psnap_rt_idle;
 
+const struct psnap_rt_hooks psnap_rt_hooks = {
+    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve,      __psnap_renew_nest,
+    __psnap_allocated, __psnap_register,  psnap_rt_mark,        psnap_rt_pass,
+    __psnap_forked,    __psnap_sandboxed, __psnap_sandbox_tried};
+
 bool psnap_rt_collector_alive(void)
 {
     const struct psnap_session *session = __atomic_load_n(&psnap_rt_session, __ATOMIC_RELAXED);
@@ -226,10 +231,6 @@ static void hand_over(void)
     struct psnap_ring *ring = __psnap_ring;
     struct psnap_rt_outside outside;
 
-    if (psnap_rt_first) {
-        psnap_rt_first->hand_over();
-        return;
-    }
     if (!psnap_rt_is_real(ring) || !psnap_rt_is_recording() || ring->aside ||
         psnap_rt_unread_chunks(ring) || !psnap_rt_begin_noise())
         return;
@@ -246,7 +247,10 @@ __attribute__((preserve_most)) uint64_t *__psnap_renew_nest(uint64_t *record, ui
 {
     uint64_t copy[PSNAP_NEST_WORDS_MAX], *from = copy + PSNAP_NEST_HEADER_WORDS, *room = record - 2;
 
-    if ((room == psnap_rt_nowhere && psnap_rt_unhoisted) || is_idle(room))
+    if (psnap_rt_first)
+        return psnap_rt_first->renew_nest(record, words, levels, again);
+    /* A handler may have written over it; it was passed over, is nowhere or of a child's parent. */
+    if (is_idle(room) ? __psnap_ring->cursor != record + words : *room != -(words + 2))
         return record;
     memcpy(copy, record, words * sizeof *copy);
     memcpy(from, from + levels, levels * sizeof *from);
@@ -353,8 +357,3 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
         psnap_rt_end_noise();
     }
 }
-
-const struct psnap_rt_hooks psnap_rt_hooks = {
-    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve,      hand_over,
-    __psnap_allocated, __psnap_register,  psnap_rt_mark,        psnap_rt_pass,
-    __psnap_forked,    __psnap_sandboxed, __psnap_sandbox_tried};

@@ -76,7 +76,8 @@ struct psnap_rt_hooks {
     uint64_t abi;
     bool (*add_copy)(struct psnap_ring **ring_of_copy); /* this thread's; false: too many */
     uint64_t *(*reserve)(uint64_t words) __attribute__((preserve_most));
-    void (*hand_over)(void);
+    uint64_t *(*renew_nest)(uint64_t *record, uint64_t words, uint64_t levels, uint64_t again)
+        __attribute__((preserve_most));
     void (*allocated)(const void *address, uint64_t size_bytes, const unsigned char *site);
     void (*enroll)(const struct psnap_module *module);
     void (*mark)(bool begins);

@@ -162,6 +162,42 @@ build nests.c
 nm nests.o | grep -q __psnap_renew_nest || fail "there is no nest"
 expect "" nests "100+20 100+20 100+20$(printf ' 0+10000%.0s' $(seq 60)) 200+7"
 
+# A thread that is in a nest when another one begins a region comes to it at its next record
+cat > threads.c << 'END'
+#include <psnap/roi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+static atomic_int begun;
+long words[4096];
+static void *nest(void *nothing)
+{
+    begun = 1;
+    for (long i = 0; i < 600000; i++)
+        for (long j = 0; j < 4096; j++)
+            words[j] = i;
+    return nothing;
+}
+int main(void)
+{
+    const struct timespec moment = {.tv_nsec = 30000000};
+    pthread_t thread;
+    pthread_create(&thread, NULL, nest, NULL);
+    while (!begun)
+        ;
+    nanosleep(&moment, NULL);
+    PSNAP_ROI_BEGIN();
+    nanosleep(&moment, NULL);
+    PSNAP_ROI_END();
+    pthread_join(thread, NULL);
+    return 0;
+}
+END
+"$PSNAP" cc -O2 threads.c -o threads -pthread
+"$PSNAP" record --force -o p.yaml -- ./threads 2> err || fail "threads: $(cat err)"
+count=$(sed -n 's/^totals: {accesses: \([0-9]*\),.*/\1/p' p.yaml)
+[ "$count" -gt 500000 ] && [ "$count" -lt 600000000 ] || fail "threads: $count accesses"
+
 # In other hands the marks are nothing, in any C and C++
 for compiler in "clang-19 -std=c89" "clang++-19 -std=c++98 -x c++" "${PSNAP_CC:-cc} -std=c17"; do
     echo '#include "roi.h"
