@@ -14,16 +14,16 @@
  * that is not there yet, and what was not needed goes back to the ring, zero as it was.
  *
  * A hoisted loop without rows has its record before it, and stores there how many iterations
- * have been; so that nothing is lost with a loop that a fault ends. Outside of batches it is in
- * one of its own. With rows:
+ * there have been, so that nothing is lost with a loop that a fault ends. Outside of batches it is
+ * in one of its own. With rows:
  *
- *     before:     at = next, row = behind its fixed part, begun = iterations = 0
+ *     before:     at = next, row = behind its fixed part, begun = iterations = 0; the fixed part
  *     iteration:  if (a row does not fit) { end: going on; renew; as before, with
  *                                           begun = iterations }
  *                 slot = row + 1, mask = 0
  *                 (at an access: *slot++ = address; in a guarded piece: mask |= its bit)
- *                 *row = mask, row = slot, iterations++
- *     exit:       fill in the fixed part; next = slot
+ *                 *row = mask, row = slot, at.words = row, iterations++
+ *     exit:       at.iterations, at.words, end; next = slot
  *
  * Variables of this code are made as memory and promoted to registers.
  */
