@@ -170,8 +170,9 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct
     context->at = psnap_rings_chunk(&self->rings, index);
     context->end = context->at + words;
     context->passes_over = psnap_rings_is_final(&self->rings, index);
-    if (self->rings.read_to[index])
-        context->at += self->rings.read_to[index] - 1;
+    context->at += self->rings.read_to[index] ? self->rings.read_to[index] - 1
+                                              : psnap_rings_begin(&self->rings, index);
+    context->passed = NULL;
     if (context->at > context->end)
         context->end = context->at; /* a barrier has come up meanwhile */
     self->rings.read_to[index] = 0;
@@ -309,6 +310,8 @@ static bool leave_chunk(struct capture *self)
 {
     const uint32_t ring = self->ring;
 
+    if (self->decoder.context.passed)
+        psnap_rings_keep(&self->rings, ring, self->decoder.context.passed);
     if (self->decoder.context.is_cut || self->decoder.context.is_stuck)
         set_chunk_aside(self);
     else if (!psnap_decoder_is_done(&self->decoder))
@@ -519,6 +522,7 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .is_cut_short = self->is_cut_short && !session->closing,
         .cut_off = self->decoder.context.passed_over,
         .accesses_lost = session->is_enough ? 0 : self->decoder.context.accesses_lost,
+        .late = session->is_enough ? 0 : psnap_rings_late(&self->rings),
         .is_quiet = session->is_quiet,
         .unheard = session->unheard,
         .unnamed = self->decoder.context.unnamed,

@@ -64,19 +64,72 @@ bool psnap_ring_is_left(const struct psnap_ring *ring)
     return ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
 }
 
-/* Behind the last record may be a gap, or a row, of room that a batch has given back. */
-static void wipe(uint64_t *chunk, uint64_t used_words)
+uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index)
 {
-    const uint64_t words = used_words + PSNAP_RECORD_WORDS_MAX;
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
 
-    memset(chunk, 0, sizeof *chunk * (words < PSNAP_CHUNK_WORDS ? words : PSNAP_CHUNK_WORDS));
+    return rings->begins[index][ring->consumed % PSNAP_RING_CHUNKS];
 }
 
-void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index)
+/* A batch that gives back room which ends where the chunk begins would move its cursor: so there is
+ * a word between them. A chunk does not get shorter than what may be written into it at once. */
+enum { KEPT_WORDS = PSNAP_RECORD_WORDS_MAX + 1, LEAST_WORDS = 8 * PSNAP_RECORD_WORDS_MAX };
+
+/* The record that is kept in a chunk has been closed since. */
+static bool is_late(const struct psnap_rings *rings, uint32_t index, uint32_t chunk)
+{
+    const uint32_t begin = rings->begins[index][chunk];
+    const uint64_t *words = psnap_ring_words(psnap_session_ring(rings->session, index)) +
+                            (uint64_t)chunk * PSNAP_CHUNK_WORDS;
+
+    return begin &&
+           !psnap_record_is_open(__atomic_load_n(words + begin - KEPT_WORDS, __ATOMIC_ACQUIRE));
+}
+
+void psnap_rings_keep(struct psnap_rings *rings, uint32_t index, uint64_t *record)
+{
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+    const uint64_t begin = (uint64_t)(record - psnap_rings_chunk(rings, index)) + KEPT_WORDS;
+    const bool is_kept = begin <= PSNAP_CHUNK_WORDS - LEAST_WORDS;
+    const uint32_t chunk = ring->consumed % PSNAP_RING_CHUNKS;
+
+    rings->late += is_late(rings, index, chunk); /* the one before */
+    *record = 0;
+    rings->begins[index][chunk] = is_kept ? (uint32_t)begin : 0;
+}
+
+uint64_t psnap_rings_late(const struct psnap_rings *rings)
+{
+    uint64_t late = rings->late;
+
+    for (uint32_t i = 1, used = psnap_rings_used(rings); i < used; i++)
+        for (uint32_t chunk = 0; chunk < PSNAP_RING_CHUNKS; chunk++)
+            late += is_late(rings, i, chunk);
+    return late;
+}
+
+/* Behind the last record may be a gap, or a row, of room that a batch has given back. */
+static void wipe(uint64_t *chunk, uint64_t begin, uint64_t used_words)
+{
+    const uint64_t words = used_words + PSNAP_RECORD_WORDS_MAX;
+    const uint64_t end = words < PSNAP_CHUNK_WORDS ? words : PSNAP_CHUNK_WORDS;
+
+    if (begin < end)
+        memset(chunk + begin, 0, sizeof *chunk * (end - begin));
+}
+
+void psnap_rings_give_back(struct psnap_rings *rings, uint32_t index)
 {
     struct psnap_ring *ring = psnap_session_ring(rings->session, index);
+    const uint32_t chunk = ring->consumed % PSNAP_RING_CHUNKS;
+    uint32_t *begin = &rings->begins[index][chunk];
+    const bool late = is_late(rings, index, chunk);
 
-    wipe(psnap_rings_chunk(rings, index), psnap_ring_left_words(ring));
+    rings->late += late;
+    if (late || __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED)
+        *begin = 0;
+    wipe(psnap_rings_chunk(rings, index), *begin, psnap_ring_left_words(ring));
+    ring->begins[chunk] = *begin;
     __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))

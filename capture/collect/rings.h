@@ -17,6 +17,8 @@ struct psnap_rings {
     uint32_t count;                /* rings that are mapped, with ring 0 */
     bool has_ended;                /* nothing will be written any more */
     uint32_t read_to[PSNAP_RINGS]; /* 1 + words read of a chunk that is read in parts, or 0 */
+    uint32_t begins[PSNAP_RINGS][PSNAP_RING_CHUNKS]; /* as in struct psnap_ring */
+    uint64_t late;                 /* records that were closed when they had been passed over */
     uint32_t barrier_rings;        /* rings that are read up to `barrier` only; 0: none */
     uint64_t barrier[PSNAP_RINGS]; /* in words that the ring has ever had */
 };
@@ -48,8 +50,15 @@ uint64_t psnap_ring_left_words(const struct psnap_ring *ring);
 uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
 /* That chunk has been left behind. */
 bool psnap_ring_is_left(const struct psnap_ring *ring);
-/* It is read: its owner may have it again, wiped. */
-void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index);
+/* Where that chunk begins, in words. */
+uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index);
+/* Its open record was passed over: if its thread goes on, it goes on to write there. */
+void psnap_rings_keep(struct psnap_rings *rings, uint32_t index, uint64_t *record);
+/* Records that were written on after they had been passed over. */
+uint64_t psnap_rings_late(const struct psnap_rings *rings);
+/* It is read: its owner may have it again, wiped; but for the record that is kept, until that has
+ * been closed, and what is in front of it. */
+void psnap_rings_give_back(struct psnap_rings *rings, uint32_t index);
 
 /* Words of that chunk that may be read; 0: none, or none new. *is_part: it goes on behind them. */
 uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, bool *is_part);

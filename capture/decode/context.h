@@ -65,6 +65,7 @@ struct psnap_context {
     uint16_t thread;
     uint64_t unnamed;       /* allocations beyond as many as have names */
     uint64_t passed_over;   /* open records, of pieces or of batches of loops */
+    uint64_t *passed;       /* the latest one, of the chunk being decoded; NULL: none */
     uint64_t accesses_lost; /* of these, at most */
     uint64_t words_unknown; /* of records of which nothing is known */
     /* Of the chunk being decoded: */

@@ -229,11 +229,13 @@ static bool pass_over(struct psnap_context *context, uint64_t header)
         context->at += header - PSNAP_GAP;
     else if (is_open && !context->passes_over)
         context->is_stuck = true;
-    else if (is_open && header)
-        close_open(context, -header);
-    else if (is_open)
-        pass_over_unmarked(context);
-    else if (context->is_last_part) {
+    else if (is_open) {
+        context->passed = (uint64_t *)(uintptr_t)context->at;
+        if (header)
+            close_open(context, -header);
+        else
+            pass_over_unmarked(context);
+    } else if (context->is_last_part) {
         context->words_unknown += left;
         context->at = context->end;
     } else

@@ -51,7 +51,9 @@ void psnap_rt_open_chunk(struct psnap_ring *ring)
 {
     ring->reuses = __atomic_load_n(&reuses, __ATOMIC_SEQ_CST);
     ring->limit = chunk_of(ring) + PSNAP_CHUNK_WORDS;
-    __atomic_store_n(&ring->cursor, chunk_of(ring), __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->cursor,
+                     chunk_of(ring) + ring->begins[ring->produced % PSNAP_RING_CHUNKS],
+                     __ATOMIC_RELEASE);
 }
 
 void psnap_rt_resume(struct psnap_ring *ring)

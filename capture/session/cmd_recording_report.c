@@ -151,6 +151,11 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
             "of %s last accesses up to %" PRIu64 " are missing\n",
             command, report.cut_off, report.cut_off == 1 ? "" : "s",
             report.cut_off == 1 ? "its" : "their", report.accesses_lost);
+    if (report.late)
+        psnap_print(stderr,
+                    "psnap %s: signal handlers filled the ring: what %" PRIu64
+                    " execution%s of loops or blocks accessed after them is missing\n",
+                    command, report.late, report.late == 1 ? "" : "s");
     if (report.unnamed)
         psnap_print(stderr,
                     "psnap %s: %" PRIu64

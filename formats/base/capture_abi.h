@@ -73,6 +73,7 @@
  * until a chunk is free. A signal handler may do so while the record that it came in the
  * middle of is open: the collector then waits at that record, and when the handler has
  * filled the chunks that are free the record is passed over, and what comes of it later is lost.
+ * It may go on to be written: until it is closed its chunk `begins` behind it.
  *
  * Outside the parts of a program that are wanted (capture/runtime/region.c) `cursor`
  * and `limit` are those of memory that nobody reads, and `aside` is where the chunk
@@ -350,6 +351,7 @@ struct psnap_ring {
     uint64_t consumed PSNAP_APART;          /* by the collector */
     uint32_t consumed_futex;                /* goes up with each chunk consumed */
     uint32_t producer_waiting;              /* the producer sleeps on consumed_futex */
+    uint32_t begins[PSNAP_RING_CHUNKS];     /* by the collector: words that are not to be used */
 };
 
 /* Where the owner goes on in the chunk that it writes: an address in its own space. */

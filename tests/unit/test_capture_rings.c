@@ -370,6 +370,69 @@ static void test_left_open(void **state)
     assert_int_equal(report.accesses_lost, 1);
 }
 
+/* As the runtime does when it opens a chunk. */
+static uint32_t begin_chunk(struct recorded *program)
+{
+    const uint32_t begin = program->ring->begins[program->ring->produced % PSNAP_RING_CHUNKS];
+
+    program->ring->cursor = chunk_of(program->ring) + begin;
+    return begin;
+}
+
+/* Both chunks, with a record each. */
+static void fill_ring(struct recorded *program)
+{
+    for (int i = 0; i < PSNAP_RING_CHUNKS; i++) {
+        begin_chunk(program);
+        put(program);
+        leave_chunk(program);
+        expect(program, 1);
+    }
+}
+
+/* A signal handler fills the ring while a batch is open, in which its thread goes on to write when
+ * the handler has returned: until it is closed nothing else is there. */
+static void test_written_late(void **state)
+{
+    struct recorded *program = *state;
+    uint64_t *batch;
+
+    put(program);
+    batch = open_batch(program);
+    for (int i = 0; i < PSNAP_RING_CHUNKS; i++) {
+        put(program);
+        leave_chunk(program);
+    }
+    expect(program, 2 + PSNAP_RING_CHUNKS);
+    for (int i = 0; i < 3; i++) {
+        for (int w = 1; w < PSNAP_RECORD_WORDS_MAX; w++)
+            batch[w] = DATA;
+        assert_true(begin_chunk(program) > RECORD_WORDS + PSNAP_RECORD_WORDS_MAX);
+        fill_ring(program);
+    }
+    close_batch(batch);
+    fill_ring(program);
+    assert_int_equal(begin_chunk(program), 0);
+    assert_int_equal(batch[1], 0);
+    fill_ring(program);
+    assert_int_equal(psnap_capture_report(program->source).late, 1);
+}
+
+/* Nearly all of the chunk is in front of the batch. */
+static void test_late_at_end(void **state)
+{
+    struct recorded *program = *state;
+
+    for (int i = 0; i < 64500; i++)
+        put(program);
+    open_batch(program);
+    for (int i = 0; i < PSNAP_RING_CHUNKS; i++)
+        leave_chunk(program);
+    expect(program, 64501);
+    assert_int_equal(begin_chunk(program), 0);
+    fill_ring(program);
+}
+
 /* Random bytes somewhere in a ring, or in what says how far it may be read. */
 static void corrupt(struct recorded *program, struct psnap_rng *rng)
 {
@@ -446,6 +509,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_left_unmarked, begin, end),
         cmocka_unit_test_setup_teardown(test_never_marked, begin, end),
         cmocka_unit_test_setup_teardown(test_left_open, begin, end),
+        cmocka_unit_test_setup_teardown(test_written_late, begin, end),
+        cmocka_unit_test_setup_teardown(test_late_at_end, begin, end),
         cmocka_unit_test(test_corrupt),
     };
 
