@@ -56,6 +56,8 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     open->stop = end->last;
     open->stopped = 0;
     if (end->last == PSNAP_NONE) { /* it was left, or goes on: its progress is in front of it */
+        if (context->passed != at - 2)
+            return corrupt(error, "it has no end");
         open->stop = (uint32_t)(at[-1] >> PSNAP_NEST_STEP_SHIFT);
         open->stopped = at[-1] & ((UINT64_C(1) << PSNAP_NEST_STEP_SHIFT) - 1);
         if (open->stop >= nest->steps || open->stopped > PSNAP_ITERATIONS_MAX ||
