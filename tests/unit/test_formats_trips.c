@@ -103,8 +103,9 @@ static void go_through(const struct carried *format, struct psnap_access *access
     }
 }
 
+/* `in_lines`: no access is in two lines. */
 static void make(const struct psnap_program *program, struct psnap_rng *rng, uint64_t address_max,
-                 struct psnap_access *accesses)
+                 bool in_lines, struct psnap_access *accesses)
 {
     random_accesses(program, rng, accesses, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
@@ -121,6 +122,8 @@ static void make(const struct psnap_program *program, struct psnap_rng *rng, uin
             access->address = address_max - access->size + 1;
         if (!access->address) /* none, for ChampSim */
             access->address = 1;
+        if (in_lines && access->size > 64 - access->address % 64)
+            access->size = (uint8_t)(64 - access->address % 64);
     }
 }
 
@@ -192,7 +195,8 @@ static void check_pair(const struct carried *a, const struct carried *b, struct 
 
     for (int i = 0; i < 20; i++)
         grow_program(program, rng);
-    make(program, rng, a->address_max < b->address_max ? a->address_max : b->address_max, accesses);
+    make(program, rng, a->address_max < b->address_max ? a->address_max : b->address_max,
+         !strcmp(a->format, "gem5") || !strcmp(b->format, "gem5"), accesses);
     first = write_all(a->format, psnap_vector_source_new(accesses, COUNT, program));
     go_through(a, accesses, COUNT);
     check_file(a, &first, accesses, rng);
