@@ -35,7 +35,7 @@ struct psnap_nested {
     const struct psnap_capture_nest *nest; /* NULL: none */
     struct psnap_capture_step *steps;
     uint32_t at, stop; /* next step, and the one before which the record ends, or in which: */
-    uint64_t stopped;  /* its hoisted loop has had so many iterations */
+    uint64_t stopped;  /* iterations that its hoisted loop has had */
     uint32_t left;     /* so many iterations of loops may come */
     uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
     uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */
@@ -100,7 +100,10 @@ static inline bool psnap_nested_has_stopped(const struct psnap_nested *open)
 {
     const uint64_t *to = open->values + PSNAP_NEST_HEADER_WORDS + open->nest->levels;
 
-    for (uint32_t i = 0; i <= open->steps[open->stop].level; i++)
+    const struct psnap_capture_step *step = &open->steps[open->stop];
+    const uint32_t levels = step->op == PSNAP_STEP_ENTER ? step->level : step->level + 1u;
+
+    for (uint32_t i = 0; i < levels; i++)
         if (open->iterations[i] != to[i])
             return false;
     return true;

@@ -36,6 +36,19 @@ static void evaluate_all(const struct psnap_context *context, struct psnap_neste
     psnap_nested_evaluate(context, open, step);
 }
 
+/* Takes the progress of a nest that was left: `stopped` is iterations of a hoisted loop, or the
+ * iteration of a level that is over. False: it cannot be. */
+static bool set_stop(struct psnap_nested *open)
+{
+    const struct psnap_capture_step *step = &open->steps[open->stop];
+
+    if (step->op == PSNAP_STEP_AGAIN) {
+        open->values[PSNAP_NEST_HEADER_WORDS + open->nest->levels + step->level] = open->stopped;
+        open->stopped = 0;
+    }
+    return step->op == PSNAP_STEP_RUN || !open->stopped;
+}
+
 enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_nested *open,
                                     const struct psnap_capture_piece *end,
                                     struct psnap_error *error)
@@ -60,12 +73,13 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
             return corrupt(error, "it has no end");
         open->stop = (uint32_t)(at[-1] >> PSNAP_NEST_STEP_SHIFT);
         open->stopped = at[-1] & ((UINT64_C(1) << PSNAP_NEST_STEP_SHIFT) - 1);
-        if (open->stop >= nest->steps || open->stopped > PSNAP_ITERATIONS_MAX ||
-            (open->stopped && open->steps[open->stop].op != PSNAP_STEP_RUN))
+        if (open->stop >= nest->steps || open->stopped > PSNAP_ITERATIONS_MAX)
             return corrupt(error, "it stops where it does not come");
     }
     open->left = PSNAP_NEST_ACCESSES + 1;
     memcpy(open->values, at, nest->words * sizeof *at);
+    if (end->last == PSNAP_NONE && !set_stop(open))
+        return corrupt(error, "it stops where it does not come");
     open->shift = context->shift;
     for (shift = open->shift; shift; shift = shift->outer, shifts++) {
         memcpy(*shifts, shift->deltas + (at - shift->begin), nest->words * sizeof *at);

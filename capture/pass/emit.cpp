@@ -64,7 +64,7 @@ void ModulePlan::declare()
     reserve_kind = hook("__psnap_reserve_kind", pointer, {word, word});
     close_batch = hook("__psnap_close_batch", nothing, {pointer, pointer});
     renew_batch = hook("__psnap_renew_batch", pointer, {pointer, pointer});
-    renew_nest = hook("__psnap_renew_nest", pointer, {pointer, word, word, word});
+    renew_nest = hook("__psnap_renew_nest", pointer, {pointer, word, word});
     enter = hook("__psnap_enter", nothing, pointer);
     leave = hook("__psnap_leave", nothing, pointer);
     landed = hook("__psnap_landed", nothing, pointer);

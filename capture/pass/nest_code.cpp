@@ -5,12 +5,14 @@
  * which is `progress`, in front of the record: a step, and iterations of an innermost loop.
  *
  *     before the nest:   record = reserve, accesses = 0; from, to, progress = 0; words
- *     before a loop:     to[loop] = 0; an innermost one: progress = its step, accesses += its own
+ *     before a loop:     progress = its step; an innermost one: accesses += its own
+ *                                             others: to[loop] = 0
  *     going round:       an innermost one: progress++
- *                        others: accesses += those of the iteration
+ *                        others: progress = its step AGAIN, and the iteration that is over
+ *                        accesses += those of the iteration
  *                        if (accesses > NEST_ACCESSES) { accesses = 0; end: at this step
  *                                                        record = __psnap_renew_nest(record) }
- *                        progress = at the loop's beginning; to[loop]++
+ *                        to[loop]++
  *     exit:              end: at the exit's step
  *
  * so that the collector does not wait for the end of a long nest, and loses nothing with one that
@@ -108,18 +110,20 @@ void NestCode::emitAgain(const Level &level)
 
     IRBuilder<> before(level.before);
     before.CreateStore(number(0), iteration);
+    putProgress(before, progressAt(level.enter));
     put(before, number(0), get(before, record), to(level));
     addAccesses(here, number(1 + (int64_t)level.refs));
     IRBuilder<> check(here);
+    putProgress(check, check.CreateOr(get(check, iteration), progressAt(level.again)));
     Value *is_enough = check.CreateICmpUGT(get(check, accesses), number(PSNAP_NEST_ACCESSES));
     MDNode *cold = MDBuilder(here->getContext()).createBranchWeights(1, 1u << 20);
     Instruction *cut = SplitBlockAndInsertIfThen(is_enough, here, false, cold);
     IRBuilder<> end(cut);
     module.publish(end, get(end, record), level.end);
-    end.CreateStore(module.callHook(cut, module.renew_nest,
-                                    {get(end, record), number(nest.fixedWords()),
-                                     number(nest.depth), number(level.again)}),
-                    record);
+    end.CreateStore(
+        module.callHook(cut, module.renew_nest,
+                        {get(end, record), number(nest.fixedWords()), number(nest.depth)}),
+        record);
     IRBuilder<> renewed(cut);
     module.publish(renewed, get(renewed, record), nest.going_on);
     renewed.CreateStore(number(0), accesses);
@@ -127,7 +131,6 @@ void NestCode::emitAgain(const Level &level)
     IRBuilder<> next(here);
     Value *count = next.CreateAdd(get(next, iteration), number(1));
     next.CreateStore(count, iteration);
-    putProgress(next, progressAt(level.enter + 1));
     storeWord(next, count, wordAt(next, get(next, record), to(level)))
         ->setAtomic(AtomicOrdering::Release);
 }

@@ -243,22 +243,23 @@ static void hand_over(void)
 }
 
 __attribute__((preserve_most)) uint64_t *__psnap_renew_nest(uint64_t *record, uint64_t words,
-                                                            uint64_t levels, uint64_t again)
+                                                            uint64_t levels)
 {
     uint64_t copy[PSNAP_NEST_WORDS_MAX], *from = copy + PSNAP_NEST_HEADER_WORDS, *room = record - 2;
+    const uint64_t progress = record[-1];
 
     if (psnap_rt_first)
-        return psnap_rt_first->renew_nest(record, words, levels, again);
+        return psnap_rt_first->renew_nest(record, words, levels);
     /* A handler may have written over it; it was passed over, is nowhere or of a child's parent. */
     if (is_idle(room) ? __psnap_ring->cursor != record + words : *room != -(words + 2))
         return record;
     memcpy(copy, record, words * sizeof *copy);
     memcpy(from, from + levels, levels * sizeof *from);
-    copy[1] = again;
+    copy[1] = progress >> PSNAP_NEST_STEP_SHIFT;
     __atomic_store_n(room, PSNAP_GAP + 2, __ATOMIC_RELEASE);
     hand_over();
     room = reserve_for(words + 2, __builtin_return_address(0));
-    room[1] = again << PSNAP_NEST_STEP_SHIFT;
+    room[1] = progress;
     return memcpy(room + 2, copy, words * sizeof *copy);
 }
 

@@ -35,10 +35,10 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_close_batch(uint64_t *bat
 /* ... and another one begins. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch,
                                                                         uint64_t *end);
-/* The nest (capture/pass/nest_code.cpp) whose record of so many words ends at step `again` goes on
- * in another one, which the collector need not wait for. */
+/* The nest (capture/pass/nest_code.cpp) whose record of so many words ends where its progress says
+ * goes on in another record, so that the collector need not wait for this one. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *
-__psnap_renew_nest(uint64_t *record, uint64_t words, uint64_t levels, uint64_t again);
+__psnap_renew_nest(uint64_t *record, uint64_t words, uint64_t levels);
 PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,
                                   const unsigned char *site);
 PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
@@ -76,7 +76,7 @@ struct psnap_rt_hooks {
     uint64_t abi;
     bool (*add_copy)(struct psnap_ring **ring_of_copy); /* this thread's; false: too many */
     uint64_t *(*reserve)(uint64_t words) __attribute__((preserve_most));
-    uint64_t *(*renew_nest)(uint64_t *record, uint64_t words, uint64_t levels, uint64_t again)
+    uint64_t *(*renew_nest)(uint64_t *record, uint64_t words, uint64_t levels)
         __attribute__((preserve_most));
     void (*allocated)(const void *address, uint64_t size_bytes, const unsigned char *site);
     void (*enroll)(const struct psnap_module *module);

@@ -47,9 +47,10 @@
  *     to             and where it stopped
  *     words          what does not change in the nest
  *
- * in a batch of its own, the first word of which says how far the nest has come in the iterations
- * `to` while the record has no end: the step, behind NEST_STEP_SHIFT bits with iterations of an
- * innermost loop.
+ * in a batch of its own, whose first word is the nest's progress while the record has no end: in
+ * the iterations `to` it has come to a step, which stands above NEST_STEP_SHIFT bits. These are, of
+ * RUN, the iterations that its loop has had, and of AGAIN the iteration of its level that is over,
+ * whatever `to` says; at ENTER that of its level does not count.
  *
  * What happened in between follows from the nest's rows. Its steps are the nest without
  * its data: they lead from one hoisted loop (or straight piece of code, which is
@@ -72,8 +73,9 @@
  * `consumed` those the collector has read. A thread that found its ring full sleeps
  * until a chunk is free. A signal handler may do so while the record that it came in the
  * middle of is open: the collector then waits at that record, and when the handler has
- * filled the chunks that are free the record is passed over, and what comes of it later is lost.
- * It may go on to be written: until it is closed its chunk `begins` behind it.
+ * filled the chunks that are free the record is passed over, and what the loop adds to it later is
+ * lost. The thread may go on to write the record: until that is closed the chunk `begins` behind
+ * it.
  *
  * Outside the parts of a program that are wanted (capture/runtime/region.c) `cursor`
  * and `limit` are those of memory that nobody reads, and `aside` is where the chunk
@@ -198,7 +200,7 @@ enum {
     PSNAP_NEST_STEPS_MAX = 1024,
     PSNAP_NEST_HEADER_WORDS = 2,     /* end, begun; then two for each level */
     PSNAP_NEST_STEP_SHIFT = 48,      /* of progress: a step, behind that iterations */
-    PSNAP_NEST_ACCESSES = 1024 * 512 /* so many and an innermost loop's are in one record */
+    PSNAP_NEST_ACCESSES = 1024 * 512 /* in one record: at most these and an innermost loop's */
 };
 
 enum psnap_capture_operation {

@@ -134,6 +134,7 @@ static char way;
 void rows(long *x, const int *index, long n);
 void affine(long *x, long n);
 void nest(long *x, long rows, long columns);
+void siblings(volatile long *x, volatile long *bad, long n);
 
 #if PART != 2
 __attribute__((noinline)) void rows(long *x, const int *index, long n)
@@ -154,6 +155,21 @@ __attribute__((noinline)) void nest(long *x, long rows, long columns)
         for (volatile long *p = x; p < x + columns; p++)
             *p += i;
 }
+
+/* Left in the second of two loops, before its innermost one. */
+__attribute__((noinline)) void siblings(volatile long *x, volatile long *bad, long n)
+{
+    for (long i = 0; i < n; i++) {
+        for (long j = 0; j < n; j++)
+            for (long k = 0; k < 100; k++)
+                x[k] = j;
+        for (long j = 0; j < n; j++) {
+            bad[i * 128 + j * 8] = 1;
+            for (long k = 0; k < 50; k++)
+                x[k] = j;
+        }
+    }
+}
 #endif
 
 #if PART != 1
@@ -161,7 +177,7 @@ static void handle(int number)
 {
     if (way == 'k')
         raise(SIGKILL);
-    if (way == 'l')
+    if (way == 'l' || way == 's')
         siglongjmp(place, number);
     mprotect(page, 4096, PROT_READ | PROT_WRITE);
     for (int i = 0; i < (way == 'f' ? 400 : 1); i++)
@@ -183,10 +199,12 @@ int main(int argc, char **argv)
     sigaltstack(&alternative, NULL);
     sigaction(SIGSEGV, &action, NULL);
     nest(other, 75, 4000); /* the first records of it are there already when it is left */
-    for (int i = 0; i < 3; i++) {
+    for (int i = way == 's' ? 3 : 0; i < (way == 's' ? 4 : 3); i++) {
         mprotect(page, 4096, PROT_NONE);
         if (sigsetjmp(place, 1) == 0) {
-            if (i == 2)
+            if (i == 3)
+                siblings(other, (long *)(page - 4096), 10);
+            else if (i == 2)
                 nest((long *)(page - 4096), 5, 1500);
             else if (i)
                 affine((long *)(page - 4096), 1500);
@@ -246,6 +264,12 @@ for program in fault parts; do
     [ "$count" = $((3 * 74)) ] || fail "$program: $count accesses of rows()"
     count=$(accesses_of "nest:$((line + 7))" p.yaml)
     [ "$count" = $((2 * (75 * 4000 + 4096 / 8))) ] || fail "$program: $count accesses of nest()"
+    [ "$(status "$PSNAP" record --force -o p.yaml -- ./$program siblings)" = 0 ] || fail "siblings: $(cat err)"
+    has err "its last accesses up to 3 are missing"
+    count=$("$PSNAP" show p.yaml --json | python3 -c '
+import json, sys
+print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["part_of"].startswith("siblings:")))')
+    [ "$count" = $((5 * 1000 + 4 * 10 * 51)) ] || fail "$program: $count accesses of siblings()"
 done
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./parts kill)" = 137 ] || fail "kill: $(cat err)"
 grep -q "1 execution of loops or blocks cut off by.* up to [1-9] are missing" err ||

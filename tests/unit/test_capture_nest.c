@@ -65,7 +65,7 @@ enum {
 };
 
 enum { PIECE_OWN, PIECE_UP, PIECE_DOWN, PIECE_LAST, AGAIN_0, AGAIN_1, EXIT, GOING_ON, PIECES_END };
-enum { STEP_RUN = 8, STEP_AGAIN_1 = 12, STEP_EXIT = 13, STEP_AGAIN_0 = 15 };
+enum { STEP_ENTER_1 = 2, STEP_RUN = 8, STEP_AGAIN_1 = 12, STEP_EXIT = 13, STEP_AGAIN_0 = 15 };
 
 static const struct psnap_table_ref refs[] = {
     {.op = PSNAP_REF_PLAIN, .size = 8, .lanes = 1, .block = 1},
@@ -266,13 +266,13 @@ static void make_ring(unsigned cut)
                is_cut ? middle : start, OUTER - 1, 3);
 }
 
-/* It was left in iteration k of its innermost loop. */
-static void make_left(uint64_t i, uint64_t j, uint64_t k)
+/* It was left at a step, of which there were `count` iterations, or that one is over. */
+static void make_left(uint64_t i, uint64_t j, uint64_t step, uint64_t count)
 {
     const uint64_t start[2] = {0, 0};
 
     ring[0] = -(uint64_t)(WORDS + 2);
-    ring[1] = (uint64_t)STEP_RUN << PSNAP_NEST_STEP_SHIFT | k;
+    ring[1] = step << PSNAP_NEST_STEP_SHIFT | count;
     ring_words = 2;
     put_record(GOING_ON, 0, start, i, j);
 }
@@ -323,9 +323,13 @@ static void test_left(void **state)
     for (uint64_t left = 0; left < OUTER * 4 * 20; left++) {
         struct taking taking = {.expected = expected,
                                 .expected_count = before[left / 80][left / 20 % 4][left / 2 % 10]};
+        const uint64_t i = left / 80, j = left / 20 % 4, k = left / 2 % 10;
         struct psnap_decoder decoder;
         struct psnap_error error = {0};
-        make_left(left / 80, left / 20 % 4, left / 2 % 10);
+        if (k || j) /* in a loop's iteration k, or at its end, with `to` as it was or is to be */
+            make_left(i, k ? j : j - left % 2, k ? STEP_RUN : STEP_AGAIN_1, k ? k : j - 1);
+        else /* `to` is that of the loops before */
+            make_left(i, 3 * (left % 2), STEP_ENTER_1, 0);
         assert_int_equal(open_decoder(&decoder, &error), PSNAP_OK);
         decoder.context.passes_over = true;
         while (take(&decoder, &taking, 7, left % 2))
@@ -350,7 +354,7 @@ static void test_corrupt(void **state)
         if (turn % 3)
             make_ring(turn % 32);
         else
-            make_left(turn % OUTER, turn % 4, turn % 10);
+            make_left(turn % OUTER, turn % 4, STEP_RUN, turn % 10);
         for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
             table[psnap_rng_below(&rng, table_words)] ^= UINT32_C(1) << psnap_rng_below(&rng, 32);
         for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
