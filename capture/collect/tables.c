@@ -181,6 +181,7 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct psnap_t
     for (uint32_t i = 0; i < view->header->pieces; i++) {
         const struct psnap_table_piece *row = &view->pieces[i];
         struct psnap_capture_piece *piece = &tables->pieces[tables->piece_count++];
+        uint32_t refs = 0;
         piece->first_ref = first_ref + row->first_ref;
         piece->refs = (uint16_t)row->refs;
         piece->words = (uint16_t)row->words;
@@ -196,7 +197,9 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct psnap_t
             const struct psnap_capture_ref *ref = &tables->refs[piece->first_ref + k];
             if (ref->op != PSNAP_REF_PLAIN || ref->size == 0)
                 piece->is_plain = 0;
+            refs += ref->op == PSNAP_REF_GATHER ? ref->lanes : 1;
         }
+        tables->most_refs = refs > tables->most_refs ? refs : tables->most_refs;
     }
 }
 
@@ -269,6 +272,7 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
             hoist->refs += pieces[k].refs;
             hoist->row_words += pieces[k].row_words;
         }
+        tables->most_refs = hoist->refs > tables->most_refs ? hoist->refs : tables->most_refs;
     }
 }
 

@@ -128,6 +128,8 @@ struct psnap_capture_tables {
     uint32_t *same_as; /* of each block of the program: one that counts for it, or itself */
     uint32_t module_count, piece_count, ref_count, hoist_count, move_count, site_count;
     uint32_t quotient_count, nest_count, value_count, step_count;
+    uint32_t most_refs; /* of a piece or hoist, lanes of gathers counted: accesses of a record, but
+                           for copies and iterations */
     struct psnap_loop_names names;
     /* The table that is arriving. */
     unsigned char *bytes;

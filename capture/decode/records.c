@@ -190,29 +190,36 @@ static uint64_t count_left(const struct psnap_context *context,
 
 /* Closes an open record of `words` words at the context's place, of which nothing more will come,
  * as a batch is closed (capture_abi.h): its complete records, and what that of a loop says about
- * whole iterations, are followed by a gap. */
+ * whole iterations, are followed by a gap. Accesses are lost by the last record alone: that of a
+ * loop, or one that has no header yet, of any piece. */
 static void close_open(struct psnap_context *context, uint64_t words)
 {
     uint64_t *const begin = (uint64_t *)(uintptr_t)context->at, *const end = begin + words;
     const struct psnap_capture_piece *piece =
         words > 2 ? psnap_context_piece(context, begin[2]) : NULL;
     uint64_t *at = begin + (piece && piece->nest ? 2 : 1), length; /* progress is in front of it */
+    uint64_t lost = 0;                                             /* by the last record */
+    bool is_begun = false;
 
     *begin = PSNAP_GAP + (uint64_t)(at - begin);
     context->passed_over++;
     for (; at < end; at += length) {
         const uint64_t left = (uint64_t)(end - at);
         piece = psnap_context_piece(context, *at);
+        lost = 0;
         if (piece && piece->last == PSNAP_NONE && piece->nest)
-            context->accesses_lost += count_left(context, &context->tables.nests[piece->nest - 1]);
-        if (piece && piece->last == PSNAP_NONE && piece->hoist)
-            context->accesses_lost += psnap_hoisted_settle(context, piece, at, left);
+            lost = count_left(context, &context->tables.nests[piece->nest - 1]);
+        else if (piece && piece->last == PSNAP_NONE && piece->hoist)
+            lost = psnap_hoisted_settle(context, piece, at, left);
         length = piece ? words_of(context, piece, at, left) : 0;
         if (!length)
             break;
     }
-    for (const uint64_t *word = at; word < end; word++)
-        context->accesses_lost += *word != 0;
+    for (const uint64_t *word = at; word < end && !is_begun; word++)
+        is_begun = *word;
+    if (is_begun && !lost)
+        lost = context->tables.most_refs;
+    context->accesses_lost += lost;
     if (at < end)
         *at = PSNAP_GAP + (uint64_t)(end - at);
 }
