@@ -23,27 +23,24 @@ struct compact {
     size_t used;
 };
 
-/* Where a page begins; false: it is not in 64 bits, or out of memory. */
-static bool find_page(struct compact *compact, uint64_t page, struct psnap_error *error)
+/* Makes `page` the latest one; fails where the page has no place in 64 bits. */
+static enum psnap_status find_page(struct compact *compact, uint64_t page,
+                                   struct psnap_error *error)
 {
     uint64_t *number = psnap_map_put(&compact->pages, page), at;
 
-    if (!number) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        return false;
-    }
+    if (!number)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!*number)
         *number = ++compact->report->pages;
     if (__builtin_mul_overflow(*number - 1, PAGE_BYTES, &at) ||
-        __builtin_add_overflow(at, compact->report->base, &at) || at > UINT64_MAX - PAGE_BYTES) {
-        psnap_error_set(error, PSNAP_ERROR_VALUE,
-                        "so much memory, from 0x%" PRIx64 " on, has no addresses",
-                        compact->report->base);
-        return false;
-    }
+        __builtin_add_overflow(at, compact->report->base, &at) || at > UINT64_MAX - PAGE_BYTES)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "so much memory, from 0x%" PRIx64 " on, has no addresses",
+                               compact->report->base);
     compact->latest = page;
     compact->latest_at = at;
-    return true;
+    return PSNAP_OK;
 }
 
 static enum psnap_status put_on(struct compact *compact, struct psnap_error *error)
@@ -59,9 +56,12 @@ static enum psnap_status put_part(struct compact *compact, const struct psnap_ac
                                   uint64_t address, uint64_t size, struct psnap_error *error)
 {
     struct psnap_access *part = &compact->block[compact->used];
+    enum psnap_status status = PSNAP_OK;
 
-    if (address >> PAGE_BITS != compact->latest && !find_page(compact, address >> PAGE_BITS, error))
-        return error->code;
+    if (address >> PAGE_BITS != compact->latest)
+        status = find_page(compact, address >> PAGE_BITS, error);
+    if (status)
+        return status;
     *part = *access;
     part->address = compact->latest_at + address % PAGE_BYTES;
     part->size = (uint8_t)size;

@@ -69,8 +69,8 @@ const struct psnap_format psnap_format_dramsim3 = {
         "would make one more, and the last request is due one cycle after the one\n"
         "before at the latest, for DRAMsim3 would leave out one that is not due yet.\n"
         "Addresses are compact ones (--layout).\n\n"
-        "    0x200000000040 READ 3\n"
-        "    0x200000001fc0 WRITE 24\n",
+        "    0x200040 READ 3\n"
+        "    0x201fc0 WRITE 24\n",
     .loses = "size, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,

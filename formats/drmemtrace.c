@@ -35,9 +35,8 @@ enum { X86_64 = 0x40, LINE_BYTES = 64 };
 /* Types of a sort, as bits. */
 #define TYPES(from, to) (UINT64_MAX >> (63 - ((to) - (from))) << (from))
 #define COUNTERS (TYPES(INSTRUCTION, 16) | TYPES(29, 31) | TYPES(48, 49))
-#define PASSED                                                                                     \
-    (TYPES(2, 9) | TYPES(18, 21) | TYPES(EXIT, PROCESS) | TYPES(27, MARKER) | TYPES(32, 47))
 #define HINTS (TYPES(2, 9) | TYPES(18, 21) | TYPES(27, 27) | TYPES(32, 46))
+#define PASSED (HINTS | TYPES(EXIT, PROCESS) | TYPES(MARKER, MARKER) | TYPES(47, 47))
 #define OTHERS (TYPES(BUNDLE, BUNDLE) | TYPES(THREAD, THREAD) | TYPES(HEADER, FOOTER))
 #define ALL (TYPES(READ, WRITE) | COUNTERS | PASSED | OTHERS)
 

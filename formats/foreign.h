@@ -70,7 +70,7 @@ struct psnap_foreign {
     size_t pending_at, pending_end;
 };
 
-/* Counts what is left out, of the i-th sort of the format's `omits`. `trace` may be NULL. */
+/* Counts an omission of the i-th sort of the format's `omits`. `trace` may be NULL. */
 static inline void psnap_foreign_omit(struct psnap_foreign *trace, size_t i)
 {
     if (trace)

@@ -71,8 +71,8 @@ PSNAP_API uint64_t psnap_pst_count(int fd);
 PSNAP_API struct psnap_source *psnap_trace_open_file(FILE *file, const char *name,
                                                      const char *format, struct psnap_error *error);
 
-/* What a source that psnap_trace_open made has left out of its input so far: the i-th sort of it,
- * in the plural ("instruction fetches"), and how many; NULL: there are no more sorts. */
+/* The i-th sort of omissions of a source that psnap_trace_open made, in the plural ("instruction
+ * fetches"), and how many its input has had so far; NULL: there are no more sorts. */
 PSNAP_API const char *psnap_trace_omitted(const struct psnap_source *source, size_t i,
                                           uint64_t *count);
 

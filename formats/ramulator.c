@@ -80,8 +80,8 @@ const struct psnap_format psnap_format_ramulator1 = {
                    "write back: psnap passes the stream through a machine (-m MACHINE; -m none:\n"
                    "all accesses as they are). Addresses are compact ones (--layout). There is\n"
                    "no time: Ramulator sends requests as fast as the memory takes them.\n\n"
-                   "    0x200000000040 R\n"
-                   "    0x200000001fc0 W\n",
+                   "    0x200040 R\n"
+                   "    0x201fc0 W\n",
     .loses = "size, atomic, thread, ref, program, time",
     .writable = true,
     .is_text = true,
@@ -101,8 +101,8 @@ const struct psnap_format psnap_format_ramulator2_ls = {
         "back: psnap passes the stream through a machine (-m MACHINE; -m none: all\n"
         "accesses as they are). Addresses are compact ones (--layout). There is no\n"
         "time.\n\n"
-        "    LD 0x200000000040\n"
-        "    ST 0x200000001fc0\n",
+        "    LD 0x200040\n"
+        "    ST 0x201fc0\n",
     .loses = "size, atomic, thread, ref, program, time",
     .writable = true,
     .is_text = true,

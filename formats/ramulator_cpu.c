@@ -119,8 +119,8 @@ const struct psnap_format psnap_format_ramulator_cpu = {
                    "or, if that has one, with a later one; where more than 64 wait, and at the\n"
                    "end, they are written with a load of their own address. An address of 2^63 or\n"
                    "more is an error. Addresses are compact ones (--layout).\n\n"
-                   "    3 35184372088896\n"
-                   "    20 35184372088960 35184372080640\n",
+                   "    3 2097152\n"
+                   "    20 2097216 2088896\n",
     .loses = "size, atomic, thread, ref, program, the order of stores among loads, instructions "
              "that access no memory",
     .writable = true,

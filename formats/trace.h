@@ -61,7 +61,7 @@ struct psnap_format_ops {
      * failure gets the offset of the record. Best made of psnap_records_each. */
     enum psnap_status (*records)(struct psnap_foreign *trace, struct psnap_records *work,
                                  struct psnap_error *error);
-    /* What of the input is no access and is counted: "instruction fetches". */
+    /* Omissions, in the plural: sorts of lines or records that are no access ("flushes"). */
     const char *omits[PSNAP_OMISSIONS];
     /* When the input has ended behind a whole record; may be NULL. */
     enum psnap_status (*ended)(struct psnap_foreign *trace, struct psnap_error *error);

@@ -52,12 +52,12 @@ uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
 bool psnap_ring_is_left(const struct psnap_ring *ring);
 /* Where that chunk begins, in words. */
 uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index);
-/* Its open record was passed over: if its thread goes on, it goes on to write there. */
+/* Keeps an open record of that chunk that was passed over: its thread may go on to write it. */
 void psnap_rings_keep(struct psnap_rings *rings, uint32_t index, uint64_t *record);
 /* Records that were written on after they had been passed over. */
 uint64_t psnap_rings_late(const struct psnap_rings *rings);
-/* It is read: its owner may have it again, wiped; but for the record that is kept, until that has
- * been closed, and what is in front of it. */
+/* Gives the chunk, which has been read, back to its owner, wiped; a record that is kept, and what
+ * is in front of that, stay until the record has been closed. */
 void psnap_rings_give_back(struct psnap_rings *rings, uint32_t index);
 
 /* Words of that chunk that may be read; 0: none, or none new. *is_part: it goes on behind them. */

@@ -151,7 +151,8 @@ struct Part {
     std::vector<size_t> pieces; /* of the function's */
     std::vector<Move> moves;    /* for each of their accesses */
     llvm::Instruction *before = nullptr;
-    /* Of an innermost loop: terminator of its latch, its step; so many are to come, at `before`. */
+    /* An innermost loop also has its latch's terminator, its step, and the number of its accesses,
+     * as of `before`. */
     llvm::Instruction *latch = nullptr;
     uint32_t step = NONE;
     llvm::Value *accesses = nullptr;

@@ -35,8 +35,8 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_close_batch(uint64_t *bat
 /* ... and another one begins. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch,
                                                                         uint64_t *end);
-/* The nest (capture/pass/nest_code.cpp) whose record of so many words ends where its progress says
- * goes on in another record, so that the collector need not wait for this one. */
+/* A nest's record (capture/pass/nest_code.cpp) of `words` words ends where its progress says, and
+ * the nest goes on in the record that is returned: the collector need not wait for the first. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *
 __psnap_renew_nest(uint64_t *record, uint64_t words, uint64_t levels);
 PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,

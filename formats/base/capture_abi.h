@@ -200,7 +200,7 @@ enum {
     PSNAP_NEST_STEPS_MAX = 1024,
     PSNAP_NEST_HEADER_WORDS = 2,     /* end, begun; then two for each level */
     PSNAP_NEST_STEP_SHIFT = 48,      /* of progress: a step, behind that iterations */
-    PSNAP_NEST_ACCESSES = 1024 * 512 /* in one record: at most these and an innermost loop's */
+    PSNAP_NEST_ACCESSES = 1024 * 512 /* that a record has at most, but for an innermost loop's */
 };
 
 enum psnap_capture_operation {
