@@ -42,11 +42,13 @@ struct psnap_capture_report {
     uint64_t accesses_lost; /* at most so many of their last accesses are missing */
     uint64_t late; /* of the loops and blocks, those whose end came after their records were read:
                       what they accessed in between is missing */
-    bool is_quiet; /* it entered a sandbox: what it allocated there is not known by name */
-    uint32_t unheard; /* records of handlers that are missing for that */
-    uint64_t unnamed; /* allocations that came when there were too many: their regions have no
-                         names, or those of what was there before */
-    pid_t program;    /* the process that was recorded, 0 when none was */
+    bool forked_inside; /* a handler forked the process in the middle of a loop or block: what that
+                           accessed in it is missing */
+    bool is_quiet;      /* it entered a sandbox: what it allocated there is not known by name */
+    uint32_t unheard;   /* records of handlers that are missing for that */
+    uint64_t unnamed;   /* allocations that came when there were too many: their regions have no
+                           names, or those of what was there before */
+    pid_t program;      /* the process that was recorded, 0 when none was */
     struct psnap_roi_report roi;
 };
 

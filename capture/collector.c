@@ -523,6 +523,7 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .cut_off = self->decoder.context.passed_over,
         .accesses_lost = session->is_enough ? 0 : self->decoder.context.accesses_lost,
         .late = session->is_enough ? 0 : psnap_rings_late(&self->rings),
+        .forked_inside = session->forked_inside,
         .is_quiet = session->is_quiet,
         .unheard = session->unheard,
         .unnamed = self->decoder.context.unnamed,

@@ -64,38 +64,47 @@ bool psnap_ring_is_left(const struct psnap_ring *ring)
     return ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
 }
 
+/* Where a chunk begins. A batch that gives back room which ends there would move its cursor: so
+ * there is a word between them. */
+static uint32_t begin_of(const struct psnap_rings *rings, uint32_t index, uint32_t chunk)
+{
+    const uint32_t kept = rings->kept[index][chunk];
+    const uint32_t begin = kept ? kept + PSNAP_RECORD_WORDS_MAX : 0;
+
+    return begin < PSNAP_CHUNK_WORDS ? begin : PSNAP_CHUNK_WORDS;
+}
+
 uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index)
 {
     const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
 
-    return rings->begins[index][ring->consumed % PSNAP_RING_CHUNKS];
+    return begin_of(rings, index, ring->consumed % PSNAP_RING_CHUNKS);
 }
-
-/* A batch that gives back room which ends where the chunk begins would move its cursor: so there is
- * a word between them. A chunk does not get shorter than what may be written into it at once. */
-enum { KEPT_WORDS = PSNAP_RECORD_WORDS_MAX + 1, LEAST_WORDS = 8 * PSNAP_RECORD_WORDS_MAX };
 
 /* The record that is kept in a chunk has been closed since. */
 static bool is_late(const struct psnap_rings *rings, uint32_t index, uint32_t chunk)
 {
-    const uint32_t begin = rings->begins[index][chunk];
+    const uint32_t kept = rings->kept[index][chunk];
     const uint64_t *words = psnap_ring_words(psnap_session_ring(rings->session, index)) +
                             (uint64_t)chunk * PSNAP_CHUNK_WORDS;
 
-    return begin &&
-           !psnap_record_is_open(__atomic_load_n(words + begin - KEPT_WORDS, __ATOMIC_ACQUIRE));
+    return kept && !psnap_record_is_open(__atomic_load_n(words + kept - 1, __ATOMIC_ACQUIRE));
 }
 
 void psnap_rings_keep(struct psnap_rings *rings, uint32_t index, uint64_t *record)
 {
+    enum { LEAST_WORDS = 8 * PSNAP_RECORD_WORDS_MAX }; /* of one chunk: a handler has to go on */
+    bool has_room = false;
     const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
-    const uint64_t begin = (uint64_t)(record - psnap_rings_chunk(rings, index)) + KEPT_WORDS;
-    const bool is_kept = begin <= PSNAP_CHUNK_WORDS - LEAST_WORDS;
     const uint32_t chunk = ring->consumed % PSNAP_RING_CHUNKS;
+    uint32_t *kept = &rings->kept[index][chunk];
 
     rings->late += is_late(rings, index, chunk); /* the one before */
-    *record = 0;
-    rings->begins[index][chunk] = is_kept ? (uint32_t)begin : 0;
+    *kept = (uint32_t)(record - psnap_rings_chunk(rings, index)) + 1;
+    for (uint32_t i = 0; i < PSNAP_RING_CHUNKS; i++)
+        has_room |= begin_of(rings, index, i) <= PSNAP_CHUNK_WORDS - LEAST_WORDS;
+    *kept = has_room ? *kept : 0;
+    *record = has_room ? PSNAP_KEPT : 0;
 }
 
 uint64_t psnap_rings_late(const struct psnap_rings *rings)
@@ -122,14 +131,14 @@ void psnap_rings_give_back(struct psnap_rings *rings, uint32_t index)
 {
     struct psnap_ring *ring = psnap_session_ring(rings->session, index);
     const uint32_t chunk = ring->consumed % PSNAP_RING_CHUNKS;
-    uint32_t *begin = &rings->begins[index][chunk];
+    uint32_t *kept = &rings->kept[index][chunk];
     const bool late = is_late(rings, index, chunk);
 
     rings->late += late;
     if (late || __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED)
-        *begin = 0;
-    wipe(psnap_rings_chunk(rings, index), *begin, psnap_ring_left_words(ring));
-    ring->begins[chunk] = *begin;
+        *kept = 0;
+    ring->begins[chunk] = begin_of(rings, index, chunk);
+    wipe(psnap_rings_chunk(rings, index), ring->begins[chunk], psnap_ring_left_words(ring));
     __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))

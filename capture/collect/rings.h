@@ -17,10 +17,11 @@ struct psnap_rings {
     uint32_t count;                /* rings that are mapped, with ring 0 */
     bool has_ended;                /* nothing will be written any more */
     uint32_t read_to[PSNAP_RINGS]; /* 1 + words read of a chunk that is read in parts, or 0 */
-    uint32_t begins[PSNAP_RINGS][PSNAP_RING_CHUNKS]; /* as in struct psnap_ring */
-    uint64_t late;                 /* records that were closed when they had been passed over */
-    uint32_t barrier_rings;        /* rings that are read up to `barrier` only; 0: none */
-    uint64_t barrier[PSNAP_RINGS]; /* in words that the ring has ever had */
+    uint32_t kept[PSNAP_RINGS]
+                 [PSNAP_RING_CHUNKS]; /* where a record is kept: 1 + its place; 0: none */
+    uint64_t late;                    /* records that were closed when they had been passed over */
+    uint32_t barrier_rings;           /* rings that are read up to `barrier` only; 0: none */
+    uint64_t barrier[PSNAP_RINGS];    /* in words that the ring has ever had */
 };
 
 /* The header of a record that is being written, in the middle of which instrumented code has

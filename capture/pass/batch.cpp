@@ -190,8 +190,11 @@ void HoistCode::emitEnd(Instruction *here, AllocaInst *tail, uint32_t end)
     IRBuilder<> builder(here);
     Value *record = get(builder, at), *behind = get(builder, tail), *first = get(builder, begun);
 
-    put(builder, builder.CreateSub(get(builder, iterations), first), record, 1);
-    put(builder, wordsBetween(builder, record, behind), record, 2);
+    storeWord(builder, builder.CreateSub(get(builder, iterations), first),
+              wordAt(builder, record, 1))
+        ->setAtomic(AtomicOrdering::Monotonic);
+    storeWord(builder, wordsBetween(builder, record, behind), wordAt(builder, record, 2))
+        ->setAtomic(AtomicOrdering::Release);
     if (end != hoist.going_on)
         module.publish(builder, record, end);
     builder.CreateStore(behind, batch->next);

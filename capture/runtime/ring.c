@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-const char __psnap_abi_14 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_15 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
@@ -250,8 +250,9 @@ __attribute__((preserve_most)) uint64_t *__psnap_renew_nest(uint64_t *record, ui
 
     if (psnap_rt_first)
         return psnap_rt_first->renew_nest(record, words, levels);
-    /* A handler may have written over it; it was passed over, is nowhere or of a child's parent. */
-    if (is_idle(room) ? __psnap_ring->cursor != record + words : *room != -(words + 2))
+    /* A handler may have written over it; it is nowhere, or of a child's parent. */
+    if (is_idle(room) ? __psnap_ring->cursor != record + words
+                      : *room != -(words + 2) && *room != PSNAP_KEPT)
         return record;
     memcpy(copy, record, words * sizeof *copy);
     memcpy(from, from + levels, levels * sizeof *from);

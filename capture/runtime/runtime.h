@@ -22,7 +22,7 @@
     PSNAP_HOOK result name##_plain parameters __attribute__((alias(#name)));
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_14;
+extern PSNAP_HOOK const char __psnap_abi_15;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 /* Room for a record, marked as open. */
@@ -194,6 +194,8 @@ void *psnap_rt_map_shared(int fd, uint64_t bytes);
  * (false: there is no memory, the parent's is still mapped), then, when nothing else is used of it,
  * the parent's session. */
 bool psnap_rt_detach(struct psnap_ring *ring);
+/* A loop that a signal handler forked this process in has gone on in that ring. */
+bool psnap_rt_is_inside(void);
 void psnap_rt_leave_session(struct psnap_session *session);
 /* This process is not recorded, which is counted. */
 void psnap_rt_refuse(void);

@@ -298,6 +298,7 @@ static void rejoin(void)
     psnap_rt_leave_session(parents);
     if (session) {
         start_session(session);
+        session->forked_inside = psnap_rt_is_inside();
         psnap_rt_tell_regions();
         psnap_rt_journal_replay(send_again);
         __atomic_store_n(&has_inherited, true, __ATOMIC_RELAXED);
@@ -316,14 +317,21 @@ void psnap_rt_rejoin(void)
 }
 
 /* Under PSNAP_OUT the profile is there when the program is gone. The last destructor: what the
- * others do is still recorded. A child that no fork handler knows of leaves its parent's collector
- * alone. */
+ * others do is still recorded. A child that has recorded nothing, but has gone on in a loop, says
+ * so. One that no fork handler knows of leaves its parent's collector alone. */
 __attribute__((destructor(0))) static void wait_for_collector(void)
 {
     struct psnap_session *session = psnap_rt_session;
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
     struct psnap_rt_outside outside;
 
+    if (!psnap_rt_is_quiet() && psnap_rt_is_inside()) {
+        if (psnap_rt_is_forked())
+            psnap_rt_rejoin();
+        session = psnap_rt_session;
+        if (session)
+            session->forked_inside = 1;
+    }
     if (!is_launched || psnap_rt_is_quiet() || psnap_rt_self() != session->program_pid)
         return;
     psnap_rt_hold_cancel(&outside);

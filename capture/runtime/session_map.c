@@ -20,7 +20,7 @@ enum { PAGE_BYTES = 4096, START_BYTES = PSNAP_SESSION_HEADER_BYTES + PSNAP_RING_
 uint32_t psnap_rt_ring_count;
 
 static struct psnap_ring *rings[PSNAP_RINGS]; /* atomic; NULL: not mapped; 0 always is */
-static struct psnap_ring *detached;           /* of the parent's session, and ours now */
+static struct psnap_ring *detached; /* of the parent's session, and ours now; NULL: none */
 
 /* System calls, past what sanitizers put around them: to them this is no memory of the program. */
 void *psnap_rt_map_shared(int fd, uint64_t bytes)
@@ -103,6 +103,16 @@ bool psnap_rt_detach(struct psnap_ring *ring)
     return replace(ring, PSNAP_RING_BYTES);
 }
 
+bool psnap_rt_is_inside(void)
+{
+    const uint64_t *words = detached ? psnap_ring_words(detached) : NULL;
+
+    for (uint64_t i = 0; words && i < PSNAP_RING_WORDS; i++)
+        if (words[i])
+            return true;
+    return false;
+}
+
 void psnap_rt_leave_session(struct psnap_session *session)
 {
     replace(session, PSNAP_SESSION_HEADER_BYTES); /* it may still be looked at */
@@ -111,5 +121,4 @@ void psnap_rt_leave_session(struct psnap_session *session)
             unmap(rings[i], PSNAP_RING_BYTES);
         rings[i] = NULL;
     }
-    detached = NULL;
 }

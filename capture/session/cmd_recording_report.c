@@ -151,6 +151,11 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
             "of %s last accesses up to %" PRIu64 " are missing\n",
             command, report.cut_off, report.cut_off == 1 ? "" : "s",
             report.cut_off == 1 ? "its" : "their", report.accesses_lost);
+    if (report.forked_inside)
+        psnap_print(stderr,
+                    "psnap %s: a signal handler forked this process in the middle of a loop or "
+                    "block: what that accessed here is missing\n",
+                    command);
     if (report.late)
         psnap_print(stderr,
                     "psnap %s: signal handlers filled the ring: what %" PRIu64
@@ -164,8 +169,8 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                     command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
            !report.modules || !report.threads || report.copies || report.threads_lost ||
-           report.threads_early || report.words_unknown || report.unheard || is_unwritten ||
-           recording->is_uncertified;
+           report.threads_early || report.words_unknown || report.unheard || report.forked_inside ||
+           report.late || is_unwritten || recording->is_uncertified;
 }
 
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

@@ -89,12 +89,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 14
+#define PSNAP_CAPTURE_ABI 15
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_14"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_15"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -329,6 +329,9 @@ enum psnap_ring_state {
 /* On cache lines of its own, and of the neighbour that processors fetch with it. */
 #define PSNAP_APART __attribute__((aligned(128)))
 
+/* The header of an open record that was passed over, and which its thread may still write. */
+#define PSNAP_KEPT ((uint64_t)-PSNAP_RECORD_WORDS_MAX)
+
 #define PSNAP_LIMIT_CHANGED ((uint64_t *)1)
 
 /*
@@ -407,6 +410,7 @@ struct psnap_session {
     uint32_t closed;        /* futex, collector: 1 when its files are written, or it failed */
     uint32_t threads_lost;  /* threads that found no free ring */
     uint32_t threads_early; /* that ran code of a module before that was known */
+    uint32_t forked_inside; /* program: 1: it was forked in a loop, by a signal handler */
     uint32_t copies;        /* further copies of the runtime in the process that are too many */
     uint32_t changes;       /* goes up when it changes what is wanted, or that anything is */
     uint32_t is_enough;     /* collector: the program goes on unrecorded */

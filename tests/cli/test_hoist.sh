@@ -125,6 +125,8 @@ cat > fault.c << 'END'
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 static char *page;
 static long other[5000];
 static int index_of[5000];
@@ -180,6 +182,10 @@ static void handle(int number)
     if (way == 'l' || way == 's')
         siglongjmp(place, number);
     mprotect(page, 4096, PROT_READ | PROT_WRITE);
+    if (way == 'c' && fork())
+        wait(NULL);
+    if (way == 'c')
+        return;
     for (int i = 0; i < (way == 'f' ? 400 : 1); i++)
         rows(other, index_of, 3000);
     affine(other, 100);
@@ -239,13 +245,18 @@ done
 
 # Handlers fill the ring in the middle of a loop, which goes on to write its record: that is in no
 # other record's words, and said.
-"$PSNAP" record --force -o p.yaml --trace p.pst -- ./fault full > out 2> err || fail "full: $(cat err)"
+[ "$(status "$PSNAP" record --force -o p.yaml --trace p.pst -- ./fault full)" = 125 ] || fail "full: $(cat err)"
 has err "signal handlers filled the ring: what 3 executions of loops or blocks accessed after them"
 for name in 0 p; do
     "$PSNAP" convert $name.pst -f csv -o - 2> err | grep -v ^0x4008 | cut -d , -f 1-3 | sort -u > $name.set
 done
 comm -13 0.set p.set > difference
 [ ! -s difference ] || fail "full: $(head difference)"
+
+# A handler forks in the middle of a loop, in which the child goes on, too.
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./fault child)" = 125 ] || fail "child: $(cat err)"
+[ "$(grep -c "forked this process in the middle of a loop" err)" = 7 ] || fail "child: $(cat err)"
+rm p.yaml.*
 
 # Of a loop that is left no more than an iteration is lost, wherever setjmp is called: that is said.
 line=$(grep -n 'p < x + n' fault.c | cut -d : -f 1)

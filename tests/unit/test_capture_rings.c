@@ -418,19 +418,30 @@ static void test_written_late(void **state)
     assert_int_equal(psnap_capture_report(program->source).late, 1);
 }
 
-/* Nearly all of the chunk is in front of the batch. */
+/* Nearly all of a chunk is in front of a batch: of one chunk, not of both. */
 static void test_late_at_end(void **state)
 {
     struct recorded *program = *state;
+    uint64_t *batches[PSNAP_RING_CHUNKS];
 
-    for (int i = 0; i < 64500; i++)
-        put(program);
-    open_batch(program);
-    for (int i = 0; i < PSNAP_RING_CHUNKS; i++)
+    for (int n = 0; n < PSNAP_RING_CHUNKS; n++) {
+        for (int i = 0; i < 64500; i++)
+            put(program);
+        batches[n] = open_batch(program);
         leave_chunk(program);
-    expect(program, 64501);
-    assert_int_equal(begin_chunk(program), 0);
+        begin_chunk(program);
+        leave_chunk(program);
+        expect(program, 64501);
+        assert_int_equal(*batches[n], n == 0 ? PSNAP_KEPT : 0);
+        assert_int_equal(begin_chunk(program) > 0, n == 0);
+        put(program);
+        leave_chunk(program);
+        expect(program, 1);
+        begin_chunk(program);
+    }
+    close_batch(batches[0]);
     fill_ring(program);
+    assert_int_equal(psnap_capture_report(program->source).late, 1);
 }
 
 /* Random bytes somewhere in a ring, or in what says how far it may be read. */
