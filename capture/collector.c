@@ -34,7 +34,6 @@ struct capture {
     bool is_identified;  /* what program attached has been noted */
     bool may_spin;       /* there is a processor for us besides the program's */
     uint32_t ring;       /* being read, 0 for none */
-    uint32_t last_ring;  /* read before: the search goes on behind it */
     uint64_t control_at; /* words read of the control ring's open chunk */
     uint32_t known_threads[PSNAP_RINGS]; /* thread + 1 whose stack is known */
     struct psnap_decoder decoder;
@@ -190,24 +189,27 @@ static void free_finished(struct capture *self, uint32_t index)
     }
 }
 
-/* Finds something to decode, after the ring that was read last; *found says whether. */
+/* Finds something to decode, what was left behind first; *found says whether. */
 static enum psnap_status next_chunk(struct capture *self, bool *found, struct psnap_error *error)
 {
-    const uint32_t rings = psnap_rings_used(&self->rings) - 1;
+    const uint32_t end = psnap_rings_used(&self->rings);
+    uint64_t least = UINT64_MAX;
+    uint32_t first = 0;
 
-    *found = false;
-    for (uint32_t i = 0; i < rings && !*found; i++) {
-        uint32_t index = (self->last_ring + i) % rings + 1;
+    for (uint32_t index = 1; index < end; index++) {
+        const struct psnap_ring *ring = psnap_session_ring(self->rings.session, index);
         enum psnap_status status = check_ring(self, index, error);
-        *found = !status && psnap_rings_is_ready(&self->rings, index);
-        if (*found)
-            status = open_chunk(self, index, error);
-        else if (!status)
-            free_finished(self, index);
         if (status)
             return status;
+        if (!psnap_rings_is_ready(&self->rings, index)) {
+            free_finished(self, index);
+        } else if (!first || psnap_ring_left(ring) < least) {
+            first = index;
+            least = psnap_ring_left(ring);
+        }
     }
-    return PSNAP_OK;
+    *found = first;
+    return first ? open_chunk(self, first, error) : PSNAP_OK;
 }
 
 /* The chunk has an open record, or may not be read further yet: on to other rings. */
@@ -215,7 +217,6 @@ static void set_chunk_aside(struct capture *self)
 {
     const uint64_t *begin = psnap_rings_chunk(&self->rings, self->ring);
     self->rings.read_to[self->ring] = (uint32_t)(self->decoder.context.at - begin) + 1;
-    self->last_ring = self->ring;
     self->ring = 0;
 }
 
@@ -231,7 +232,6 @@ static void done_with_chunk(struct capture *self)
     else
         psnap_rings_give_back(&self->rings, self->ring);
     free_finished(self, self->ring);
-    self->last_ring = self->ring;
     self->ring = 0;
 }
 

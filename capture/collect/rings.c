@@ -74,6 +74,11 @@ static uint32_t begin_of(const struct psnap_rings *rings, uint32_t index, uint32
     return begin < PSNAP_CHUNK_WORDS ? begin : PSNAP_CHUNK_WORDS;
 }
 
+uint64_t psnap_ring_left(const struct psnap_ring *ring)
+{
+    return psnap_ring_is_left(ring) ? ring->left[ring->consumed % PSNAP_RING_CHUNKS] : UINT64_MAX;
+}
+
 uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index)
 {
     const struct psnap_ring *ring = psnap_session_ring(rings->session, index);

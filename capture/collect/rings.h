@@ -49,8 +49,10 @@ bool psnap_rings_is_whole(const struct psnap_rings *rings, uint32_t index);
 uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index);
 uint64_t psnap_ring_left_words(const struct psnap_ring *ring);
 uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
-/* That chunk has been left behind. */
+/* That chunk has been left behind; how many of the session's had been then, UINT64_MAX: it has not.
+ */
 bool psnap_ring_is_left(const struct psnap_ring *ring);
+uint64_t psnap_ring_left(const struct psnap_ring *ring);
 /* Where that chunk begins, in words. */
 uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index);
 /* Keeps an open record of that chunk that was passed over: its thread may go on to write it. */

@@ -126,6 +126,8 @@ void psnap_rt_leave_chunk(struct psnap_ring *ring)
         psnap_rt_resume(ring);
     ring->used_words[ring->produced % PSNAP_RING_CHUNKS] =
         (uint32_t)(ring->cursor - chunk_of(ring));
+    ring->left[ring->produced % PSNAP_RING_CHUNKS] =
+        __atomic_fetch_add(&psnap_rt_session->chunks_left, 1, __ATOMIC_RELAXED);
     ring->limit = NULL;
     __atomic_store_n(&ring->produced, ring->produced + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&ring->cursor, NULL, __ATOMIC_RELEASE); /* psnap_rt_ring_words counts on it */

@@ -69,8 +69,8 @@
  * Signal handlers of the thread do so in between. A chunk that a thread gets is all
  * zero: a header of 0 is of room that was taken and not marked yet. Ring 0 is written
  * under a lock and publishes by `cursor`: it is read while it is written, the others
- * when a chunk is left behind. `produced` counts the chunks it has left behind,
- * `consumed` those the collector has read. A thread that found its ring full sleeps
+ * when a chunk is left behind, in the order in which they were. `produced` counts the chunks it has
+ * left behind, `consumed` those the collector has read. A thread that found its ring full sleeps
  * until a chunk is free. A signal handler may do so while the record that it came in the
  * middle of is open: the collector then waits at that record, and when the handler has
  * filled the chunks that are free the record is passed over, and what the loop adds to it later is
@@ -345,7 +345,8 @@ struct psnap_ring {
     uint64_t *data PSNAP_APART; /* the ring's words, as the program maps them */
     uint64_t *aside;            /* not NULL: the chunk's cursor, while nothing is wanted */
     uint64_t produced;
-    uint32_t used_words[PSNAP_RING_CHUNKS]; /* of each chunk left behind */
+    uint32_t used_words[PSNAP_RING_CHUNKS]; /* of each chunk left behind, */
+    uint64_t left[PSNAP_RING_CHUNKS];       /* and how many of all threads had been before */
     uint32_t state;                         /* enum psnap_ring_state */
     uint32_t thread;                        /* in the order of creation, 0 is the main one */
     uint64_t frame;                         /* stack pointer in its first instrumented frame */
@@ -417,6 +418,7 @@ struct psnap_session {
     uint32_t is_quiet;      /* program: it is in a sandbox, and makes no system calls of ours */
     uint32_t unheard;       /* program: records of signal handlers that were lost for that */
     uint32_t has_regions;   /* program: it is recorded in parts only */
+    uint64_t chunks_left;   /* program: chunks that threads have left behind */
     uint64_t words_early;   /* program: of records of resolvers of ifuncs that were too many */
     uint64_t regions;       /* program: times that the first region was begun */
     uint64_t roi_found;     /* program: bit i: there is a function of the i-th name of the list */

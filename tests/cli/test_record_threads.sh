@@ -62,13 +62,15 @@ static int run(void *row)
     work_local();
     thrd_exit(0);
 }
-int main(void)
+int main(int argc, char **argv)
 {
     thrd_t all[16];
+    (void)argv;
     for (int i = 0; i < 16; i++)
-        if (thrd_create(&all[i], run, cells[i]) != thrd_success)
+        if (thrd_create(&all[i], run, cells[i]) != thrd_success ||
+            (argc > 1 && thrd_join(all[i], NULL) != thrd_success))
             return 1;
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < 16 && argc == 1; i++)
         thrd_join(all[i], NULL);
     return sum != 16 * 4950;
 }
@@ -79,6 +81,11 @@ END
 threads c11.pst > seen # thread 0 is the main one: it makes no stores of the kind
 awk '$2 > 10 { print $1 }' seen | cmp - <(seq 1 16) || fail "c11: threads $(cat seen)"
 [ "$(grep -c '(8, 999)' seen)" = 16 ] || fail "c11: streams are not apart: $(cat seen)"
+for n in 1 2 3; do # threads that are there one after the other come so
+    "$PSNAP" record --force -o each.yaml --trace each.pst -- ./c11 each
+    "$PSNAP" convert each.pst -f csv -o - 2> err | cut -d , -f 4 | uniq > order
+    [ "$(grep -v '^0$' order | tail -n +2 | tr '\n' ' ')" = "$(seq -s ' ' 1 16) " ] || fail "order: $(cat order)"
+done
 "$PSNAP" sim c11.pst -m 32K:64:8 --by thread --json > sim.json
 python3 - << 'END' || fail "sim --by thread: $(cat sim.json)"
 import json
