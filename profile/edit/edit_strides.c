@@ -230,20 +230,27 @@ static void stride_body(struct striding *s, const struct model_body *body, bool 
     }
 }
 
-/* "; reference 3 of loop X has no strides ..." when the edit's loops have such references. */
+/* "reference 3 of loop X has no strides ..." when the edit's loops have such references, with the
+ * fields that say how far apart their addresses are. */
 static void say_drawn(const struct striding *s, char *text, size_t size)
 {
+    const struct model_ref *ref = s->drawn;
+    const char *loop = ref ? s->e->profile->loops[ref->loop].id : "";
+
     *text = '\0';
-    if (s->drawn && s->drawn->rule == MODEL_REUSE)
+    if (ref && ref->rule == MODEL_REUSE)
         snprintf(text, size,
                  "reference %" PRIu32 " of loop '%.80s' has no strides: its addresses are drawn by "
-                 "reuse time; edits of reuse and working sets change it",
-                 s->drawn->number, s->e->profile->loops[s->drawn->loop].id);
-    else if (s->drawn)
+                 "reuse time; 'loops.%.80s.references.%" PRIu32 ".reuse' has 'steps' within lines, "
+                 "'objects.%.80s.first_touches' has those to new lines (--set), and --span spreads "
+                 "its elements",
+                 ref->number, loop, loop, ref->number,
+                 s->e->profile->stream->objects[ref->reuses[0].object].id);
+    else if (ref)
         snprintf(text, size,
                  "reference %" PRIu32 " of loop '%.80s' has no strides: it depends on another one, "
-                 "from which it has an offset",
-                 s->drawn->number, s->e->profile->loops[s->drawn->loop].id);
+                 "and 'loops.%.80s.references.%" PRIu32 ".offset%s' (--set) is how far from it",
+                 ref->number, loop, loop, ref->number, ref->offset_count > 1 ? "s" : "");
 }
 
 enum psnap_status edit_nest_strides(struct editing *e)
@@ -251,7 +258,7 @@ enum psnap_status edit_nest_strides(struct editing *e)
     const struct psnap_stream_model *model = e->profile->stream;
     struct striding s = {.e = e};
     bool *is_done = calloc(model->ref_count + (size_t)1, sizeof *is_done);
-    char seen[SHOWN * 24] = "", drawn[256];
+    char seen[SHOWN * 24] = "", drawn[512];
     size_t at = 0;
 
     if (!is_done || part_all_rows(e)) {

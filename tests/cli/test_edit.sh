@@ -128,8 +128,13 @@ grep -Eq "^psnap edit: h.yaml:[0-9]+:3: 'main' is the body of a function" err
 # What is drawn by reuse time has no strides, but times.
 expect 0 "$PSNAP" edit h.yaml -o e.yaml --force --stride 16=32 --loop probe:78
 has err "it depends on another one" # of the loop, though others have that stride
+offset=$(sed -n "s/.*, and '\(loops.*offset\)' (--set) is how far.*/\1/p" err)
+edit h.yaml e.yaml --set "$offset=16"
 expect 1 "$PSNAP" edit h.yaml -o x.yaml --stride 8=64 --loop probe:81
 grep -q "no stride is 8 there; reference [0-9] of loop 'probe:81' has no strides: its addresses are drawn" err
+steps=$(sed -n "s/.*; '\(loops.*references.[0-9]*.reuse\)' has 'steps' within.*/\1/p" err)
+firsts=$(sed -n "s/.*, '\(objects.*first_touches\)' has those to new lines.*/\1/p" err)
+edit h.yaml e.yaml --set "$steps.${firsts:8:-14}.steps={32: 1}" --set "$firsts={strides_lines: {4: 1}}"
 edit h.yaml e.yaml --reuse-scale 2 --object heap
 edit h.yaml e.yaml --reuse-scale 0.3 --loop probe:81
 edit h.yaml e.yaml --reuse-scale 1/2 --region 'main hashjoin.c:109'
