@@ -91,6 +91,8 @@ static int profile(const struct request *request)
     if (output)
         built = build(request, &count, &error);
     if (built)
+        status = psnap_profile_seal(built, &error);
+    if (built && !status)
         status = psnap_profile_write(built, psnap_output_file(output), &error);
     if (built && status == PSNAP_ERROR_IO)
         psnap_error_at(&error, request->output, 0, 0);

@@ -162,6 +162,7 @@ struct psnap_stream_model; /* profile/model.h, not part of the library's interfa
 
 struct psnap_profile {
     struct psnap_provenance provenance;
+    const char *content; /* psnap_profile_content as it was recorded, 16 digits; NULL: unknown */
     struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
     const char *same_ranks;         /* of a parallel job, which it stands for: "0-12,14"; or NULL */
     const char *model;              /* "psnap" or PSNAP_MODEL_NESTS */
@@ -207,6 +208,9 @@ PSNAP_API enum psnap_status psnap_profile_write(const struct psnap_profile *prof
  */
 PSNAP_API enum psnap_status psnap_profile_content(const struct psnap_profile *profile,
                                                   uint64_t *content, struct psnap_error *error);
+/* Notes that checksum in `content`, as of a recording. */
+PSNAP_API enum psnap_status psnap_profile_seal(struct psnap_profile *profile,
+                                               struct psnap_error *error);
 /* Whether it has a certificate and has not been edited since: 1 or 0, negative: out of memory. */
 PSNAP_API int psnap_certificate_holds(const struct psnap_profile *profile,
                                       struct psnap_error *error);

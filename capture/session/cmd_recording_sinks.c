@@ -123,6 +123,8 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
     }
     say_stage("");
     if (!status)
+        status = psnap_profile_seal(profile, error);
+    if (!status)
         status = psnap_profile_write(profile, psnap_output_file(recording->profile_output), error);
     if (status == PSNAP_ERROR_IO || status == PSNAP_ERROR_CLOSED)
         psnap_error_at(error, recording->profile, 0, 0);

@@ -28,6 +28,7 @@ enum psnap_status psnap_profile_content(const struct psnap_profile *profile, uin
     if (!file)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a checksum");
     bare.certificate = NULL;
+    bare.content = bare.same_ranks = NULL;
     bare.provenance = (struct psnap_provenance){.stage = profile->provenance.stage};
     status = psnap_profile_write(&bare, file, error);
     if (fclose(file) != 0 && !status)
@@ -36,6 +37,21 @@ enum psnap_status psnap_profile_content(const struct psnap_profile *profile, uin
         *content = XXH3_64bits(text, size);
     free(text);
     return status;
+}
+
+enum psnap_status psnap_profile_seal(struct psnap_profile *profile, struct psnap_error *error)
+{
+    char text[24];
+    uint64_t content;
+    enum psnap_status status = psnap_profile_content(profile, &content, error);
+
+    if (status)
+        return status;
+    snprintf(text, sizeof text, "%016" PRIx64, content);
+    profile->content = psnap_arena_strndup(profile->arena, text, 16);
+    return profile->content
+               ? PSNAP_OK
+               : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a checksum");
 }
 
 int psnap_certificate_holds(const struct psnap_profile *profile, struct psnap_error *error)

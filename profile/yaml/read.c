@@ -108,8 +108,9 @@ static enum psnap_status read_rank(const struct reading *r, const struct psnap_y
 static enum psnap_status read_program(const struct reading *r, const struct psnap_yaml_node *map)
 {
     static const char *const keys[] = {"name",     "command", "build_id",   "source_language",
-                                       "compiler", "host",    "recorded",   "thread",
-                                       "rank",     "ranks",   "same_ranks", NULL};
+                                       "compiler", "host",    "recorded",   "content",
+                                       "thread",   "rank",    "ranks",      "same_ranks",
+                                       NULL};
     struct psnap_provenance *to = &r->profile->provenance;
     const struct psnap_yaml_node *command, *thread;
     enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "program", keys, r->error);
@@ -120,6 +121,7 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
         (status = read_text(r, map, "compiler", "", &to->compiler)) ||
         (status = read_text(r, map, "host", "", &to->host)) ||
         (status = read_text(r, map, "recorded", "", &to->recorded)) ||
+        (status = read_text(r, map, "content", "", &r->profile->content)) ||
         (status = read_text(r, map, "same_ranks", "", &r->profile->same_ranks)) ||
         (status = read_rank(r, map, to)))
         return status;

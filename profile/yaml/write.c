@@ -43,6 +43,7 @@ static void write_program(const struct psnap_profile *profile, struct psnap_yaml
     add_text(doc, map, "compiler", from->compiler);
     add_text(doc, map, "host", from->host);
     add_text(doc, map, "recorded", from->recorded);
+    add_text(doc, map, "content", profile->content);
     if (from->has_rank)
         psnap_yaml_add_u64(doc, map, "rank", from->rank);
     if (from->ranks)
