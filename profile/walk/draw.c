@@ -75,12 +75,11 @@ static bool time_firsts(struct draw *draw, const struct model_ref *ref)
 /* ---- places in a line ---- */
 
 /* The byte at which an access of `size` bytes touches a new line: by the weights of places. */
-static uint64_t draw_place(struct psnap_rng *rng, const struct reuse *reuse, uint8_t size)
+static uint64_t draw_place(struct psnap_rng *rng, const struct reuse *reuse, uint64_t sum,
+                           uint8_t size)
 {
-    uint64_t sum = 0, ticket, place = 0;
+    uint64_t ticket, place = 0;
 
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        sum += reuse->slots[i];
     if (!sum)
         return 0;
     for (ticket = psnap_rng_below(rng, sum); ticket >= reuse->slots[place]; place++)
@@ -93,28 +92,25 @@ static uint64_t draw_place(struct psnap_rng *rng, const struct reuse *reuse, uin
 
 /* The next address in a line whose latest access was at `last`: one of the histogram's steps that
  * stay in the line, or any place of it. */
-static uint64_t draw_step(struct psnap_rng *rng, const struct reuse *reuse, uint64_t last,
-                          uint8_t size)
+static uint64_t draw_step(struct psnap_rng *rng, const struct reuse *reuse, uint64_t places,
+                          uint64_t last, uint8_t size)
 {
     const struct reuse_steps *from = &reuse->steps;
     const uint32_t byte = last % REUSE_LINE;
-    uint64_t weights[REUSE_STEPS], sum = 0, elsewhere = 0, ticket;
+    uint64_t weights[REUSE_STEPS], sum = from->elsewhere * places / REUSE_SLOTS, ticket;
 
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        elsewhere += from->elsewhere * reuse->slots[i];
     for (uint32_t i = 0; i < from->count; i++) {
         const uint32_t to = byte + (uint32_t)from->steps[i].bytes;
         weights[i] = to < REUSE_LINE ? from->steps[i].count * reuse->slots[to / 8] : 0;
         sum += weights[i];
     }
-    sum += elsewhere / REUSE_SLOTS;
     ticket = sum ? psnap_rng_below(rng, sum) : 0;
     for (uint32_t i = 0; i < from->count; i++) {
         if (ticket < weights[i])
             return last + (uint64_t)(int64_t)from->steps[i].bytes;
         ticket -= weights[i];
     }
-    return last - byte + draw_place(rng, reuse, size);
+    return last - byte + draw_place(rng, reuse, places, size);
 }
 
 /* ---- draws ---- */
@@ -153,7 +149,7 @@ uint64_t draw_address(struct draw *draw, const struct model_ref *ref, struct rec
                       uint64_t now, struct psnap_rng *rng)
 {
     const struct reuse *reuse;
-    uint64_t ticket, last;
+    uint64_t ticket, last, places;
     uint32_t at = 0;
     bool is_first;
 
@@ -161,7 +157,7 @@ uint64_t draw_address(struct draw *draw, const struct model_ref *ref, struct rec
         reuse = &ref->reuses[at];
         draw->done++;
         last = recall_draw(recall, draw->numbers[reuse->object], REUSE_FIRST, now, &is_first);
-        return last + draw_place(rng, reuse, ref->size);
+        return last + draw_place(rng, reuse, draw->places[at], ref->size);
     }
     at = 0;
     for (uint32_t tries = 0; !draw->left_sum && tries <= ref->phases; tries++)
@@ -174,9 +170,10 @@ uint64_t draw_address(struct draw *draw, const struct model_ref *ref, struct rec
     draw->left[at].count--;
     draw->left_sum--;
     reuse = &ref->reuses[draw->objects[at]];
+    places = draw->places[draw->objects[at]];
     last = recall_draw(recall, draw->numbers[reuse->object], draw->left[at].bin, now, &is_first);
-    return is_first ? last + draw_place(rng, reuse, ref->size)
-                    : draw_step(rng, reuse, last, ref->size);
+    return is_first ? last + draw_place(rng, reuse, places, ref->size)
+                    : draw_step(rng, reuse, places, last, ref->size);
 }
 
 /* ---- memory ---- */
@@ -188,10 +185,14 @@ bool draw_init(struct draw *draw, const struct model_ref *ref, const uint32_t *n
     *draw = (struct draw){.numbers = numbers};
     for (uint32_t i = 0; i < ref->reuse_count; i++)
         bins += ref->reuses[i].bin_count;
+    draw->places = calloc(ref->reuse_count + (size_t)1, sizeof *draw->places);
     draw->left = malloc((bins + (size_t)1) * sizeof *draw->left);
     draw->objects = malloc((bins + (size_t)1) * sizeof *draw->objects);
-    if (!time_firsts(draw, ref) || !draw->left || !draw->objects)
+    if (!time_firsts(draw, ref) || !draw->left || !draw->objects || !draw->places)
         return false;
+    for (uint32_t i = 0; i < ref->reuse_count; i++)
+        for (uint32_t k = 0; k < REUSE_SLOTS; k++)
+            draw->places[i] += ref->reuses[i].slots[k];
     begin_phase(draw, ref, 0);
     return true;
 }
@@ -200,5 +201,6 @@ void draw_release(struct draw *draw)
 {
     free(draw->left);
     free(draw->objects);
+    free(draw->places);
     free(draw->firsts);
 }

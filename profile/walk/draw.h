@@ -20,6 +20,7 @@ struct draw {
     const uint32_t *numbers;      /* by object of the model: its number in the recall */
     struct reuse_bin_count *left; /* the bins of the phase, with the counts still to draw, */
     uint32_t *objects;            /* and the histogram (of ref->reuses) that each of them is from */
+    uint64_t *places;             /* by histogram: the sum of its weights of places */
     uint32_t left_count, phase;
     uint64_t left_sum;    /* accesses still to draw in the phase */
     uint64_t done;        /* accesses drawn so far, in all phases */

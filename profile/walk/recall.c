@@ -14,6 +14,7 @@
 #include "formats/base/room.h"
 
 enum {
+    NEAR = 8,          /* entries of a span from where one is expected */
     ROOM_FIRST = 1024, /* a multiple of 64 */
     TRIES = 8,         /* places for a first touch before the next free one is taken, */
     SEARCH = 4096      /* which is so many steps away at most */
@@ -26,65 +27,59 @@ static uint64_t hash_of(uint64_t number)
     return (number * UINT64_C(0x9e3779b97f4a7c15)) >> 24;
 }
 
+/* The slot of a page, which is empty when there is none. */
+static struct recall_slot *page_slot(const struct recall_log *log, uint64_t number)
+{
+    uint64_t at = hash_of(number) & (log->slot_room - 1);
+
+    while (log->slots[at].page && log->slots[at].number != number)
+        at = (at + 1) & (log->slot_room - 1);
+    return &log->slots[at];
+}
+
 static bool grow_pages(struct recall_log *log)
 {
-    const uint32_t room = log->page_room ? 2 * log->page_room : 16;
-    uint32_t *slots = calloc(2 * (size_t)room, sizeof *slots);
+    struct recall_slot *old = log->slots;
+    const uint32_t old_room = log->slot_room, room = log->page_room ? 2 * log->page_room : 16;
+    struct recall_slot *slots = calloc(2 * (size_t)room, sizeof *slots);
 
     if (!slots || !psnap_resize(&log->pages, room, sizeof *log->pages)) {
         free(slots);
         return false;
     }
-    free(log->slots);
     log->slots = slots;
     log->page_room = room;
     log->slot_room = 2 * room;
-    for (uint32_t i = 0; i < log->page_count; i++) {
-        uint64_t at = hash_of(log->pages[i].number) & (log->slot_room - 1);
-        while (slots[at])
-            at = (at + 1) & (log->slot_room - 1);
-        slots[at] = i + 1;
-    }
+    for (uint32_t i = 0; i < old_room; i++)
+        if (old[i].page)
+            *page_slot(log, old[i].number) = old[i];
+    free(old);
     return true;
-}
-
-/* The slot of a page, which is 0 when there is none. */
-static uint32_t *page_slot(const struct recall_log *log, uint64_t number)
-{
-    uint64_t at = hash_of(number) & (log->slot_room - 1);
-
-    while (log->slots[at] && log->pages[log->slots[at] - 1].number != number)
-        at = (at + 1) & (log->slot_room - 1);
-    return &log->slots[at];
 }
 
 /* Where the entry of a line is said to be; NULL: out of memory. */
 static uint32_t *entry_of(struct recall_log *log, uint64_t line)
 {
-    const uint64_t number = line / 64;
-    uint32_t *page = &log->used[number % RECALL_USED];
+    const uint64_t number = line / RECALL_PAGE;
+    struct recall_slot *slot = log->slot_room ? page_slot(log, number) : NULL;
 
-    if (*page >= log->page_count || log->pages[*page].number != number) {
-        uint32_t *slot;
+    if (!slot || !slot->page) {
         if (log->page_count == log->page_room && !grow_pages(log))
             return NULL;
         slot = page_slot(log, number);
-        if (!*slot) {
-            struct recall_page *added = &log->pages[log->page_count++];
-            added->number = number;
-            memset(added->entries, 0xff, sizeof added->entries);
-            *slot = log->page_count;
-        }
-        *page = *slot - 1;
+        memset(&log->pages[log->page_count], 0xff, sizeof *log->pages);
+        *slot = (struct recall_slot){number, ++log->page_count};
     }
-    return &log->pages[*page].entries[line % 64];
+    return &log->pages[slot->page - 1].entries[line % RECALL_PAGE];
 }
 
 static bool is_touched(const struct recall_log *log, uint64_t line)
 {
-    const uint32_t *slot = log->slot_room ? page_slot(log, line / 64) : NULL;
+    const struct recall_slot *slot =
+        log->slot_room ? page_slot(log, line / RECALL_PAGE) : NULL;
 
-    return slot && *slot && log->pages[*slot - 1].entries[line % 64] != UINT32_MAX;
+    return slot && slot->page &&
+           log->pages[slot->page - 1].entries[line % RECALL_PAGE] != UINT32_MAX;
 }
 
 /* ---- entries ---- */
@@ -92,6 +87,22 @@ static bool is_touched(const struct recall_log *log, uint64_t line)
 static bool is_alive(const struct recall_log *log, uint32_t i)
 {
     return log->alive[i / 64] >> (i % 64) & 1;
+}
+
+/* Puts the last entry, or the one behind it. Spans get twice as long when there are too many. */
+static void put_entry(struct recall_log *log, uint32_t i, uint64_t time, uint64_t address)
+{
+    log->entries[i] = (struct recall_entry){time, address};
+    if (!log->start_count)
+        log->base = time;
+    while ((time - log->base) >> log->shift >= log->room / 8) {
+        log->start_count = (log->start_count + 1) / 2;
+        for (uint32_t k = 0; k < log->start_count; k++)
+            log->starts[k] = log->starts[2 * (size_t)k];
+        log->shift++;
+    }
+    while (log->start_count <= (time - log->base) >> log->shift)
+        log->starts[log->start_count++] = i;
 }
 
 /* Room for one more entry: dead ones go, if they are half of all. */
@@ -102,16 +113,18 @@ static bool make_room(struct recall_log *log)
     if (log->alive_count * (uint64_t)2 > log->count || !log->count) {
         const uint32_t room = log->room ? 2 * log->room : ROOM_FIRST;
         if (!psnap_resize(&log->entries, room, sizeof *log->entries) ||
+            !psnap_resize(&log->starts, room / 8, sizeof *log->starts) ||
             !psnap_resize(&log->alive, room / 64, sizeof *log->alive))
             return false;
         memset(&log->alive[log->room / 64], 0, (room - log->room) / 8);
         log->room = room;
         return true;
     }
+    log->start_count = log->shift = 0;
     for (uint32_t i = 0; i < log->count; i++)
         if (is_alive(log, i)) {
             const struct recall_entry entry = log->entries[i];
-            log->entries[kept] = entry;
+            put_entry(log, kept, entry.time, entry.address);
             *entry_of(log, entry.address / 64) = kept++; /* its page is there */
         }
     log->count = kept;
@@ -125,16 +138,19 @@ bool recall_touch(struct recall *recall, uint32_t object, uint64_t address, uint
 {
     const uint64_t line = address / 64;
     struct recall_log *log = &recall->logs[object];
-    uint32_t *entry = entry_of(log, line);
+    uint32_t *entry = entry_of(log, line), before;
 
     if (!entry)
         return false;
-    if (*entry != UINT32_MAX) {
-        if (*entry + 1 == log->count) {
-            log->entries[*entry] = (struct recall_entry){time, address};
+    before = log->drawn < log->count && log->entries[log->drawn].address / 64 == line ? log->drawn
+                                                                                      : *entry;
+    log->drawn = UINT32_MAX;
+    if (before != UINT32_MAX) {
+        if (before + 1 == log->count) {
+            put_entry(log, before, time, address);
             return true;
         }
-        log->alive[*entry / 64] &= ~(UINT64_C(1) << (*entry % 64));
+        log->alive[before / 64] &= ~(UINT64_C(1) << (before % 64));
         log->alive_count--;
     }
     if (log->count == log->room) {
@@ -143,7 +159,7 @@ bool recall_touch(struct recall *recall, uint32_t object, uint64_t address, uint
             return false;
         entry = entry_of(log, line);
     }
-    log->entries[log->count] = (struct recall_entry){time, address};
+    put_entry(log, log->count, time, address);
     log->alive[log->count / 64] |= UINT64_C(1) << (log->count % 64);
     *entry = log->count++;
     log->alive_count++;
@@ -178,25 +194,44 @@ static uint32_t live_before(const struct recall_log *log, uint32_t i)
     return word ? at * 64 + 63 - (uint32_t)__builtin_clzll(word) : log->count;
 }
 
-/* The address whose last access is nearest to `time`; there is one. */
-static uint64_t nearest(const struct recall_log *log, uint64_t time)
+/* The first entry from `time` on; log->count: there is none. Entries of a span are taken to come
+ * evenly, which is nearly right mostly. */
+static uint32_t entry_from(const struct recall_log *log, uint64_t time)
 {
-    uint32_t low = 0, high = log->count, before, after;
+    __extension__ typedef unsigned __int128 wide;
+    const uint64_t since = time > log->base ? time - log->base : 0, span = since >> log->shift;
+    uint32_t low, high, guess;
 
-    while (low < high) {
+    if (span >= log->start_count)
+        return log->count;
+    low = log->starts[span];
+    high = span + 1 < log->start_count ? log->starts[span + 1] : log->count;
+    guess = low + (uint32_t)((wide)(since - (span << log->shift)) * (high - low) >> log->shift);
+    if (guess - low > NEAR && log->entries[guess - NEAR].time < time)
+        low = guess - NEAR;
+    if (high - guess > NEAR && log->entries[guess + NEAR].time >= time)
+        high = guess + NEAR;
+    while (high - low > 2 * NEAR) {
         const uint32_t middle = low + (high - low) / 2;
         if (log->entries[middle].time < time)
             low = middle + 1;
         else
             high = middle;
     }
-    after = live_from(log, low);
-    before = live_before(log, low);
-    if (after == log->count)
-        return log->entries[before].address;
-    if (before == log->count || log->entries[after].time - time <= time - log->entries[before].time)
-        return log->entries[after].address;
-    return log->entries[before].address;
+    for (uint32_t i = low; i < high; i++) /* without branches that are guessed wrong */
+        low += log->entries[i].time < time;
+    return low;
+}
+
+/* The entry whose access is nearest to `time`; there is one. */
+static uint32_t nearest(const struct recall_log *log, uint64_t time)
+{
+    const uint32_t low = entry_from(log, time);
+    const uint32_t after = live_from(log, low), before = live_before(log, low);
+
+    if (after == log->count || before == log->count)
+        return after == log->count ? before : after;
+    return log->entries[after].time - time <= time - log->entries[before].time ? after : before;
 }
 
 /* ---- objects ---- */
@@ -404,7 +439,8 @@ uint64_t recall_draw(struct recall *recall, uint32_t object, uint32_t bin, uint6
     if (*is_first)
         return draw_first(recall, object) * 64;
     ago = reuse_bin_low(bin) + psnap_rng_below(&recall->rng, reuse_bin_width(bin)) + 1;
-    return nearest(log, ago < time ? time - ago : 0);
+    log->drawn = nearest(log, ago < time ? time - ago : 0);
+    return log->entries[log->drawn].address;
 }
 
 /* ---- all of it ---- */
@@ -414,8 +450,10 @@ bool recall_init(struct recall *recall, const struct psnap_stream_model *model, 
     *recall = (struct recall){.count = model->object_count};
     psnap_rng_init_stream(&recall->rng, seed, UINT64_C(0x5245));
     recall->logs = calloc(model->object_count + (size_t)1, sizeof *recall->logs);
-    for (uint32_t i = 0; recall->logs && i < recall->count; i++)
+    for (uint32_t i = 0; recall->logs && i < recall->count; i++) {
         recall->logs[i].object = &model->objects[i];
+        recall->logs[i].drawn = UINT32_MAX;
+    }
     if (recall->logs && find_bounds(recall))
         return true;
     recall_release(recall);
@@ -426,6 +464,7 @@ void recall_release(struct recall *recall)
 {
     for (uint32_t i = 0; recall->logs && i < recall->count; i++) {
         free(recall->logs[i].entries);
+        free(recall->logs[i].starts);
         free(recall->logs[i].alive);
         free(recall->logs[i].pages);
         free(recall->logs[i].slots);

@@ -15,29 +15,40 @@
 #include "formats/base/rng.h"
 #include "profile/model.h"
 
-enum { RECALL_RECENT = REUSE_EXACT, RECALL_USED = 64 };
+enum {
+    RECALL_RECENT = REUSE_EXACT,
+    RECALL_PAGE = 256 /* lines */
+};
 
 struct recall_entry {
     uint64_t time;
     uint64_t address; /* of the last access */
 };
 
-/* Where the entries of 64 lines are, or UINT32_MAX. */
+/* Where the entries of a page's lines are, or UINT32_MAX. */
 struct recall_page {
-    uint64_t number; /* of its first line, divided by 64 */
-    uint32_t entries[64];
+    uint32_t entries[RECALL_PAGE];
+};
+
+struct recall_slot {
+    uint64_t number; /* of the page's first line, divided by RECALL_PAGE */
+    uint32_t page;   /* its index + 1; 0: none */
 };
 
 struct recall_log {
     const struct model_object *object;
     struct recall_entry *entries; /* by rising time */
+    uint32_t *starts;             /* spans of 2^shift accesses from time `base` on: the first entry
+                                     from each on; an eighth as many as there is room for entries */
+    uint32_t start_count, shift;
+    uint64_t base;
     uint64_t *alive;              /* a bit for each: whether it is its line's last access */
     uint32_t count, room, alive_count;
+    uint32_t drawn; /* the entry that was drawn last, UINT32_MAX: before the latest access */
     struct recall_page *pages;
-    uint32_t *slots; /* hash table of pages, half full at most: number + 1, or 0 */
+    struct recall_slot *slots; /* hash table of pages, half full at most */
     uint32_t page_count, page_room, slot_room;
-    uint32_t used[RECALL_USED]; /* pages that were used last, by number modulo their number */
-    uint64_t latest_first;      /* line of the latest first touch, if has_first */
+    uint64_t latest_first; /* line of the latest first touch, if has_first */
     bool has_first;
 };
 
