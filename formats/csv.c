@@ -159,5 +159,6 @@ const struct psnap_format psnap_format_csv = {
             .line = csv_line,
             .heading = csv_heading,
             .access = csv_access,
+            .hex_at = 2,
         },
 };

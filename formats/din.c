@@ -169,7 +169,8 @@ const struct psnap_format psnap_format_din = {
     .ops = &(const struct psnap_format_ops){.bid = din_bid,
                                             .line = din_line,
                                             .omits = {"instruction fetches", "flushes"},
-                                            .access = din_access},
+                                            .access = din_access,
+                                            .hex_at = 2},
 };
 
 const struct psnap_format psnap_format_xdin = {
@@ -190,5 +191,6 @@ const struct psnap_format psnap_format_xdin = {
                                             .line = xdin_line,
                                             .omits = {"instruction fetches",
                                                       "copies back and invalidations"},
-                                            .access = xdin_access},
+                                            .access = xdin_access,
+                                            .hex_at = 2},
 };

@@ -121,5 +121,6 @@ const struct psnap_format psnap_format_lackey = {
             .omits = {"lines that are not lackey's"},
             .line = lackey_line,
             .access = lackey_access,
+            .hex_at = 3,
         },
 };

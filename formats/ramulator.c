@@ -87,7 +87,7 @@ const struct psnap_format psnap_format_ramulator1 = {
     .is_text = true,
     .is_memory_side = true,
     .is_physical = true,
-    .ops = &(const struct psnap_format_ops){.access = ramulator1_access},
+    .ops = &(const struct psnap_format_ops){.access = ramulator1_access, .hex_at = 2},
 };
 
 const struct psnap_format psnap_format_ramulator2_ls = {
@@ -108,7 +108,7 @@ const struct psnap_format psnap_format_ramulator2_ls = {
     .is_text = true,
     .is_memory_side = true,
     .is_physical = true,
-    .ops = &(const struct psnap_format_ops){.access = ls_access},
+    .ops = &(const struct psnap_format_ops){.access = ls_access, .hex_at = 5},
 };
 
 const struct psnap_format psnap_format_ramulator2_rw = {

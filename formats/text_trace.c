@@ -192,29 +192,18 @@ enum psnap_status psnap_text_read(struct psnap_foreign *trace, struct psnap_acce
     return PSNAP_OK;
 }
 
-/* Eight hexadecimal digits at `to`: nibbles are spread to bytes, and all become digits at once. */
-static void put_hex_8(char *to, uint32_t value)
-{
-    uint64_t bytes = value, letters;
-
-    bytes = (bytes | bytes << 16) & UINT64_C(0x0000ffff0000ffff);
-    bytes = (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
-    bytes = (bytes | bytes << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    letters = (bytes + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
-    bytes += UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
-    psnap_record_put_u64(to, __builtin_bswap64(bytes));
-}
-
 char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits)
 {
     const unsigned needed = (67 - (unsigned)__builtin_clzll(value | 1)) / 4;
-    char all[16];
 
     if (digits < needed)
         digits = needed;
-    put_hex_8(all, (uint32_t)(value >> 32));
-    put_hex_8(all + 8, (uint32_t)value);
-    memcpy(to, all + sizeof all - digits, digits);
+    if (digits > 8) {
+        psnap_record_put_u64(to, psnap_text_hex_8((uint32_t)(value >> 32)) >> (128 - 8 * digits));
+        to += digits - 8;
+        digits = 8;
+    }
+    psnap_record_put_u64(to, psnap_text_hex_8((uint32_t)value) >> (64 - 8 * digits));
     return to + digits;
 }
 

@@ -73,8 +73,22 @@ static inline char *psnap_text_put(char *to, const char *text)
     return to + n;
 }
 
+/* Eight hexadecimal digits, the first one in the lowest byte: nibbles are spread to bytes, and all
+ * become digits at once. */
+static inline uint64_t psnap_text_hex_8(uint32_t value)
+{
+    uint64_t bytes = value, letters;
+
+    bytes = (bytes | bytes << 16) & UINT64_C(0x0000ffff0000ffff);
+    bytes = (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    bytes = (bytes | bytes << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    letters = (bytes + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    bytes += UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+    return __builtin_bswap64(bytes);
+}
+
 /* Number to text without a terminator; return the place after it. Hexadecimal is lower case and
- * has at least `digits` digits, of 16. */
+ * has at least `digits` digits, of 16; up to 7 bytes behind it are written, too. */
 char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits);
 char *psnap_text_put_decimal(char *to, uint64_t value);
 

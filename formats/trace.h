@@ -72,6 +72,9 @@ struct psnap_format_ops {
     /* Appends what an access turns into; NULL on failure, with `error` filled. */
     char *(*access)(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
                     struct psnap_error *error);
+    /* Where that is a line of at most 64 bytes of which nothing but the address differs from access
+     * to access of a reference: where this stands, in hexadecimal; else 0. */
+    unsigned hex_at;
     char *(*end)(struct psnap_trace_sink *sink, char *to); /* may be NULL */
 
     /* Of pattern_sink_new (pattern_states.h). */

@@ -9,6 +9,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "formats/text_trace.h"
+
+enum {
+    LINE_MAX = 64,  /* bytes */
+    LINE_SHORT = 16,
+    LINES_MAX = 64, /* accesses of a run's repetition, at most */
+    RUN_MIN = 8     /* repetitions, at least */
+};
+
 /* What is in the buffer up to `to`. */
 static enum psnap_status write_out(struct psnap_trace_sink *sink, const char *to,
                                    struct psnap_error *error)
@@ -44,6 +53,73 @@ static enum psnap_status sink_put(struct psnap_sink *self, const struct psnap_ac
     return PSNAP_OK;
 }
 
+/* A line of a run, whose next one differs in the last eight digits of the address. */
+struct line {
+    char text[LINE_MAX];
+    size_t bytes, digits_at; /* of the eight */
+    uint64_t high;           /* the other bits of the address; UINT64_MAX: it has fewer digits */
+};
+
+/* Makes a line anew, where more digits differ or there are fewer; returns as ops->access. */
+static char *put_line(struct psnap_trace_sink *sink, struct line *line, char *to,
+                      const struct psnap_access *access, struct psnap_error *error)
+{
+    char *end = sink->ops->access(sink, to, access, error);
+
+    if (!end)
+        return NULL;
+    line->bytes = (size_t)(end - to);
+    line->high = access->address >> 28 ? access->address >> 32 : UINT64_MAX;
+    line->digits_at = sink->ops->hex_at;
+    if (access->address >> 32)
+        line->digits_at += (67 - (size_t)__builtin_clzll(line->high)) / 4;
+    memcpy(line->text, to, LINE_MAX);
+    return end;
+}
+
+static enum psnap_status sink_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                      struct psnap_error *error)
+{
+    struct psnap_trace_sink *sink = (struct psnap_trace_sink *)self;
+    const uint64_t before = sink->count;
+    struct line lines[LINES_MAX];
+    char *to = sink->text + sink->used, *const end = sink->text + PSNAP_SINK_BYTES;
+    enum psnap_status status;
+
+    if (!sink->ops->hex_at || run->width > LINES_MAX || run->count < RUN_MIN)
+        return psnap_sink_put_repetitions(self, run, 0, run->count, error);
+    for (size_t k = 0; k < run->width; k++)
+        lines[k].high = UINT64_MAX;
+    for (uint64_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < run->width; k++) {
+            const uint64_t address = psnap_run_address(run, i, k);
+            struct line *line = &lines[k];
+            if (address >> 32 == line->high && address >> 28) {
+                memcpy(to, line->text, LINE_SHORT);
+                if (line->bytes > LINE_SHORT)
+                    memcpy(to + LINE_SHORT, line->text + LINE_SHORT, LINE_MAX - LINE_SHORT);
+                psnap_record_put_u64(to + line->digits_at, psnap_text_hex_8((uint32_t)address));
+                to += line->bytes;
+            } else {
+                struct psnap_access access = run->first[k];
+                access.address = address;
+                sink->count = before + i * run->width + k;
+                to = put_line(sink, line, to, &access, error);
+                if (!to)
+                    return error ? error->code : PSNAP_ERROR_VALUE;
+            }
+            if (to >= end) {
+                status = write_out(sink, to, error);
+                if (status)
+                    return status;
+                to = sink->text;
+            }
+        }
+    sink->count = before + run->count * run->width;
+    sink->used = (size_t)(to - sink->text);
+    return PSNAP_OK;
+}
+
 static enum psnap_status sink_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct psnap_trace_sink *sink = (struct psnap_trace_sink *)self;
@@ -60,7 +136,8 @@ struct psnap_sink *psnap_trace_sink_new(const struct psnap_format *format, FILE 
                                         struct psnap_program *program, const uint64_t *clock,
                                         struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {.put = sink_put, .finish = sink_finish};
+    static const struct psnap_sink_ops ops = {
+        .put = sink_put, .finish = sink_finish, .put_run = sink_put_run};
     const size_t own = format->ops->sink_bytes;
     struct psnap_trace_sink *sink = calloc(1, own ? own : sizeof *sink);
 

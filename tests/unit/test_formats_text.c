@@ -302,6 +302,52 @@ static void test_numbers(void **state)
     }
 }
 
+/* A run as `format` has it; as it is, or access by access. */
+static char *written_run(const struct psnap_format *format, const struct psnap_run *run,
+                         bool is_whole)
+{
+    struct psnap_program *program = psnap_program_new();
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    struct psnap_sink *sink = psnap_trace_writer_new(format->name, file, program, NULL);
+
+    assert_non_null(sink);
+    assert_int_equal(is_whole ? psnap_sink_put_run(sink, run, NULL)
+                              : psnap_sink_put_repetitions(sink, run, 0, run->count, NULL),
+                     PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    psnap_program_free(program);
+    return text;
+}
+
+/* Lines of runs, where addresses get other high digits, or more or fewer of them. */
+static void test_runs(void **state)
+{
+    static const struct psnap_access first[] = {{0xfffffe8, 0, 8, PSNAP_LOAD, 0},
+                                                {0xffffffe0, 1, 16, PSNAP_STORE, 0},
+                                                {0xfffffffff0, 2, 4, PSNAP_LOAD, 7},
+                                                {0x10000000020, 3, 64, PSNAP_ATOMIC, 65535},
+                                                {0x10000010, 1048575, 1, PSNAP_LOAD, 0}};
+    static const int64_t strides[] = {8, 16, 0x100000000, -8, -1};
+    const struct psnap_run run = {.first = first, .strides = strides, .width = 5, .count = 9000};
+    const struct psnap_format *format;
+
+    (void)state;
+    for (size_t i = 0; (format = psnap_format_at(i)); i++) {
+        char *whole, *parts;
+        if (!format->ops->hex_at)
+            continue;
+        whole = written_run(format, &run, true);
+        parts = written_run(format, &run, false);
+        assert_string_equal(whole, parts);
+        free(whole);
+        free(parts);
+    }
+}
+
 static size_t longest_line(const char *text)
 {
     size_t longest = 0;
@@ -587,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_recognition),
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_registry),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_golden),
