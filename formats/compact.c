@@ -6,11 +6,12 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/map.h"
 #include "formats/formats.h"
 
-enum { PAGE_BITS = 21, BLOCK = 256 };
+enum { PAGE_BITS = 21, BLOCK = 256, LATEST = 16 };
 #define PAGE_BYTES (UINT64_C(1) << PAGE_BITS)
 
 struct compact {
@@ -18,12 +19,14 @@ struct compact {
     struct psnap_sink *to;
     struct psnap_compact *report;
     struct psnap_map pages;           /* where each page is, in pages from the base on, and 1 */
-    uint64_t latest, latest_at;       /* the page that was used last, and where it begins */
+    struct {
+        uint64_t page, at; /* and where it begins */
+    } latest[LATEST];                 /* pages that were used last, by page modulo their number */
     struct psnap_access block[BLOCK]; /* which are put on together */
     size_t used;
 };
 
-/* Makes `page` the latest one; fails where the page has no place in 64 bits. */
+/* Makes `page` one of the latest; fails where the page has no place in 64 bits. */
 static enum psnap_status find_page(struct compact *compact, uint64_t page,
                                    struct psnap_error *error)
 {
@@ -38,8 +41,8 @@ static enum psnap_status find_page(struct compact *compact, uint64_t page,
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "so much memory, from 0x%" PRIx64 " on, has no addresses",
                                compact->report->base);
-    compact->latest = page;
-    compact->latest_at = at;
+    compact->latest[page % LATEST].page = page;
+    compact->latest[page % LATEST].at = at;
     return PSNAP_OK;
 }
 
@@ -56,14 +59,15 @@ static enum psnap_status put_part(struct compact *compact, const struct psnap_ac
                                   uint64_t address, uint64_t size, struct psnap_error *error)
 {
     struct psnap_access *part = &compact->block[compact->used];
+    const uint64_t page = address >> PAGE_BITS;
     enum psnap_status status = PSNAP_OK;
 
-    if (address >> PAGE_BITS != compact->latest)
-        status = find_page(compact, address >> PAGE_BITS, error);
+    if (page != compact->latest[page % LATEST].page)
+        status = find_page(compact, page, error);
     if (status)
         return status;
     *part = *access;
-    part->address = compact->latest_at + address % PAGE_BYTES;
+    part->address = compact->latest[page % LATEST].at + address % PAGE_BYTES;
     part->size = (uint8_t)size;
     return ++compact->used == BLOCK ? put_on(compact, error) : PSNAP_OK;
 }
@@ -109,7 +113,7 @@ struct psnap_sink *psnap_compact_new(struct psnap_sink *to, struct psnap_compact
     compact->base.ops = &ops;
     compact->to = to;
     compact->report = report;
-    compact->latest = UINT64_MAX;
+    memset(compact->latest, 0xff, sizeof compact->latest); /* pages that no address is in */
     report->pages = 0;
     report->page_bytes = PAGE_BYTES;
     return &compact->base;
