@@ -18,9 +18,9 @@ struct compact {
     struct psnap_sink base;
     struct psnap_sink *to;
     struct psnap_compact *report;
-    struct psnap_map pages;           /* where each page is, in pages from the base on, and 1 */
+    struct psnap_map pages; /* where each page is, in pages from the base on, and 1 */
     struct {
-        uint64_t page, at; /* and where it begins */
+        uint64_t page, at;            /* and where it begins */
     } latest[LATEST];                 /* pages that were used last, by page modulo their number */
     struct psnap_access block[BLOCK]; /* which are put on together */
     size_t used;

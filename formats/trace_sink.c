@@ -12,7 +12,7 @@
 #include "formats/text_trace.h"
 
 enum {
-    LINE_MAX = 64,  /* bytes */
+    LINE_MAX = 64, /* bytes */
     LINE_SHORT = 16,
     LINES_MAX = 64, /* accesses of a run's repetition, at most */
     RUN_MIN = 8     /* repetitions, at least */

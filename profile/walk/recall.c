@@ -75,8 +75,7 @@ static uint32_t *entry_of(struct recall_log *log, uint64_t line)
 
 static bool is_touched(const struct recall_log *log, uint64_t line)
 {
-    const struct recall_slot *slot =
-        log->slot_room ? page_slot(log, line / RECALL_PAGE) : NULL;
+    const struct recall_slot *slot = log->slot_room ? page_slot(log, line / RECALL_PAGE) : NULL;
 
     return slot && slot->page &&
            log->pages[slot->page - 1].entries[line % RECALL_PAGE] != UINT32_MAX;

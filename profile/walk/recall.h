@@ -42,7 +42,7 @@ struct recall_log {
                                      from each on; an eighth as many as there is room for entries */
     uint32_t start_count, shift;
     uint64_t base;
-    uint64_t *alive;              /* a bit for each: whether it is its line's last access */
+    uint64_t *alive; /* a bit for each: whether it is its line's last access */
     uint32_t count, room, alive_count;
     uint32_t drawn; /* the entry that was drawn last, UINT32_MAX: before the latest access */
     struct recall_page *pages;

@@ -107,10 +107,9 @@ static enum psnap_status read_rank(const struct reading *r, const struct psnap_y
 
 static enum psnap_status read_program(const struct reading *r, const struct psnap_yaml_node *map)
 {
-    static const char *const keys[] = {"name",     "command", "build_id",   "source_language",
-                                       "compiler", "host",    "recorded",   "content",
-                                       "thread",   "rank",    "ranks",      "same_ranks",
-                                       NULL};
+    static const char *const keys[] = {
+        "name",    "command", "build_id", "source_language", "compiler",   "host", "recorded",
+        "content", "thread",  "rank",     "ranks",           "same_ranks", NULL};
     struct psnap_provenance *to = &r->profile->provenance;
     const struct psnap_yaml_node *command, *thread;
     enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "program", keys, r->error);
