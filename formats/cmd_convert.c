@@ -48,7 +48,8 @@ static int convert(struct conversion *conversion)
     enum psnap_status status = PSNAP_ERROR_IO;
     struct psnap_source *source = NULL;
 
-    if (!psnap_export_init(export, "convert", conversion->format, &conversion->wish, &error))
+    if (!psnap_export_init(export, "convert", conversion->format, conversion->output,
+                           &conversion->wish, &error))
         source = psnap_input_open(conversion->input, &conversion->options, &error);
     if (source)
         output = psnap_output_open(conversion->output, conversion->force, &error);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "formats/base/map.h"
-#include "formats/formats.h"
+#include "formats/trace.h"
 
-enum { PAGE_BITS = 21, BLOCK = 256, LATEST = 16 };
+enum { PAGE_BITS = PSNAP_PAGE_BITS, BLOCK = 256, LATEST = 16 };
 #define PAGE_BYTES (UINT64_C(1) << PAGE_BITS)
 
 struct compact {

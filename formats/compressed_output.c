@@ -97,6 +97,11 @@ static uint64_t compressed_left_out(const struct psnap_sink *self)
     return psnap_sink_left_out(((const struct compressed_sink *)self)->inner);
 }
 
+static bool compressed_place(struct psnap_sink *self, struct psnap_compact *compact)
+{
+    return psnap_sink_place(((struct compressed_sink *)self)->inner, compact);
+}
+
 static void compressed_free(struct psnap_sink *self)
 {
     struct compressed_sink *sink = (struct compressed_sink *)self;
@@ -135,6 +140,7 @@ struct psnap_sink *psnap_trace_writer_new_compressed(const char *format, const c
         .free = compressed_free,
         .put_nest = compressed_put_nest,
         .left_out = compressed_left_out,
+        .place = compressed_place,
     };
     static const cookie_io_functions_t functions = {.write = write_compressed,
                                                     .close = close_compressed};

@@ -29,6 +29,7 @@ struct psnap_format {
     bool is_memory_side; /* it feeds a simulator of memory, which wants what the caches before that
                             miss and write back, not what a processor accesses */
     bool is_physical;    /* its addresses are those of a memory, which has a few GiB */
+    const char *no_fifo; /* why what reads it cannot read a FIFO; NULL: it can */
     const struct psnap_format_ops *ops;
 };
 
@@ -39,6 +40,11 @@ PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 /* The format whose name the file name ends in ("t.din", "t.din.gz": din); NULL when it ends in no
  * such. */
 PSNAP_API const struct psnap_format *psnap_format_of_path(const char *path);
+
+/* Checks that a trace in a format may be written to `path` ("-": stdout, which may be any pipe);
+ * PSNAP_ERROR_VALUE: what reads the format cannot read the FIFO that this is. */
+PSNAP_API enum psnap_status psnap_format_check_path(const struct psnap_format *format,
+                                                    const char *path, struct psnap_error *error);
 
 #define PSNAP_BID_BYTES 4096u /* how much of an input recognition is shown, if there is so much */
 
@@ -121,7 +127,7 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new_compressed(const char *forma
 /* Addresses of a memory of a few GiB. */
 struct psnap_compact {
     uint64_t base;              /* of its first page */
-    uint64_t pages, page_bytes; /* of pages, so far */
+    uint64_t pages, page_bytes; /* of pages, so far; of a page, 0: none were placed */
 };
 
 /* A sink that puts accesses on to another one, with pages of their addresses one behind the other

@@ -217,10 +217,12 @@ const struct psnap_format psnap_format_oracle = {
         "2^32 - 1. The future has to be known: nothing is written before the stream has\n"
         "ended. Until then its lines are in a temporary file in TMPDIR, 16 bytes for\n"
         "each request; memory is taken for each different line, up to 64 bytes.\n"
-        "libCacheSim reads .zst as well (-o NAME.oracle.zst).\n\n"
+        "libCacheSim reads .zst as well (-o NAME.oracle.zst). It maps its input, which\n"
+        "has to be a file: a FIFO is refused.\n\n"
         "    bytes  0 u32 time   4 u64 object   12 u32 size   16 i64 next\n"
         "    00 00 00 00 01 00 00 00 80 00 00 00 40 00 00 00 ff ff ff ff ff ff ff ff\n",
     .loses = "size and address within a line, load or store, thread, ref, program",
     .writable = true,
+    .no_fifo = "libCacheSim maps its whole input",
     .ops = &(const struct psnap_format_ops){.create = oracle_create},
 };

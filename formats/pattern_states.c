@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A state is found by a table for each sort, of which an access's row or reference is the index.
  * Which row an access has is as for `--by region`; of these the ones of objects with names are
  * regions. The parts of the address space that have no object ("(heap)") would mix all that is in
- * them, so that references stand for their accesses.
+ * them, so that references stand for their accesses. States are found by a table of their keys.
  */
 #include "formats/pattern_states.h"
 
@@ -16,23 +15,27 @@
 
 enum { BLOCK = 256 }; /* accesses that are looked up at once */
 
-/* The state of what comes for the first time; NULL: out of memory. */
-static void *add(struct pattern_sink *sink, enum pattern_sort sort, uint32_t index)
+/* The state of a key, made when it comes for the first time; NULL: out of memory. */
+static void *find(struct pattern_sink *sink, uint32_t ref, uint32_t row, uint32_t window,
+                  bool is_store)
 {
-    const size_t before = sink->index_room[sort];
+    uint64_t key = ((uint64_t)ref << 33 ^ (uint64_t)window << 17 ^ row) * 2 + is_store, known;
+    uint64_t *number;
     void *state;
 
-    if (!psnap_make_room(&sink->by_index[sort], &sink->index_room[sort], (size_t)index + 1,
-                         sizeof **sink->by_index))
-        return NULL;
-    for (size_t i = before; i < sink->index_room[sort]; i++)
-        sink->by_index[sort][i] = NULL;
+    for (; (known = psnap_map_get(&sink->numbers, key)); key++) {
+        const struct pattern_state *at = &sink->all[known - 1];
+        if (at->ref == ref && at->row == row && at->window == window && at->is_store == is_store)
+            return at->state;
+    }
     if (!psnap_make_room(&sink->all, &sink->room, sink->count + 1, sizeof *sink->all))
         return NULL;
-    state = calloc(1, sink->format_ops->state_bytes);
-    if (state)
-        sink->all[sink->count++] =
-            (struct pattern_state){sort, index, sink->by_index[sort][index] = state};
+    number = psnap_map_put(&sink->numbers, key);
+    state = number ? calloc(1, sink->format_ops->state_bytes) : NULL;
+    if (!state)
+        return NULL;
+    sink->all[sink->count++] = (struct pattern_state){ref, row, window, is_store, state};
+    *number = sink->count;
     return state;
 }
 
@@ -54,12 +57,10 @@ static enum psnap_status take_block(struct pattern_sink *sink, const struct psna
         return status;
     touched = psnap_touched_rows(sink->touched, &count);
     for (size_t i = 0; i < n; i++) {
-        const enum pattern_sort sort = !touched[rows[i]].is_object   ? PATTERN_REFERENCE
-                                       : block[i].kind == PSNAP_LOAD ? PATTERN_REGION_LOADS
-                                                                     : PATTERN_REGION_STORES;
-        const uint32_t index = sort == PATTERN_REFERENCE ? block[i].ref : rows[i];
-        const bool is_known = index < sink->index_room[sort] && sink->by_index[sort][index];
-        void *state = is_known ? sink->by_index[sort][index] : add(sink, sort, index);
+        const bool is_region = touched[rows[i]].is_object;
+        void *state = find(sink, is_region ? PSNAP_NONE : block[i].ref, rows[i],
+                           (uint32_t)(block[i].address >> PATTERN_WINDOW_BITS),
+                           is_region && block[i].kind != PSNAP_LOAD);
         if (!state)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         sink->format_ops->take(state, &block[i]);
@@ -93,14 +94,19 @@ static uint64_t pattern_left_out(const struct psnap_sink *self)
     return ((const struct pattern_sink *)self)->left_out;
 }
 
+static bool pattern_place(struct psnap_sink *self, struct psnap_compact *compact)
+{
+    ((struct pattern_sink *)self)->compact = compact;
+    return true;
+}
+
 static void pattern_free(struct psnap_sink *self)
 {
     struct pattern_sink *sink = (struct pattern_sink *)self;
 
     for (size_t i = 0; i < sink->count; i++)
         free(sink->all[i].state);
-    for (int i = 0; i < PATTERN_SORTS; i++)
-        free(sink->by_index[i]);
+    free(sink->numbers.slots);
     free(sink->all);
     psnap_touched_free(sink->touched);
     free(sink);
@@ -113,7 +119,8 @@ struct psnap_sink *pattern_sink_new(const struct psnap_format *format, FILE *fil
     static const struct psnap_sink_ops ops = {.put = pattern_put,
                                               .finish = pattern_finish,
                                               .free = pattern_free,
-                                              .left_out = pattern_left_out};
+                                              .left_out = pattern_left_out,
+                                              .place = pattern_place};
     struct pattern_sink *sink = calloc(1, sizeof *sink);
 
     (void)clock;
@@ -136,14 +143,14 @@ char *pattern_name(const struct pattern_sink *sink, size_t i, char *text, size_t
     const struct pattern_state *state = &sink->all[i];
     const struct psnap_program *program = sink->program;
     uint32_t count;
+    const struct psnap_touched_row *row = &psnap_touched_rows(sink->touched, &count)[state->row];
 
-    if (state->sort == PATTERN_REFERENCE) {
-        const uint32_t loop = program->refs[state->index].loop;
-        snprintf(text, size, "%.200s ref %" PRIu32,
-                 loop < program->loop_count ? program->loops[loop].id : "?", state->index);
+    if (state->ref != PSNAP_NONE) {
+        const uint32_t loop = program->refs[state->ref].loop;
+        snprintf(text, size, "%.200s %s ref %" PRIu32,
+                 loop < program->loop_count ? program->loops[loop].id : "?", row->object,
+                 state->ref);
     } else {
-        const struct psnap_touched_row *row =
-            &psnap_touched_rows(sink->touched, &count)[state->index];
         snprintf(text, size, "%.200s %.200s", row->loop, row->object);
     }
     return text;

@@ -3,7 +3,9 @@
  * A sink of patterns, which it prints when the stream has ended. What it keeps, in the order in
  * which it came: where the program's tables name what an access touches (formats/base/touched.h), a
  * state for each such region of a loop, one of its loads and one of its stores and atomics; for
- * accesses to what has no name, a state for each reference. Private to formats/.
+ * accesses to what has no name, a state for each reference. No state has accesses of two windows of
+ * 4 GiB, as a stack, or an image, of the canonical layout has one (formats/base/layout.h): what
+ * goes to several of them is several patterns. Private to formats/.
  */
 #ifndef PSNAP_FORMATS_PATTERN_STATES_H
 #define PSNAP_FORMATS_PATTERN_STATES_H
@@ -12,17 +14,21 @@
 #include <stdint.h>
 
 #include "formats/base/access.h"
+#include "formats/base/map.h"
 #include "formats/base/program.h"
 #include "formats/trace.h"
 
 struct psnap_touched;
 
-enum pattern_sort { PATTERN_REGION_LOADS, PATTERN_REGION_STORES, PATTERN_REFERENCE, PATTERN_SORTS };
+enum { PATTERN_WINDOW_BITS = 32 };
 
+/* A state and its key. */
 struct pattern_state {
-    enum pattern_sort sort;
-    uint32_t index; /* row of `touched`, or reference */
-    void *state;    /* the format's own */
+    uint32_t ref;    /* PSNAP_NONE: it is a region's */
+    uint32_t row;    /* of `touched` */
+    uint32_t window; /* of its addresses */
+    bool is_store;   /* of a region's; a reference has one kind of accesses */
+    void *state;     /* the format's own */
 };
 
 struct pattern_sink {
@@ -34,8 +40,8 @@ struct pattern_sink {
     struct psnap_touched *touched;
     struct pattern_state *all;
     size_t count, room;
-    void **by_index[PATTERN_SORTS]; /* NULL: did not come */
-    size_t index_room[PATTERN_SORTS];
+    struct psnap_map numbers;      /* of states, from 1 on */
+    struct psnap_compact *compact; /* where addresses are to be placed; NULL: they stay */
 };
 
 /* psnap_format_ops.create */
@@ -43,7 +49,7 @@ struct psnap_sink *pattern_sink_new(const struct psnap_format *format, FILE *fil
                                     struct psnap_program *program, const uint64_t *clock,
                                     struct psnap_error *error);
 
-/* "main:12 matrix" or "main:12 ref 3" into `text`; returns it. */
+/* "main:12 matrix" or "main:12 (heap) ref 3" into `text`; returns it. */
 char *pattern_name(const struct pattern_sink *sink, size_t i, char *text, size_t size);
 
 #endif

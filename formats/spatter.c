@@ -15,8 +15,9 @@
  * that repeats itself at a constant step, a multiple of 8 bytes, over the most of the window is
  * taken if it does so for at least half of it: then further accesses are only compared, until one
  * is another. What has no such pattern is irregular. Two runs are the same pattern when their
- * offsets from the lowest address and their steps are; runs of a ninth pattern, and what remains of
- * a run behind its last whole repetition, are left out, and counted.
+ * offsets from the lowest address and their steps are; runs of a ninth pattern, what remains of a
+ * run behind its last whole repetition, and patterns of fewer than LEAST accesses are left out, and
+ * counted.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -31,7 +32,8 @@ enum {
     WINDOW = 64,  /* accesses in which a pattern is looked for */
     PATTERN = 32, /* the longest that repeats */
     PIECES = 8,   /* different patterns of a region */
-    WIDE = 8      /* a constant stride is written so many at a time, as Spatter's own UNIFORM is */
+    WIDE = 8,     /* a constant stride is written so many at a time, as Spatter's own UNIFORM is */
+    LEAST = 64    /* accesses of a pattern: fewer are over before they can be measured */
 };
 
 /* Repetitions of a pattern: access j of repetition i is to `first[j]` + i * step. */
@@ -267,9 +269,14 @@ static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *er
         struct region *region = sink->all[i].state;
         end_region(region);
         for (uint32_t k = 0; k < region->piece_count; k++)
-            print_piece(&json, sink, i, &region->pieces[k]);
-        if (region->irregular_accesses)
+            if (region->pieces[k].accesses >= LEAST)
+                print_piece(&json, sink, i, &region->pieces[k]);
+            else
+                sink->left_out += region->pieces[k].accesses;
+        if (region->irregular_accesses >= LEAST)
             print_irregular(&json, sink, i);
+        else
+            sink->left_out += region->irregular_accesses;
         sink->left_out += region->left_out;
     }
     psnap_json_end_array(&json);
@@ -292,8 +299,10 @@ const struct psnap_format psnap_format_spatter = {
         "mirrored, all patterns begin at element 0. A constant stride is written as\n"
         "eight accesses. What has no such pattern is its first 64 accesses, advanced\n"
         "through the range of all. Buffers have at most 2^30 elements. What is behind a\n"
-        "run's last whole repetition, and of a ninth pattern, is left out; how many\n"
-        "accesses that are is said when the file is written.\n\n"
+        "run's last whole repetition, of a ninth pattern, and patterns of fewer than 64\n"
+        "accesses are left out; how many accesses that are is said when the file is\n"
+        "written. A region or reference that goes to several windows of 4 GiB, such as\n"
+        "a heap's and a stack's, has patterns of each of them.\n\n"
         "    [\n"
         "      {\"name\": \"main:12 x: 100 runs, 6400 accesses\", \"kernel\": \"Gather\",\n"
         "       \"pattern\": [0, 1, 2, 3, 4, 5, 6, 7], \"delta\": 8, \"count\": 8}\n"

@@ -8,7 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "formats/base/output.h"
 #include "formats/base/text.h"
 #include "formats/compressed.h"
 #include "formats/foreign.h"
@@ -286,6 +288,20 @@ enum psnap_status psnap_trace_skip(struct psnap_source *source, uint64_t count, 
     if (skipped)
         *skipped = passed;
     return status;
+}
+
+enum psnap_status psnap_format_check_path(const struct psnap_format *format, const char *path,
+                                          struct psnap_error *error)
+{
+    struct stat info;
+
+    if (!format->no_fifo || psnap_output_is_stdout(path) || stat(path, &info) != 0 ||
+        !S_ISFIFO(info.st_mode))
+        return PSNAP_OK;
+    return psnap_error_set(
+        error, PSNAP_ERROR_VALUE,
+        "%s cannot go through a FIFO: %s; write it to a file, and have that read", format->name,
+        format->no_fifo);
 }
 
 struct psnap_sink *psnap_trace_writer_new(const char *name, FILE *file,

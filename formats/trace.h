@@ -9,7 +9,10 @@
 #include "formats/formats.h"
 #include "formats/reader.h"
 
-enum { PSNAP_OMISSIONS = 3 }; /* sorts of them that a format may have */
+enum {
+    PSNAP_OMISSIONS = 3, /* sorts of them that a format may have */
+    PSNAP_PAGE_BITS = 21 /* of the compact layout's pages */
+};
 
 /* The first member of every source that reads a trace. */
 struct psnap_trace {

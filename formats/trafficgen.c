@@ -144,26 +144,81 @@ static enum psnap_status threshold(const struct pattern_sink *sink, uint64_t *le
     return PSNAP_OK;
 }
 
+/* Pages that states reach without a gap, and the first one's number in the memory. */
+struct stretch {
+    uint64_t first, last, place;
+};
+
+static int compare_stretches(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Moves the ranges of `n` states into a memory, one stretch behind the other. */
+static enum psnap_status place(struct region **states, size_t n, struct psnap_compact *compact,
+                               struct psnap_error *error)
+{
+    struct stretch stretches[STATES_MAX];
+    size_t count = 0;
+    uint64_t end;
+
+    for (size_t i = 0; i < n; i++)
+        stretches[i] = (struct stretch){.first = states[i]->low >> PSNAP_PAGE_BITS,
+                                        .last = states[i]->high >> PSNAP_PAGE_BITS};
+    qsort(stretches, n, sizeof *stretches, compare_stretches);
+    for (size_t i = 0; i < n; i++)
+        if (!count || stretches[i].first > stretches[count - 1].last)
+            stretches[count++] = stretches[i];
+        else if (stretches[i].last > stretches[count - 1].last)
+            stretches[count - 1].last = stretches[i].last;
+    compact->page_bytes = UINT64_C(1) << PSNAP_PAGE_BITS;
+    for (size_t i = 0; i < count; i++) {
+        stretches[i].place = compact->pages;
+        compact->pages += stretches[i].last - stretches[i].first + 1;
+    }
+    if (__builtin_add_overflow(compact->base, compact->pages << PSNAP_PAGE_BITS, &end))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "so much memory, from 0x%" PRIx64 " on, has no addresses",
+                               compact->base);
+    for (size_t i = 0; i < n; i++) {
+        const struct stretch *in = stretches;
+        uint64_t move;
+        while (states[i]->low >> PSNAP_PAGE_BITS > in->last)
+            in++;
+        move = compact->base + ((in->place - in->first) << PSNAP_PAGE_BITS);
+        states[i]->low += move;
+        states[i]->high += move;
+    }
+    return PSNAP_OK;
+}
+
 static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *error)
 {
     FILE *file = sink->file;
-    size_t states = 0;
+    struct region *states[STATES_MAX];
+    size_t n = 0;
     uint64_t least;
-    const enum psnap_status status = threshold(sink, &least, error);
+    enum psnap_status status = threshold(sink, &least, error);
 
-    if (status)
-        return status;
-    for (size_t i = 0; i < sink->count; i++) {
-        const struct region *region = sink->all[i].state;
-        if (states < STATES_MAX && region->accesses >= least)
-            print_state(file, states++, region);
+    for (size_t i = 0; i < sink->count && !status; i++) {
+        struct region *region = sink->all[i].state;
+        if (n < STATES_MAX && region->accesses >= least)
+            states[n++] = region;
         else
             sink->left_out += region->accesses;
     }
-    fprintf(file, "STATE %zu 1 EXIT\nINIT 0\n", states);
-    for (size_t i = 0; i < states; i++)
+    if (!status && sink->compact)
+        status = place(states, n, sink->compact, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < n; i++)
+        print_state(file, i, states[i]);
+    fprintf(file, "STATE %zu 1 EXIT\nINIT 0\n", n);
+    for (size_t i = 0; i < n; i++)
         fprintf(file, "TRANSITION %zu %zu 1\n", i, i + 1);
-    fprintf(file, "TRANSITION %zu %zu 1\n", states, states);
+    fprintf(file, "TRANSITION %zu %zu 1\n", n, n);
     return PSNAP_OK;
 }
 
@@ -174,16 +229,18 @@ const struct psnap_format psnap_format_trafficgen = {
         "For gem5 v19 and later, TrafficGen(config_file=...). It is not the stream but\n"
         "what is left of it: a state is what a loop loads from, or stores to, a region\n"
         "with a name, as 'psnap sim --by region' has them; where no name is known, what\n"
-        "a reference of the program accesses. States are in the order in which they\n"
-        "came first; each lasts 1000 ticks for each of its accesses and 1, then comes\n"
-        "the next, at last EXIT. It is LINEAR or STRIDED over the range of its\n"
-        "addresses if one positive stride is at least half of its steps, else RANDOM in\n"
-        "that range. (What comes after many other steps may have been missed at first:\n"
-        "up to a fifth of the steps.) Of nested loops the innermost stride alone\n"
-        "remains. Blocks are powers of two, no larger than the accesses. There are at\n"
+        "a reference of the program accesses; each of them in a window of 4 GiB. What\n"
+        "states reach is a memory of pages of 2 MiB, from --base on, in the order of\n"
+        "the program's addresses, which --layout program keeps. States are in the order\n"
+        "in which they came first; each lasts 1000 ticks for each of its accesses and\n"
+        "1, then comes the next, at last EXIT. It is LINEAR or STRIDED over the range\n"
+        "of its addresses if one positive stride is at least half of its steps, else\n"
+        "RANDOM in that range. (What comes after many other steps may have been missed\n"
+        "at first: up to a fifth of the steps.) Of nested loops the innermost stride\n"
+        "alone remains. Blocks are powers of two, no larger than the accesses. There are at\n"
         "most 1000 states, those of most accesses; how many accesses have none is said\n"
         "when the file is written. All numbers are decimal.\n\n"
-        "    STATE 0 64000001 LINEAR 100 35184372088832 35184372600831 8 1000 1000 0\n"
+        "    STATE 0 64000001 LINEAR 100 2097152 2609151 8 1000 1000 0\n"
         "    STATE 1 64000001 STRIDED 0 4096 515071 0 8 8 64 1000 1000 0\n"
         "    STATE 2 1 EXIT\n"
         "    INIT 0\n"
@@ -194,6 +251,7 @@ const struct psnap_format psnap_format_trafficgen = {
              "when, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,
+    .is_physical = true,
     .ops = &(const struct psnap_format_ops){.state_bytes = sizeof(struct region),
                                             .take = take,
                                             .print = print},

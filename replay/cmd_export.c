@@ -14,8 +14,8 @@
 #include "formats/formats.h"
 
 enum psnap_status psnap_export_init(struct psnap_export *export, const char *command,
-                                    const char *format, const struct psnap_export_wish *wish,
-                                    struct psnap_error *error)
+                                    const char *format, const char *path,
+                                    const struct psnap_export_wish *wish, struct psnap_error *error)
 {
     const struct psnap_format *found = psnap_format_find(format);
     const char *machine = wish->machine, *layout = wish->layout;
@@ -30,6 +30,8 @@ enum psnap_status psnap_export_init(struct psnap_export *export, const char *com
     if (wish->base && !export->is_compact)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
                                "--base is of the compact layout, not of the program's");
+    if (found && psnap_format_check_path(found, path, error))
+        return error->code;
     export->is_default = !machine && found && found->is_memory_side;
     if (export->is_default)
         machine = PSNAP_EXPORT_MACHINE;
@@ -47,7 +49,7 @@ enum psnap_status psnap_export_open(struct psnap_export *export, const char *com
 
     export->sink = export->writer =
         psnap_trace_writer_new_compressed(export->format, compression, clock, file, program, error);
-    if (export->writer && export->is_compact)
+    if (export->writer && export->is_compact && !psnap_sink_place(export->writer, &export->compact))
         export->sink = export->placed = psnap_compact_new(export->writer, &export->compact, error);
     if (export->sink && export->is_filtered)
         export->sink = psnap_memory_side_new(&export->machine, export->sink, &export->side, error);
@@ -60,6 +62,7 @@ void psnap_export_close(struct psnap_export *export)
         export->left_out = psnap_sink_left_out(export->writer);
     if (export->sink != export->writer && export->sink != export->placed)
         psnap_sink_free(export->sink);
+    export->is_by_page = export->placed;
     psnap_sink_free(export->placed);
     psnap_sink_free(export->writer);
     export->sink = export->placed = export->writer = NULL;
@@ -82,12 +85,12 @@ void psnap_export_report(const struct psnap_export *export)
     else if (format->is_memory_side)
         psnap_print(stderr, "psnap %s: %s gets all accesses, as a processor makes them (-m none)\n",
                     export->command, format->name);
-    if (export->is_compact)
+    if (export->compact.page_bytes)
         psnap_print(stderr,
                     "psnap %s: %s gets addresses of a memory, pages of %" PRIu64
-                    " MiB one behind the other in the order of their first use, from 0x%" PRIx64
-                    " to 0x%" PRIx64 "%s\n",
+                    " MiB one behind the other%s, from 0x%" PRIx64 " to 0x%" PRIx64 "%s\n",
                     export->command, format->name, export->compact.page_bytes >> 20,
+                    export->is_by_page ? " in the order of their first use" : "",
                     export->compact.base,
                     export->compact.base + export->compact.pages * export->compact.page_bytes,
                     format->is_physical ? " (--layout program keeps the program's)" : "");

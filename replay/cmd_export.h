@@ -37,15 +37,17 @@ struct psnap_export {
     bool is_filtered;             /* and there is one */
     struct psnap_machine machine; /* where it is filtered */
     struct psnap_memory_side side;
-    bool is_compact;
+    bool is_compact, is_by_page;
     struct psnap_compact compact;
     uint64_t left_out; /* accesses that the format had no place for, when it is closed */
     struct psnap_sink *writer, *placed, *sink; /* the sink is what the stream goes into */
 };
 
-/* Finds the machine and the layout of a wish, and checks the format, before any work. */
+/* Finds the machine and the layout of a wish, and checks the format and where it is to go, before
+ * any work. */
 enum psnap_status psnap_export_init(struct psnap_export *export, const char *command,
-                                    const char *format, const struct psnap_export_wish *wish,
+                                    const char *format, const char *path,
+                                    const struct psnap_export_wish *wish,
                                     struct psnap_error *error);
 
 /* Opens the sink; `program` is the stream's, `compression` what psnap_compression_of_path says. */

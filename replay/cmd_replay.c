@@ -43,7 +43,7 @@ static int replay(struct request *request, const char *format)
     uint64_t count = 0;
     enum psnap_status status = PSNAP_ERROR_IO;
 
-    if (!psnap_export_init(export, "replay", format, &request->wish, &error))
+    if (!psnap_export_init(export, "replay", format, request->output, &request->wish, &error))
         source = psnap_input_open(request->profile, &request->options, &error);
     if (source)
         output = psnap_output_open(request->output, request->force, &error);

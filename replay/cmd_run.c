@@ -116,6 +116,8 @@ static enum psnap_status prepare(struct feed *feed, const struct request *reques
 
     if (has_place(request->consumer))
         status = make_fifo(feed, request->format, error);
+    if (!status && feed->fifo)
+        status = psnap_format_check_path(psnap_format_find(request->format), feed->fifo, error);
     while (request->consumer[count])
         count++;
     feed->arguments = calloc(count + 1, sizeof *feed->arguments);
@@ -279,7 +281,7 @@ static int run(struct request *request)
     struct psnap_error error;
     struct psnap_source *source = NULL;
     enum psnap_status status =
-        psnap_export_init(&request->export, "run", request->format, &request->wish, &error);
+        psnap_export_init(&request->export, "run", request->format, "-", &request->wish, &error);
     int reason = 0, exit_status = 0, fd = -1, unread = 0;
     uint64_t count = 0;
     bool has_left = true;

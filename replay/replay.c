@@ -185,6 +185,47 @@ static enum psnap_status open_lanes(struct replay *replay, const struct psnap_pr
     return status;
 }
 
+/* The largest first; an order of all, so that it is the same on every machine. */
+static int compare_regions(const void *a, const void *b)
+{
+    const struct psnap_profile_region *x = *(const struct psnap_profile_region *const *)a;
+    const struct psnap_profile_region *y = *(const struct psnap_profile_region *const *)b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->low != y->low ? (x->low > y->low) - (x->low < y->low) : strcmp(x->object, y->object);
+}
+
+/* Announces the regions with names as objects, the largest first, so that an address is the
+ * smallest one's that has it. False: out of memory. */
+static bool add_objects(struct psnap_program *program, const struct psnap_profile *profile)
+{
+    const struct psnap_profile_region **regions;
+    size_t count = 0, room = 0;
+    bool is_done;
+
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        room += profile->loops[i].region_count;
+    regions = malloc((room + 1) * sizeof *regions);
+    is_done = regions != NULL;
+    for (uint32_t i = 0; is_done && i < profile->loop_count; i++)
+        for (uint32_t k = 0; k < profile->loops[i].region_count; k++)
+            if (profile->loops[i].regions[k].object)
+                regions[count++] = &profile->loops[i].regions[k];
+    if (count)
+        qsort(regions, count, sizeof *regions, compare_regions);
+    for (size_t i = 0; i < count && is_done; i++) {
+        const struct psnap_object object = {.address = regions[i]->low,
+                                            .size_bytes = regions[i]->bytes,
+                                            .name =
+                                                psnap_program_string(program, regions[i]->object),
+                                            .kind = regions[i]->object_kind};
+        is_done = object.name && psnap_program_add_object(program, &object) != PSNAP_NONE;
+    }
+    free(regions);
+    return is_done;
+}
+
 /* The stream of a profile of model nests, whose references are added to the program. NULL: out of
  * memory. */
 static struct psnap_source *open_stream(struct replay *replay, const struct psnap_profile *profile,
@@ -205,7 +246,8 @@ static struct psnap_source *open_stream(struct replay *replay, const struct psna
         while (is_done && n--)
             is_done = psnap_program_add_ref(program, &ref) != PSNAP_NONE;
     }
-    if (is_done && psnap_profile_name_marks(profile, refs, program))
+    if (is_done && add_objects(program, profile) &&
+        psnap_profile_name_marks(profile, refs, program))
         stream = psnap_profile_stream_new(profile, refs, program, seed);
     free(refs);
     return stream;

@@ -55,6 +55,8 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be written",
                                format->name);
     recording->trace_format = format;
+    if (recording->trace && psnap_format_check_path(format, recording->trace, error))
+        return error->code;
     if (recording->trace_limit.max_bytes &&
         (!recording->trace || format != psnap_format_find("pst")))
         return psnap_error_set(error, PSNAP_ERROR_USAGE,

@@ -222,6 +222,11 @@ uint64_t psnap_sink_left_out(const struct psnap_sink *sink)
     return sink->ops->left_out ? sink->ops->left_out(sink) : 0;
 }
 
+bool psnap_sink_place(struct psnap_sink *sink, struct psnap_compact *compact)
+{
+    return sink->ops->place && sink->ops->place(sink, compact);
+}
+
 void psnap_sink_free(struct psnap_sink *sink)
 {
     if (sink && sink->ops->free)

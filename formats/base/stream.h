@@ -28,6 +28,7 @@
 
 struct psnap_source;
 struct psnap_sink;
+struct psnap_compact; /* formats/formats.h */
 
 struct psnap_source_ops {
     /*
@@ -74,6 +75,8 @@ struct psnap_sink_ops {
     /* How many of the accesses that it took it had no place for. May be NULL: none. Called when it
      * is finished. */
     uint64_t (*left_out)(const struct psnap_sink *self);
+    /* As psnap_sink_place. May be NULL: false. */
+    bool (*place)(struct psnap_sink *self, struct psnap_compact *compact);
 };
 
 struct psnap_sink {
@@ -105,6 +108,10 @@ PSNAP_API enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink,
 PSNAP_API enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error);
 /* Accesses of a finished sink that are not in what it made. */
 PSNAP_API uint64_t psnap_sink_left_out(const struct psnap_sink *sink);
+/* Whether a sink, which has taken no access yet, gives the addresses that it makes their places in
+ * a memory itself, and fills `compact`, which outlives it, when it is finished. Else its accesses
+ * have to come with such addresses. */
+PSNAP_API bool psnap_sink_place(struct psnap_sink *sink, struct psnap_compact *compact);
 PSNAP_API void psnap_sink_free(struct psnap_sink *sink); /* NULL is legal */
 
 /*

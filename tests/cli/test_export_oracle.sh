@@ -5,6 +5,7 @@
 # its line comes next, also over the borders of the pieces in which they are written.
 set -eu
 readers=$(cd "$(dirname "$0")" && pwd)
+profile=$readers/../golden/profile.psnap.yaml
 # shellcheck source=tests/cli/common.sh
 . "$(dirname "$0")/common.sh"
 command -v python3 > /dev/null || exit 77
@@ -41,6 +42,18 @@ for name, wanted in ("trace", accesses), ("part", accesses[8190:8194]), ("side",
     assert [r.address for r in got] == lines(wanted), name
     assert all(r.size == 64 for r in got) and [r.time for r in got] == list(range(len(got)))
 EOF
+# libCacheSim cannot read a FIFO: nothing is started, and nobody waits for who reads
+mkfifo a.fifo
+expect 1 "$PSNAP" run trace.csv -f oracle -- touch {} started
+has err "oracle cannot go through a FIFO: libCacheSim maps its whole input; write it to a file"
+[ ! -e started ] || fail "it was started"
+[ -z "$(ls tmp)" ] || fail "it left $(ls tmp)"
+for command in convert replay; do
+    expect 1 "$PSNAP" $command "$profile" -f oracle -o a.fifo
+    has err "psnap $command: oracle cannot go through a FIFO: "
+done
+"$PSNAP" convert trace.csv -f oracle -o - 2> err | cmp - trace.oracle # to whatever pipe that is
+
 TMPDIR=$dir/nowhere expect 1 "$PSNAP" convert trace.csv -f oracle -o never.oracle
 has err "cannot use a temporary file (TMPDIR names the folder): no such file"
 [ ! -e never.oracle ] || fail "something was written"

@@ -78,7 +78,7 @@ static void regions_have_the_patterns(void **state)
     text = written("spatter", NULL, program, stream, 4 * N, &left_out);
     assert_non_null(strstr(text, "\"f:1 x: 1 runs, 2000 accesses\""));
     assert_non_null(strstr(text, "\"f:2 y: 1 runs, 999 accesses\""));
-    assert_non_null(strstr(text, "\"f ref 0: 1 runs, 1000 accesses\""));
+    assert_non_null(strstr(text, "\"f (unknown) ref 0: 1 runs, 1000 accesses\""));
     assert_null(strstr(text, "ref 2"));
     assert_null(strstr(text, "ref 4"));
     assert_int_equal(left_out, 1); /* a third of a repetition */
@@ -105,9 +105,9 @@ static void references_have_them_without_names(void **state)
     (void)state;
     make_stream(stream);
     text = written("spatter", NULL, program, stream, 4 * N, &left_out);
-    assert_non_null(strstr(text, "\"f:1.vector ref 2: 1 runs, 1000 accesses\""));
-    assert_non_null(strstr(text, "\"f:1.rest ref 6: 1 runs, 1000 accesses\""));
-    assert_non_null(strstr(text, "\"f:2 ref 4: 1 runs, 999 accesses\""));
+    assert_non_null(strstr(text, "\"f:1.vector (unknown) ref 2: 1 runs, 1000 accesses\""));
+    assert_non_null(strstr(text, "\"f:1.rest (unknown) ref 6: 1 runs, 1000 accesses\""));
+    assert_non_null(strstr(text, "\"f:2 (unknown) ref 4: 1 runs, 999 accesses\""));
     free(text);
     text = written("trafficgen", NULL, program, stream, 4 * N, &left_out);
     assert_non_null(strstr(text, "STATE 4 1 EXIT"));
@@ -145,7 +145,7 @@ static void assert_mode(unsigned percent, bool is_random, const char *mode)
     static struct psnap_access stream[20 * N];
     struct psnap_program *program = program_with_loops();
     struct psnap_rng rng;
-    uint64_t address = X, left_out;
+    uint64_t address = X + (UINT64_C(1) << 31), left_out;
     char *text;
 
     psnap_rng_init(&rng, 7);
@@ -161,6 +161,69 @@ static void assert_mode(unsigned percent, bool is_random, const char *mode)
     if (strncmp(text + strlen("STATE 0 20000001 "), mode, strlen(mode)) != 0)
         fail_msg("%u %%: not %s but %.60s", percent, mode, text);
     free(text);
+    psnap_program_free(program);
+}
+
+/* A reference to windows of 4 GiB, and a region that reaches from one to the next, are apart. */
+static void windows_are_apart(void **state)
+{
+    static struct psnap_access stream[2 * N];
+    struct psnap_program *program = program_with_loops();
+    uint64_t left_out;
+    char *text;
+
+    (void)state;
+    add_object(program, X - (1 << 19), "x");
+    for (uint64_t i = 0; i < N; i++) {
+        stream[2 * i] = (struct psnap_access){X - 4 * N + 8 * i, 2, 8, PSNAP_LOAD, 0};
+        stream[2 * i + 1] = (struct psnap_access){(i % 2 << 32) + 8 * i, 4, 8, PSNAP_STORE, 0};
+    }
+    text = written("trafficgen", NULL, program, stream, 2 * N, &left_out);
+    assert_non_null(strstr(text, "STATE 0 500001 LINEAR 100 17592186040416 17592186044415 8 "));
+    assert_non_null(strstr(text, "STATE 1 500001 STRIDED 0 0 7991 "));
+    assert_non_null(strstr(text, "STATE 2 500001 STRIDED 0 4294967304 4294975295 "));
+    assert_non_null(strstr(text, "STATE 3 500001 LINEAR 100 17592186044416 17592186048415 8 "));
+    assert_non_null(strstr(text, "STATE 4 1 EXIT"));
+    free(text);
+    text = written("spatter", NULL, program, stream, 2 * 100, &left_out);
+    assert_non_null(strstr(text, "\"f:1 x: 1 runs, 100 accesses\""));
+    assert_null(strstr(text, "ref 4"));
+    assert_int_equal(left_out, 100); /* two patterns of 50 accesses */
+    free(text);
+    psnap_program_free(program);
+}
+
+/* Ranges of states one behind the other from a base on, with their places in pages of 2 MiB. */
+static void states_are_placed(void **state)
+{
+    static struct psnap_access stream[4 * N];
+    struct psnap_program *program = program_with_loops();
+    struct psnap_compact compact = {.base = 1 << 30};
+    struct psnap_sink *sink;
+    char *text;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    make_stream(stream);
+    add_object(program, X, "x");
+    sink = psnap_trace_writer_new("trafficgen", file, program, NULL);
+    assert_true(psnap_sink_place(sink, &compact));
+    assert_int_equal(psnap_sink_put(sink, stream, 4 * N, NULL), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    assert_int_equal(compact.pages, 3);
+    assert_non_null(strstr(text, "STATE 0 2000001 LINEAR 100 1075838976 1075854975 8 "));
+    assert_non_null(strstr(text, "STATE 1 1000001 RANDOM 0 1077936128 "));
+    assert_non_null(strstr(text, "STATE 2 1000001 LINEAR 100 1073741824 1073749823 8 "));
+    free(text);
+    compact = (struct psnap_compact){.base = UINT64_MAX - (1 << 20)};
+    sink = psnap_trace_writer_new("trafficgen", stdout, program, NULL);
+    assert_true(psnap_sink_place(sink, &compact));
+    assert_int_equal(psnap_sink_put(sink, stream, 4 * N, NULL), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_ERROR_VALUE);
+    psnap_sink_free(sink);
     psnap_program_free(program);
 }
 
@@ -183,6 +246,8 @@ int main(void)
         cmocka_unit_test(regions_have_the_patterns),
         cmocka_unit_test(references_have_them_without_names),
         cmocka_unit_test(kinds_are_apart),
+        cmocka_unit_test(windows_are_apart),
+        cmocka_unit_test(states_are_placed),
         cmocka_unit_test(half_of_the_steps_make_a_stride),
     };
 
