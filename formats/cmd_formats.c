@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap formats: the trace formats, one line each; with a name, all that is to
- * say about one.
+ * say about one, with recipes for the programs that read it.
  */
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
+#include "formats/consumers.h"
 #include "formats/formats.h"
 
 static const char *direction(const struct psnap_format *format)
@@ -32,14 +33,20 @@ static void list_formats(void)
 
 static void describe(const struct psnap_format *format)
 {
+    const struct psnap_consumer *consumer;
+
     printf("%s: %s\n", format->name, format->summary);
     printf("can: %s\n", direction(format));
     printf("does not keep: %s\n", format->loses[0] ? format->loses : "nothing is lost");
     printf("\n%s", format->description);
+    for (size_t i = 0; (consumer = psnap_consumer_at(format->name, i)); i++)
+        printf("\n%s:\n\n%s\n%s", consumer->name, consumer->recipe, consumer->counters);
 }
 
 static void json_format(struct psnap_json *json, const struct psnap_format *format)
 {
+    const struct psnap_consumer *consumer;
+
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "name", format->name);
     psnap_json_text(json, "summary", format->summary);
@@ -47,6 +54,15 @@ static void json_format(struct psnap_json *json, const struct psnap_format *form
     psnap_json_bool(json, "writable", format->writable);
     psnap_json_text(json, "loses", format->loses);
     psnap_json_text(json, "description", format->description);
+    psnap_json_begin_array(json, "consumers");
+    for (size_t i = 0; (consumer = psnap_consumer_at(format->name, i)); i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_text(json, "name", consumer->name);
+        psnap_json_text(json, "recipe", consumer->recipe);
+        psnap_json_text(json, "counters", consumer->counters);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
     psnap_json_end_object(json);
 }
 

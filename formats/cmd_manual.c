@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/base/cmd_roff.h"
+#include "formats/consumers.h"
 #include "formats/formats.h"
 
 static void print_tag(const char *tag)
@@ -116,6 +117,7 @@ static int print_command(const struct psnap_command *command, const struct psnap
 
 static int print_format(const struct psnap_format *format)
 {
+    const struct psnap_consumer *consumer;
     char title[64];
 
     snprintf(title, sizeof title, "psnap-%s", format->name);
@@ -136,6 +138,14 @@ static int print_format(const struct psnap_format *format)
         puts(".");
     } else {
         puts("Nothing is lost.");
+    }
+    for (size_t i = 0; (consumer = psnap_consumer_at(format->name, i)); i++) {
+        fputs(i ? ".SS " : ".SH EXAMPLES\n.SS ", stdout);
+        psnap_roff_text(stdout, consumer->name, strlen(consumer->name));
+        putchar('\n');
+        psnap_roff_paragraphs(stdout, consumer->recipe);
+        puts(".PP");
+        psnap_roff_paragraphs(stdout, consumer->counters);
     }
     puts(".SH SEE ALSO\n.BR psnap\\-formats (1),\n.BR psnap\\-convert (1)");
     return psnap_cmd_close_stdout("help", PSNAP_EXIT_DONE);

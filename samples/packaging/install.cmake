@@ -3,7 +3,7 @@
 # Components: program (psnap, capture, manual), library (libpsnap.so.0), development (the rest).
 
 # Documents keep their places, so that the links between them lead somewhere.
-set(documents README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/PST.md
+set(documents README.md LICENSE CHANGELOG.md CITATION.cff capture/README.md formats/CLIENTS.md formats/PST.md
   predict/amm/AMM.md predict/bandwidth/BANDWIDTH.md predict/hybrid/HYBRID.md predict/locality/LOCALITY.md predict/multicore/MULTICORE.md
   predict/reuse/REUSE.md predict/sdcm/SDCM.md predict/report/REPORT.md predict/worklist/WORKLIST.md
   profile/FORMAT.md profile/repo/REPO.md replay/MODELS.md samples/HOWTO.md samples/LIMITS.md samples/README.md

@@ -21,7 +21,7 @@ SECTIONS = {
     "Start": ["README.md", "samples/packaging/README.md", "tests/README.md", "CHANGELOG.md"],
     "Tutorial": ["samples/TUTORIAL.md", "samples/STUDY.md", "samples/README.md"],
     "How to": ["samples/HOWTO.md", "capture/README.md"],
-    "Reference": ["profile/FORMAT.md", "simcore/MACHINES.md", "formats/PST.md",
+    "Reference": ["profile/FORMAT.md", "simcore/MACHINES.md", "formats/PST.md", "formats/CLIENTS.md",
                   "profile/repo/REPO.md", "predict/report/REPORT.md", "predict/worklist/WORKLIST.md"],
     "Explanation": ["samples/LIMITS.md", "replay/MODELS.md", "predict/reuse/REUSE.md", "predict/sdcm/SDCM.md", "predict/amm/AMM.md",
                     "predict/bandwidth/BANDWIDTH.md", "predict/hybrid/HYBRID.md",

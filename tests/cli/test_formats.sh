@@ -27,3 +27,44 @@ status=0
 message=$("$PSNAP" formats lackei 2>&1) || status=$?
 [ $status = 2 ] || fail "wrong name: exit status $status"
 grep -q "did you mean 'lackey'" <<< "$message" || fail "wrong name: $message"
+
+# Recipes as they stand, with programs that read what they are fed
+command -v python3 > /dev/null || exit 77
+golden=$(cd "$(dirname "$0")/../golden" && pwd)
+PSNAP=$(realpath "$PSNAP") dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+mkdir bin configs
+ln -s "$golden/tutorial_nests.psnap.yaml" P
+ln -s "$PSNAP" bin/psnap
+echo "expected_limit_insts = 200000000" > configs/DDR4-config.cfg
+cat > bin/consumer << 'END'
+#!/bin/bash
+for word in "$@"; do
+    case $word in --log-file=*) printf ' L 1000,8\n' > "${word#*=}" && exit ;; esac
+    [ ! -p "$word" ] || exec cat "$word" > /dev/null
+done
+cat > /dev/null
+END
+chmod +x bin/consumer
+"$PSNAP" formats --json > formats.json
+python3 - << 'END'
+import json, os, subprocess, sys
+recipes = [(c["name"], c["recipe"]) for f in json.load(open("formats.json"))["formats"] for c in f["consumers"]]
+for program in "cachesim", "champsim", "dineroIV", "dramsim3main", "drrun", "python3", "ramulator", "ramulator2", "spatter", "valgrind":
+    os.symlink("consumer", f"bin/{program}")
+path = f"{os.getcwd()}/bin:{os.environ['PATH']}"
+assert len({name for name, _ in recipes}) >= 12
+for name, recipe in recipes:
+    assert all(line.startswith("    ") for line in recipe.splitlines()), recipe
+    commands = "\n".join(line[4:] for line in recipe.splitlines())
+    done = subprocess.run(["bash", "-euc", commands], env=dict(os.environ, PATH=path), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"test_formats: recipe of {name}:\n{recipe}{done.stderr}")
+END
+grep -q 'expected_limit_insts = 0' d4.cfg || fail "Ramulator would begin anew"
+"$PSNAP" formats oracle | grep -q "^libCacheSim .*:$" || fail "oracle has no recipe"
+mkdir pages
+"$PSNAP" help --manuals pages
+grep -q "cachesim t.oracle.zst" pages/psnap-oracle.5 || fail "the manual has no recipe"
