@@ -250,7 +250,7 @@ memory = os.open(f"{folder}/{names[0]}", os.O_RDWR)
 header, ring = 4096, 4096 + 2 * 131072 * 8
 os.pwrite(memory, b"\x5a" * size, header + ring + place)
 END_OF_PYTHON
-for place in "144 8" "160 4" "256 8" "4096 2097152"; do
+for place in "144 8" "176 4" "256 8" "4096 2097152"; do
     rm -f p.yaml gate
     mkfifo gate
     "$PSNAP" record -o p.yaml -- ./act work 3000000 gate > out 2> err < gate &
