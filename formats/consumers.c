@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recipes for the programs that streams go to: commands that worked, and what their counters are
- * to be compared with. tests/real/clients.py runs them as they stand here, and writes CLIENTS.md.
- * psnap counts an access once, whether it is in one line or in two; who counts lines has one more
- * for each access that crosses.
+ * Recipes for the programs that streams go to, and what their counters are to be compared with.
+ * Where a program was not run but its sources were read, its recipe says so. tests/real/clients.py
+ * runs the recipes as they stand here, and writes CLIENTS.md. psnap counts an access once, whether
+ * it is in one line or in two; who counts lines has one more for each access that crosses.
  */
 #include "formats/consumers.h"
 
@@ -14,14 +14,14 @@
     "        -l1-dsize 32K -l1-dbsize 64 -l1-dassoc 8 \\\n"                                        \
     "        -l2-dsize 256K -l2-dbsize 64 -l2-dassoc 8\n"
 #define DINERO_COUNTERS                                                                            \
-    "Compare with 'psnap sim P -m 32K:64:8,256K:64:8': Demand Fetches of l1-dcache\n"              \
+    "Compare with 'psnap sim P -m " CACHES "': Demand Fetches of l1-dcache\n"                      \
     "are accesses, its Demand Misses L1's misses, Demand Fetches (Write) of\n"                     \
     "l2-dcache L1's write-backs. Those allocate in Dinero's second level, so that\n"               \
     "its Demand Misses are within a tenth of a percent of L2's, no closer.\n"
 #define MEMORY "32K:64:8,1M:64:16"
 #define MEMORY_COUNTERS                                                                            \
     "They count lines: as many as 'psnap run' says were read and written back, and\n"              \
-    "as L2 misses, and writes back, in 'psnap sim P -m 32K:64:8,1M:64:16', but for\n"              \
+    "as L2 misses, and writes back, in 'psnap sim P -m " MEMORY "', but for\n"                     \
     "accesses that cross lines.\n"
 
 static const struct psnap_consumer consumers[] = {
@@ -60,7 +60,7 @@ static const struct psnap_consumer consumers[] = {
      "    psnap replay P -f drmemtrace -o t.drmemtrace\n"
      "    drrun -t drmemtrace -infile t.drmemtrace -tool cache_simulator \\\n"
      "        -cores 1 -L1D_size 32K -L1D_assoc 8 -LL_size 1M -LL_assoc 16\n",
-     "Compare with 'psnap sim P -m 32K:64:8,1M:64:16'. It counts lines: Hits and\n"
+     "Compare with 'psnap sim P -m " MEMORY "'. It counts lines: Hits and\n"
      "Misses of L1D add up to the accesses, and one for each that crosses lines; its\n"
      "misses are one to five more than psnap's. Instructions of the trace are\n"
      "psnap's, one before each access: L1I says nothing of the program.\n"},
@@ -93,7 +93,7 @@ static const struct psnap_consumer consumers[] = {
      "s.txt ramulator.read_requests are L2's misses, ramulator.write_requests its\n"
      "write-backs.\n" MEMORY_COUNTERS},
     {"ramulator-cpu", "Ramulator 2.0a",
-     "    psnap replay P -f ramulator-cpu -m 32K:64:8,256K:64:8 -o t.cpu\n"
+     "    psnap replay P -f ramulator-cpu -m " CACHES " -o t.cpu\n"
      "    ramulator2 -f cpu.yaml    # impl: SimpleO3, traces: [t.cpu]\n",
      "Its SimpleO3 has a last level of its own, which filters again: give psnap the\n"
      "levels above it, or -m none. llc_... of its statistics are this level's.\n"},
