@@ -32,7 +32,7 @@ enum {
     WINDOW = 64,  /* accesses in which a pattern is looked for */
     PATTERN = 32, /* the longest that repeats */
     PIECES = 8,   /* different patterns of a region */
-    WIDE = 8,     /* a constant stride is written so many at a time, as Spatter's own UNIFORM is */
+    WIDE = 8,     /* elements of a pattern of one stride, as many as Spatter's own UNIFORM has */
     LEAST = 64    /* accesses of a pattern: fewer are over before they can be measured */
 };
 

@@ -64,6 +64,11 @@ bool psnap_ring_is_left(const struct psnap_ring *ring)
     return ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
 }
 
+uint64_t psnap_ring_left(const struct psnap_ring *ring)
+{
+    return psnap_ring_is_left(ring) ? ring->left[ring->consumed % PSNAP_RING_CHUNKS] : UINT64_MAX;
+}
+
 /* Where a chunk begins. A batch that gives back room which ends there would move its cursor: so
  * there is a word between them. */
 static uint32_t begin_of(const struct psnap_rings *rings, uint32_t index, uint32_t chunk)
@@ -72,11 +77,6 @@ static uint32_t begin_of(const struct psnap_rings *rings, uint32_t index, uint32
     const uint32_t begin = kept ? kept + PSNAP_RECORD_WORDS_MAX : 0;
 
     return begin < PSNAP_CHUNK_WORDS ? begin : PSNAP_CHUNK_WORDS;
-}
-
-uint64_t psnap_ring_left(const struct psnap_ring *ring)
-{
-    return psnap_ring_is_left(ring) ? ring->left[ring->consumed % PSNAP_RING_CHUNKS] : UINT64_MAX;
 }
 
 uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index)
@@ -99,10 +99,10 @@ static bool is_late(const struct psnap_rings *rings, uint32_t index, uint32_t ch
 void psnap_rings_keep(struct psnap_rings *rings, uint32_t index, uint64_t *record)
 {
     enum { LEAST_WORDS = 8 * PSNAP_RECORD_WORDS_MAX }; /* of one chunk: a handler has to go on */
-    bool has_room = false;
     const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
     const uint32_t chunk = ring->consumed % PSNAP_RING_CHUNKS;
     uint32_t *kept = &rings->kept[index][chunk];
+    bool has_room = false;
 
     rings->late += is_late(rings, index, chunk); /* the one before */
     *kept = (uint32_t)(record - psnap_rings_chunk(rings, index)) + 1;

@@ -17,11 +17,10 @@ struct psnap_rings {
     uint32_t count;                /* rings that are mapped, with ring 0 */
     bool has_ended;                /* nothing will be written any more */
     uint32_t read_to[PSNAP_RINGS]; /* 1 + words read of a chunk that is read in parts, or 0 */
-    uint32_t kept[PSNAP_RINGS]
-                 [PSNAP_RING_CHUNKS]; /* where a record is kept: 1 + its place; 0: none */
-    uint64_t late;                    /* records that were closed when they had been passed over */
-    uint32_t barrier_rings;           /* rings that are read up to `barrier` only; 0: none */
-    uint64_t barrier[PSNAP_RINGS];    /* in words that the ring has ever had */
+    uint32_t kept[PSNAP_RINGS][PSNAP_RING_CHUNKS]; /* 1 + place of a record kept in it; 0: none */
+    uint64_t late;                 /* records that were closed when they had been passed over */
+    uint32_t barrier_rings;        /* rings that are read up to `barrier` only; 0: none */
+    uint64_t barrier[PSNAP_RINGS]; /* in words that the ring has ever had */
 };
 
 /* The header of a record that is being written, in the middle of which instrumented code has
@@ -49,9 +48,9 @@ bool psnap_rings_is_whole(const struct psnap_rings *rings, uint32_t index);
 uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index);
 uint64_t psnap_ring_left_words(const struct psnap_ring *ring);
 uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
-/* That chunk has been left behind; how many of the session's had been then, UINT64_MAX: it has not.
- */
+/* That chunk has been left behind. */
 bool psnap_ring_is_left(const struct psnap_ring *ring);
+/* Chunks of the session that were left behind before that one; UINT64_MAX: it has not been. */
 uint64_t psnap_ring_left(const struct psnap_ring *ring);
 /* Where that chunk begins, in words. */
 uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index);

@@ -266,7 +266,8 @@ static void make_ring(unsigned cut)
                is_cut ? middle : start, OUTER - 1, 3);
 }
 
-/* It was left at a step, of which there were `count` iterations, or that one is over. */
+/* The nest was left at a step, of which `count` iterations were done; or the iteration there is
+ * over. */
 static void make_left(uint64_t i, uint64_t j, uint64_t step, uint64_t count)
 {
     const uint64_t start[2] = {0, 0};
