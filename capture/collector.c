@@ -39,13 +39,18 @@ struct capture {
     struct psnap_decoder decoder;
 };
 
+static bool is_barrier(uint64_t event)
+{
+    return event == PSNAP_EVENT_REUSE || event == PSNAP_EVENT_THREAD;
+}
+
 /* `at` is in the control ring, `words` from its end; returns the event's length, 0 on failure. */
 static uint64_t take_event(struct capture *self, const uint64_t *at, uint64_t words,
                            struct psnap_error *error)
 {
     uint64_t length;
 
-    if (*at != PSNAP_EVENT_REUSE)
+    if (!is_barrier(*at))
         return psnap_context_control(&self->decoder.context, at, at + words, error);
     length = psnap_rings_set_barrier(&self->rings, at, words);
     if (!length)
@@ -58,14 +63,17 @@ static uint64_t take_event(struct capture *self, const uint64_t *at, uint64_t wo
 static enum psnap_status read_control_words(struct capture *self, const uint64_t *begin,
                                             uint64_t words, struct psnap_error *error)
 {
-    while (self->control_at < words && !psnap_rings_is_held(&self->rings)) {
-        uint64_t length =
-            take_event(self, begin + self->control_at, words - self->control_at, error);
+    for (;;) {
+        const bool is_held = psnap_rings_is_held(&self->rings); /* lifts it, also at the end */
+        uint64_t length;
+        if (self->control_at >= words ||
+            (is_held && (!self->rings.starting || is_barrier(begin[self->control_at]))))
+            return PSNAP_OK;
+        length = take_event(self, begin + self->control_at, words - self->control_at, error);
         if (!length)
             return error->code;
         self->control_at += length;
     }
-    return PSNAP_OK;
 }
 
 /* A program that a shell, env or make has started is not the one that was to be run. */
@@ -335,7 +343,7 @@ static enum psnap_status await_chunk(struct capture *self, bool *is_over, struct
         return PSNAP_OK;
     }
     status = read_control(self, error);
-    *is_over = self->rings.has_ended;
+    *is_over = self->rings.has_ended && !self->rings.barrier_rings && !has_chunks(self);
     if (*is_over)
         psnap_capture_tables_count(&self->decoder.context.tables);
     else if (!status)

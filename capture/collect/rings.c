@@ -5,7 +5,7 @@
  * A chunk that was left behind may be read to its end; one that the program is
  * still writing only when it has ended (or waits for us in its exit handler):
  * until then it is its own. Where a module takes the place of another (the REUSE
- * event) there is a barrier: rings are read as far as they were written then,
+ * event), or a thread begins, there is a barrier: rings are read as far as they were written then,
  * and the control ring waits for that.
  */
 #include "capture/collect/rings.h"
@@ -169,6 +169,15 @@ static uint64_t words_had(const struct psnap_ring *ring)
     return ring->consumed * PSNAP_CHUNK_WORDS + words;
 }
 
+/* An open record keeps the ring from being read on. */
+static bool is_stuck(const struct psnap_rings *rings, uint32_t index)
+{
+    const uint32_t at = rings->read_to[index];
+
+    return at && psnap_record_is_open(
+                     __atomic_load_n(&psnap_rings_chunk(rings, index)[at - 1], __ATOMIC_ACQUIRE));
+}
+
 /* The ring is not read up to the barrier: it is in a chunk behind the next one, or there are words
  * before it. */
 static bool is_short(const struct psnap_rings *rings, uint32_t index)
@@ -180,26 +189,48 @@ static bool is_short(const struct psnap_rings *rings, uint32_t index)
            (read < barrier && read < words_had(ring));
 }
 
+/* The thread that begins has been read, or has nothing yet while others have left chunks behind:
+ * what it does next comes before what others do. */
+static bool has_started(struct psnap_rings *rings)
+{
+    const uint32_t ring = rings->starting;
+    const uint64_t read = psnap_rings_words_read(rings, ring);
+
+    rings->barrier[ring] = words_had(psnap_session_ring(rings->session, ring));
+    if (read > rings->started_at)
+        return true;
+    if (read < rings->barrier[ring] && !is_stuck(rings, ring))
+        return false;
+    for (uint32_t i = 1, used = psnap_rings_used(rings); i < used; i++)
+        if (i != ring && psnap_ring_is_left(psnap_session_ring(rings->session, i)))
+            return true;
+    return false;
+}
+
 bool psnap_rings_is_held(struct psnap_rings *rings)
 {
     for (uint32_t i = 1; i < rings->barrier_rings; i++)
-        if (is_short(rings, i))
+        if (is_short(rings, i) && !(rings->starting && is_stuck(rings, i)))
             return true;
-    rings->barrier_rings = 0;
+    if (rings->starting && !has_started(rings))
+        return true;
+    rings->barrier_rings = rings->starting = 0;
     return false;
 }
 
 uint64_t psnap_rings_set_barrier(struct psnap_rings *rings, const uint64_t *at, uint64_t words)
 {
-    if (words < 2 || at[1] > words - 2 || at[1] >= rings->count)
+    if (words < 3 || at[1] > words - 3 || at[1] >= rings->count || at[2] >= rings->count)
         return 0;
     rings->barrier_rings = (uint32_t)at[1] + 1;
+    rings->starting = (uint32_t)at[2];
+    rings->started_at = psnap_rings_words_read(rings, rings->starting);
     for (uint32_t i = 1; i < rings->barrier_rings; i++) {
-        rings->barrier[i] = at[1 + i];
-        if (at[1 + i] / PSNAP_CHUNK_WORDS > psnap_session_ring(rings->session, i)->produced + 1)
+        rings->barrier[i] = at[2 + i];
+        if (at[2 + i] / PSNAP_CHUNK_WORDS > psnap_session_ring(rings->session, i)->produced + 1)
             return 0;
     }
-    return 2 + at[1];
+    return 3 + at[1];
 }
 
 bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index)
@@ -229,14 +260,15 @@ uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, b
     uint64_t start = ring->consumed * PSNAP_CHUNK_WORDS, words = 0;
     const bool is_left = psnap_ring_is_left(ring); /* asked once: it may be at any moment */
 
-    *is_part = false;
-    if (state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED)
+    *is_part = rings->starting && index >= rings->barrier_rings && index != rings->starting;
+    if (*is_part || (state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED))
         return 0;
     if (is_left)
         words = psnap_ring_left_words(ring);
     else if (rings->has_ended && state == PSNAP_RING_ACTIVE)
         words = psnap_ring_open_words(ring);
-    if (index >= rings->barrier_rings || rings->barrier[index] >= start + PSNAP_CHUNK_WORDS)
+    if ((index >= rings->barrier_rings && index != rings->starting) ||
+        rings->barrier[index] >= start + PSNAP_CHUNK_WORDS)
         return words;
     if (is_left && rings->barrier[index] >= start + words)
         return words; /* all of the chunk */
@@ -247,13 +279,11 @@ uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, b
 
 bool psnap_rings_is_ready(const struct psnap_rings *rings, uint32_t index)
 {
-    const uint64_t *chunk = psnap_rings_chunk(rings, index);
     const uint32_t at = rings->read_to[index];
     bool is_part;
     const uint64_t words = psnap_rings_readable(rings, index, &is_part);
 
     if (!words && (is_part || !psnap_ring_is_left(psnap_session_ring(rings->session, index))))
         return false;
-    return !at || at - 1 >= words || psnap_rings_is_final(rings, index) ||
-           !psnap_record_is_open(__atomic_load_n(&chunk[at - 1], __ATOMIC_ACQUIRE));
+    return !at || at - 1 >= words || psnap_rings_is_final(rings, index) || !is_stuck(rings, index);
 }

@@ -20,6 +20,8 @@ struct psnap_rings {
     uint32_t kept[PSNAP_RINGS][PSNAP_RING_CHUNKS]; /* 1 + place of a record kept in it; 0: none */
     uint64_t late;                 /* records that were closed when they had been passed over */
     uint32_t barrier_rings;        /* rings that are read up to `barrier` only; 0: none */
+    uint32_t starting;             /* that of a thread that begins there; 0: none does */
+    uint64_t started_at;           /* words that had been read of it */
     uint64_t barrier[PSNAP_RINGS]; /* in words that the ring has ever had */
 };
 
@@ -72,8 +74,8 @@ bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index);
 /* Words of ring `index` that have ever been read, parts of chunks included. */
 uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index);
 
-/* Sets the barrier that the REUSE event at `at` asks for; returns the event's words, 0 if it cannot
- * be one. */
+/* Sets the barrier that the REUSE or THREAD event at `at` asks for; returns the event's words, 0 if
+ * it cannot be one. */
 uint64_t psnap_rings_set_barrier(struct psnap_rings *rings, const uint64_t *at, uint64_t words);
 /* There is something before the barrier that may be read; if not, it is gone. */
 bool psnap_rings_is_held(struct psnap_rings *rings);

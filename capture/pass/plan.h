@@ -303,7 +303,7 @@ class ModulePlan
     llvm::FunctionCallee reserve, reserve_kind, close_batch, renew_batch, renew_nest, allocated;
     std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
     llvm::GlobalVariable *wanted_functions = nullptr;
-    llvm::FunctionCallee enter, leave, landed, forked, sandboxed, sandbox_tried;
+    llvm::FunctionCallee enter, leave, landed, forked, creating, sandboxed, sandbox_tried;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
     bool marking;             /* PSNAP_ENV_OPENMP */
     bool labelling;           /* PSNAP_ENV_BLOCKS */

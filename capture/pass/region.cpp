@@ -166,6 +166,16 @@ static bool makesChild(const CallInst &call)
            (callee->getName() == "_Fork" || callee->getName() == "syscall");
 }
 
+/* Threads that these make begin behind all that was before. */
+static bool makesThreads(const CallBase &call)
+{
+    const Function *callee = call.getCalledFunction();
+    const StringRef name = callee ? callee->getName() : "";
+    return name == "pthread_create" || name == "thrd_create" || name == "GOMP_parallel" ||
+           name.starts_with("__kmpc_fork_call") ||
+           name.starts_with("_ZNSt6thread15_M_start_thread");
+}
+
 static bool isNumber(const Type *type)
 {
     return type->isIntegerTy() || type->isPointerTy();
@@ -324,7 +334,7 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
     Function &function = *plan.function;
     MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
     std::vector<Instruction *> landings, children;
-    std::vector<CallBase *> sandboxes;
+    std::vector<CallBase *> sandboxes, starts;
     std::vector<ReturnInst *> ends;
 
     splitReturns(function);
@@ -339,6 +349,8 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
         auto *any = dyn_cast<CallBase>(&at);
         if (any && !isa<CallBrInst>(any) && mayEnterSandbox(*any))
             sandboxes.push_back(any);
+        if (any && makesThreads(*any))
+            starts.push_back(any);
         if (Function *child = call ? childOf(*call) : nullptr)
             children.push_back(&*child->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
         if (auto *end = dyn_cast<ReturnInst>(&at))
@@ -350,6 +362,8 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
         emitSandbox(call);
     for (Instruction *at : children)
         callHook(at, forked, {});
+    for (Instruction *at : starts)
+        callHook(at, creating, {});
     for (ReturnInst *end : ends)
         emitLeaving(end, index);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-const char __psnap_abi_15 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_16 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
@@ -225,14 +225,15 @@ __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch, ui
 }
 
 /* A record of a nest is short and stands for a million accesses: a collector that has nothing to
- * read would wait for a chunk of them. */
+ * read would wait for a chunk of them. But a thread that was just made begins before what is read.
+ */
 static void hand_over(void)
 {
     struct psnap_ring *ring = __psnap_ring;
     struct psnap_rt_outside outside;
 
     if (!psnap_rt_is_real(ring) || !psnap_rt_is_recording() || ring->aside ||
-        psnap_rt_unread_chunks(ring) || !psnap_rt_begin_noise())
+        psnap_rt_unread_chunks(ring) || (ring->delays && ring->delays--) || !psnap_rt_begin_noise())
         return;
     psnap_rt_block_signals(&outside);
     if (!psnap_rt_is_forked() && ring == __psnap_ring && psnap_rt_has_chunk(ring) && !ring->aside &&

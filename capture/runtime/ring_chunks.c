@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint32_t reuses; /* atomic: modules that came where others had been */
+static uint32_t reuses; /** atomic: modules that came where others had been */
 
 void psnap_rt_ring_doorbell(void)
 {
@@ -146,6 +146,13 @@ uint64_t psnap_rt_ring_words(const struct psnap_ring *ring)
         return produced * PSNAP_CHUNK_WORDS +
                (ring->data && words <= PSNAP_CHUNK_WORDS ? words : 0);
     }
+}
+
+uint64_t psnap_rt_ring_words_before(const struct psnap_ring *ring)
+{
+    const uint64_t creating = __atomic_load_n(&ring->creating, __ATOMIC_ACQUIRE);
+
+    return creating ? creating - 1 : psnap_rt_ring_words(ring);
 }
 
 /* Sleeps until a chunk is free, a signal has come or some time has passed; false when the

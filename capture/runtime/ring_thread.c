@@ -23,10 +23,14 @@ static struct scratch last_resort; /* shared by threads when memory has run out 
 static pthread_key_t thread_end;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 static bool has_thread_end;
+static _Thread_local bool has_created;     /* this thread has made another one */
 static _Thread_local uint64_t first_frame; /* in a child by fork it is still the parent's */
 
 /* Further copies of this runtime in the process: their variables of this thread. */
-enum { COPIES_MAX = 7 };
+enum {
+    COPIES_MAX = 7,
+    HAND_OVER_DELAYS = 8 /* until a new thread has most probably begun */
+};
 static _Thread_local struct psnap_ring **copies[COPIES_MAX];
 static _Thread_local unsigned copy_count;
 
@@ -171,6 +175,16 @@ static struct psnap_ring *take_ring(void)
     }
 }
 
+__attribute__((preserve_most)) void __psnap_creating(void)
+{
+    struct psnap_ring *ring = __psnap_ring;
+
+    has_created = true;
+    ring->delays = HAND_OVER_DELAYS;
+    __atomic_store_n(&ring->creating, 1 + psnap_rt_ring_words(ring), __ATOMIC_RELEASE);
+}
+PSNAP_PLAIN_HOOK(void, __psnap_creating, (void))
+
 struct psnap_ring *psnap_rt_attach(uint64_t frame)
 {
     struct psnap_session *session;
@@ -186,6 +200,7 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
         first_frame = frame;
     if (ring) {
         ring->data = psnap_ring_words(ring);
+        ring->creating = has_created; /* before its first record */
         ring->thread = psnap_rt_number_thread();
         __atomic_fetch_add(&session->threads, 1, __ATOMIC_RELAXED);
         ring->frame = first_frame;
@@ -205,6 +220,8 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
     if (has_thread_end)
         pthread_setspecific(thread_end, ring);
     psnap_rt_set_ring(ring);
+    if (psnap_rt_is_real(ring) && ring->thread)
+        psnap_rt_announce_thread(ring);
     if (psnap_rt_has_inherited())
         psnap_rt_repeat_allocations(psnap_rt_tell_allocation);
     return ring;

@@ -22,7 +22,7 @@
     PSNAP_HOOK result name##_plain parameters __attribute__((alias(#name)));
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_15;
+extern PSNAP_HOOK const char __psnap_abi_16;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 /* Room for a record, marked as open. */
@@ -49,6 +49,8 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_leave(const void *frame);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_landed(const void *frame);
 /* A call has returned that may have made a child without fork handlers. */
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_forked(void);
+/* The program is about to make threads. */
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_creating(void);
 /* The program is about to make a system call that may be one that enters a sandbox, where it is
  * killed for calls of ours; and has made it. quiet.c */
 PSNAP_HOOK __attribute__((preserve_most)) void
@@ -113,6 +115,8 @@ void psnap_rt_put_records(const uint64_t *words, uint64_t count);
 void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
+/* The same up to where its thread last made another one, if it did. */
+uint64_t psnap_rt_ring_words_before(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
 bool psnap_rt_leave_ring(void); /* this thread's is another process's; false: and still mapped */
 void psnap_rt_change(void);     /* what is wanted has changed: all threads are to look */
@@ -144,6 +148,7 @@ void psnap_rt_tell_regions(void); /* the session, which is new */
 
 /* session.c: large allocations get their places before any thread's accesses to them are read.
  * Returns the number of the announcement, 0 when the allocation is small. */
+void psnap_rt_announce_thread(const struct psnap_ring *ring); /* this one begins, there */
 uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t thread);
 bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes);
 /* A child by fork that has recorded nothing yet gets a session of its own. */

@@ -59,7 +59,8 @@ static uint64_t *control_room(uint64_t words)
 /* A record of `words` words is complete. */
 static void control_done(uint64_t *record, uint64_t words)
 {
-    if (record[0] != PSNAP_EVENT_ALLOC && record[0] != PSNAP_EVENT_REUSE)
+    if (record[0] != PSNAP_EVENT_ALLOC && record[0] != PSNAP_EVENT_REUSE &&
+        record[0] != PSNAP_EVENT_THREAD)
         psnap_rt_journal_add(record, words);
     psnap_rt_publish(psnap_rt_ring(0), record + words);
 }
@@ -131,22 +132,30 @@ static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+/* What up to `most` rings hold comes before what is said or begins behind this. */
+static void send_words_so_far(enum psnap_event event, uint64_t most, uint64_t starting,
+                              uint64_t (*words_of)(const struct psnap_ring *ring))
+{
+    uint64_t rings = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_ACQUIRE);
+    uint64_t count = rings > most ? most : rings ? rings - 1 : 0, *room = control_room(3 + count);
+
+    if (!room)
+        return;
+    room[0] = event;
+    room[1] = count;
+    room[2] = starting;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct psnap_ring *ring = psnap_rt_ring(1 + i);
+        room[3 + i] = ring ? words_of(ring) : 0;
+    }
+    control_done(room, 3 + count);
+}
+
 /* What rings hold up to here is of modules that have been, what comes behind is not; no thread runs
  * code of theirs, or yet of the one that is coming. */
 static void send_reuse(void)
 {
-    uint64_t rings = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_ACQUIRE);
-    uint64_t count = rings ? rings - 1 : 0, *room = control_room(2 + count);
-
-    if (!room)
-        return;
-    room[0] = PSNAP_EVENT_REUSE;
-    room[1] = count;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct psnap_ring *ring = psnap_rt_ring(1 + i);
-        room[2 + i] = ring ? psnap_rt_ring_words(ring) : 0;
-    }
-    control_done(room, 2 + count);
+    send_words_so_far(PSNAP_EVENT_REUSE, PSNAP_RINGS, 0, psnap_rt_ring_words);
     psnap_rt_reuse();
 }
 
@@ -171,6 +180,20 @@ static void leave_control(struct psnap_ring *ring, const struct psnap_rt_outside
 bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes)
 {
     return size_bytes >= PSNAP_LARGE_BYTES || address % 4096 == 0;
+}
+
+void psnap_rt_announce_thread(const struct psnap_ring *ring)
+{
+    struct psnap_rt_outside outside;
+    struct psnap_ring *mine = enter_control(&outside);
+    uint32_t index = 1, used = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_ACQUIRE);
+
+    while (index < used && psnap_rt_ring(index) != ring)
+        index++;
+    if (index < used)
+        send_words_so_far(PSNAP_EVENT_THREAD, PSNAP_THREAD_RINGS, index,
+                          psnap_rt_ring_words_before);
+    leave_control(mine, &outside);
 }
 
 uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t thread)

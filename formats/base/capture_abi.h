@@ -89,12 +89,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 15
+#define PSNAP_CAPTURE_ABI 16
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_15"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_16"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -183,6 +183,7 @@ static inline bool psnap_capture_is_mark(const char *name, uint32_t kind)
 
 enum {
     PSNAP_CHUNK_WORDS = 131072,
+    PSNAP_THREAD_RINGS = 8, /* of a THREAD event, at most */
     PSNAP_RING_CHUNKS = 2,
     PSNAP_RINGS = 8192,             /* at most; ring 0 is the control ring */
     PSNAP_RINGS_LEAST = 4,          /* no session has fewer */
@@ -279,8 +280,10 @@ enum psnap_event {
     PSNAP_EVENT_GLOBALS, /* count, then an address each: the globals of the table (control) */
     PSNAP_EVENT_MODULE,  /* pieces, sites: addresses; pieces, sites: counts; table is complete */
     PSNAP_EVENT_HEAP,    /* first address of the brk heap (control ring) */
-    PSNAP_EVENT_REUSE, /* count, then for ring 1 and on how many words it has ever had: a module is
-                          coming where another was; records before these are of that one */
+    PSNAP_EVENT_REUSE,  /* count, 0, then for ring 1 and on how many words it has ever had: a module
+                           is  coming where another was; records before these are of that one */
+    PSNAP_EVENT_THREAD, /* the same of the first rings, and the ring of a thread in place of 0: it
+                           begins behind these */
     PSNAP_EVENT_COUNT
 };
 
@@ -354,10 +357,12 @@ struct psnap_ring {
     uint64_t local;                         /* address of a thread-local variable of ours ... */
     uint64_t local_low, local_high;         /* ... and the mapping that holds it */
     uint32_t reuses;                        /* by the owner: so many were before its chunk */
-    uint64_t consumed PSNAP_APART;          /* by the collector */
-    uint32_t consumed_futex;                /* goes up with each chunk consumed */
-    uint32_t producer_waiting;              /* the producer sleeps on consumed_futex */
-    uint32_t begins[PSNAP_RING_CHUNKS];     /* by the collector: words that are not to be used */
+    uint32_t delays;                        /* by the owner: hand-overs that are left out */
+    uint64_t creating;             /* 1 + words that it had when its thread last made one, or 0 */
+    uint64_t consumed PSNAP_APART; /* by the collector */
+    uint32_t consumed_futex;       /* goes up with each chunk consumed */
+    uint32_t producer_waiting;     /* the producer sleeps on consumed_futex */
+    uint32_t begins[PSNAP_RING_CHUNKS]; /* by the collector: words that are not to be used */
 };
 
 /* Where the owner goes on in the chunk that it writes: an address in its own space. */

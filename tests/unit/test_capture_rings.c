@@ -165,12 +165,29 @@ static void leave_chunk(struct recorded *program)
 static void say_reuse(struct recorded *program)
 {
     const struct psnap_ring *ring = program->ring;
-    const uint64_t reuse[] = {PSNAP_EVENT_REUSE, 1,
+    const uint64_t reuse[] = {PSNAP_EVENT_REUSE, 1, 0,
                               ring->produced * PSNAP_CHUNK_WORDS +
                                   (uint64_t)(ring->cursor - chunk_of(ring))};
 
     say(program, reuse, sizeof reuse / sizeof *reuse);
     say(program, image, sizeof image / sizeof *image);
+}
+
+/* Another thread begins, in a ring of its own, behind what this one has done, whose ring is
+ * returned. */
+static struct psnap_ring *begin_thread(struct recorded *program)
+{
+    struct psnap_ring *before = program->ring;
+    const uint64_t thread[] = {PSNAP_EVENT_THREAD, 1, 2,
+                               before->produced * PSNAP_CHUNK_WORDS +
+                                   (uint64_t)(before->cursor - chunk_of(before))};
+
+    program->session->rings_used = 3;
+    program->ring = psnap_session_ring(program->session, 2);
+    program->ring->thread = 1;
+    begin_ring(program->session, 2);
+    say(program, thread, sizeof thread / sizeof *thread);
+    return before;
 }
 
 /* ------------------------------------------------------------- what comes of it */
@@ -281,6 +298,38 @@ static void test_next_chunk(void **state)
     leave_chunk(program);
     put(program);
     say_reuse(program);
+    expect(program, 1);
+}
+
+/* What a thread does first comes before what the others go on with, in a chunk that was left. */
+static void test_thread_begins(void **state)
+{
+    struct recorded *program = *state;
+    struct psnap_ring *other;
+
+    put(program);
+    put(program);
+    other = begin_thread(program);
+    put(program);
+    program->ring = other;
+    put(program);
+    leave_chunk(program);
+    expect(program, 4);
+}
+
+/* A thread that does nothing yet holds up no chunk. */
+static void test_thread_waits(void **state)
+{
+    struct recorded *program = *state;
+    struct psnap_ring *other = begin_thread(program), *thread = program->ring;
+
+    program->ring = other;
+    put(program);
+    leave_chunk(program);
+    expect(program, 1);
+    program->ring = thread;
+    put(program);
+    leave_chunk(program);
     expect(program, 1);
 }
 
@@ -522,6 +571,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_left_open, begin, end),
         cmocka_unit_test_setup_teardown(test_written_late, begin, end),
         cmocka_unit_test_setup_teardown(test_late_at_end, begin, end),
+        cmocka_unit_test_setup_teardown(test_thread_begins, begin, end),
+        cmocka_unit_test_setup_teardown(test_thread_waits, begin, end),
         cmocka_unit_test(test_corrupt),
     };
 
