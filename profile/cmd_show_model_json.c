@@ -235,6 +235,12 @@ void show_json_model(struct psnap_json *json, const struct psnap_profile *profil
         const struct nest_terms *terms = &model->orders[i].terms;
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "thread", model->orders[i].thread);
+        if (model->orders[i].after)
+            psnap_json_u64(json, "after", model->orders[i].after);
+        if (model->orders[i].turn != UINT32_MAX) {
+            psnap_json_u64(json, "with", model->orders[i].with);
+            psnap_json_u64(json, "turn", model->orders[i].turn);
+        }
         psnap_json_begin_array(json, "of");
         for (size_t k = 0; k < terms->count; k++)
             json_item(&w, terms->terms[k].pattern, nest_term_values(terms, k));

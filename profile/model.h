@@ -98,8 +98,13 @@ struct model_object {
     uint64_t firsts; /* first touches whose strides were counted */
 };
 
+/* A thread's. Those that were there together are in turn, about `turn` accesses each time; they are
+ * as a call to thread 0 where they begin in its stream, and else one behind the other. */
 struct model_order {
     uint16_t thread;
+    uint16_t with;  /* the lowest thread that was there together with it, or itself */
+    uint32_t turn;  /* the same for all of these; UINT32_MAX: none were */
+    uint64_t after; /* accesses of thread 0 before it begins; 0: those before it have ended */
     struct nest_terms terms;
 };
 

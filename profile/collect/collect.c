@@ -2,7 +2,8 @@
 /*
  * A stream to its model. Each thread is a stream of its own (of more than LANES of them, some share
  * one), so that the model does not depend on how threads were recorded in turn; in the end they
- * stand one after the other, by the threads' numbers.
+ * stand one after the other, by the threads' numbers. Which were there together is noted: each had
+ * turns between two of the other's.
  *
  * Reuse times take most of the time, and only irregular references need them. So a thread has none
  * at first, and as long as all of its references are nests, as its trip counts and its order are,
@@ -20,17 +21,29 @@
 #include "profile/collect/lane.h"
 #include "profile/walk/walk.h"
 
-enum { LANES = 64, BLOCK = 1024 /* accesses */ };
+enum {
+    LANES = 64,
+    BLOCK = 1024,  /* accesses */
+    TURNS_MIN = 8, /* threads of fewer may differ from run to run in whether they were together */
+    NEAR = 64      /* accesses between the begins of threads that are made together */
+};
 
 struct thread {
     struct lane *lane; /* NULL: nothing came */
     uint16_t number;   /* of the first one that is in it */
+    uint64_t accesses, turns;
+    uint64_t since;  /* threads that had turns since its latest one, and */
+    uint64_t inside; /* between its first and its latest one: a bit each */
+    uint32_t loop;   /* of its latest access; and where it was entered, if that is near */
+    uint64_t entered;
+    uint64_t begin, main; /* where in thread 0 it began; and how many accesses that one had made */
 };
 
 struct model_builder {
     struct psnap_sink base;
     const struct psnap_program *program;
     struct thread threads[LANES]; /* by thread's number modulo LANES */
+    struct thread *latest;        /* whose turn it is; NULL: nobody's yet */
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -38,11 +51,57 @@ static enum psnap_status no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the model of a stream");
 }
 
-/* That of a thread; NULL: out of memory. */
-static inline struct thread *thread_of(struct model_builder *b, uint16_t number)
+/* Its accesses so far, without those of a loop that it has just entered: where it makes threads in
+ * a loop, how many are made before the first one begins differs from run to run. */
+static uint64_t place_of(const struct thread *thread)
+{
+    return thread->accesses - thread->entered < NEAR ? thread->entered : thread->accesses;
+}
+
+static uint32_t loop_of(const struct model_builder *b, const struct psnap_access *access)
+{
+    return access->ref < b->program->ref_count ? b->program->refs[access->ref].loop : PSNAP_NONE;
+}
+
+/* The last of its accesses so far. */
+static void note_loop(const struct model_builder *b, struct thread *thread,
+                      const struct psnap_access *block, size_t n)
+{
+    const uint32_t loop = loop_of(b, &block[n - 1]);
+    size_t i = n;
+
+    while (i && n - i < NEAR && loop_of(b, &block[i - 1]) == loop)
+        i--;
+    if (i || thread->loop != loop)
+        thread->entered = thread->accesses - n + i;
+    thread->loop = loop;
+}
+
+/* It is another thread's turn. */
+static void take_turn(struct model_builder *b, struct thread *thread)
+{
+    const uint64_t bit = UINT64_C(1) << (thread - b->threads);
+
+    for (struct thread *other = b->threads; other < b->threads + LANES; other++)
+        other->since |= other->turns ? bit : 0;
+    if (!thread->turns) {
+        thread->begin = place_of(b->threads);
+        thread->main = b->threads->accesses;
+    }
+    thread->inside |= thread->since;
+    thread->since = 0;
+    thread->turns++;
+    b->latest = thread;
+}
+
+/* That of a thread, which makes so many accesses; NULL: out of memory. */
+static inline struct thread *thread_of(struct model_builder *b, uint16_t number, uint64_t accesses)
 {
     struct thread *thread = &b->threads[number % LANES];
 
+    if (thread != b->latest)
+        take_turn(b, thread);
+    thread->accesses += accesses;
     if (thread->lane)
         return thread;
     thread->number = number;
@@ -94,10 +153,11 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     struct model_builder *b = (struct model_builder *)self;
 
     while (n) {
-        struct thread *thread = thread_of(b, block->thread);
         const size_t same = psnap_accesses_of_thread(block, n);
+        struct thread *thread = thread_of(b, block->thread, same);
         if (!thread || !lane_put(thread->lane, block, same) || !go_on(b, thread))
             return no_memory(error);
+        note_loop(b, thread, block, same);
         block += same;
         n -= same;
     }
@@ -108,10 +168,12 @@ static enum psnap_status put_nest(struct psnap_sink *self, const struct psnap_ne
                                   struct psnap_error *error)
 {
     struct model_builder *b = (struct model_builder *)self;
-    struct thread *thread = thread_of(b, nest->first[0].thread);
+    struct thread *thread = thread_of(b, nest->first[0].thread, psnap_nest_accesses(nest));
 
     if (!thread || !lane_put_nest(thread->lane, nest) || !go_on(b, thread))
         return no_memory(error);
+    thread->loop = PSNAP_NONE;
+    thread->entered = thread->accesses;
     return PSNAP_OK;
 }
 
@@ -163,6 +225,64 @@ static void keep_mark(struct model_ref *ref, const struct psnap_program *program
         snprintf(ref->mark, sizeof ref->mark, "%s", of->object);
 }
 
+/* The threads that were there together with thread i, with others in between: a bit each. */
+static uint64_t together(const struct model_builder *b, int i)
+{
+    uint64_t all = UINT64_C(1) << i, before = 0;
+
+    while (all != before) {
+        before = all;
+        for (int k = 0; k < LANES; k++)
+            for (int other = 0; before >> k & 1 && other < LANES; other++)
+                if (b->threads[k].inside >> other & b->threads[other].inside >> k & 1 &&
+                    b->threads[k].turns >= TURNS_MIN && b->threads[other].turns >= TURNS_MIN)
+                    all |= UINT64_C(1) << other;
+    }
+    return all;
+}
+
+/* Turns differ from run to run: a power of 16 stands for them. */
+static uint32_t turn_of(uint64_t accesses, uint64_t turns)
+{
+    uint32_t turn = 1;
+
+    while (turn < UINT32_C(1) << 28 && accesses / turns / 4 >= turn)
+        turn *= 16;
+    return turn;
+}
+
+/* Where thread i begins in thread 0, if that one had begun and goes on: with the threads shortly
+ * before it, since they may be let run in another order. */
+static void keep_begin(const struct model_builder *b, int i, struct model_order *order)
+{
+    const struct thread *main = b->threads, *thread = &b->threads[i];
+    uint64_t at = thread->begin;
+
+    if (!order->thread || main->number || !thread->main || thread->main == main->accesses)
+        return;
+    for (int k = i; --k;)
+        if (b->threads[k].main && at - b->threads[k].begin < NEAR)
+            at = b->threads[k].begin;
+    order->after = at ? at : 1;
+}
+
+static void keep_life(const struct model_builder *b, int i, struct model_order *order)
+{
+    const uint64_t all = together(b, i);
+    uint64_t accesses = 0, turns = 0;
+
+    for (int k = 0; k < LANES; k++)
+        if (all >> k & 1) {
+            accesses += b->threads[k].accesses;
+            turns += b->threads[k].turns;
+            if (b->threads[k].number < order->with)
+                order->with = b->threads[k].number;
+        }
+    if (all & (all - 1))
+        order->turn = turn_of(accesses, turns);
+    keep_begin(b, i, order);
+}
+
 struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
                                               const struct psnap_deadline *deadline)
 {
@@ -173,7 +293,8 @@ struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
         if (b->threads[i].lane && !lane_take(b->threads[i].lane, b->threads[i].number, model)) {
             model_free(model);
             model = NULL;
-        }
+        } else if (b->threads[i].lane)
+            keep_life(b, i, &model->orders[model->order_count - 1]);
     for (uint32_t i = 0; model && i < model->ref_count; i++)
         keep_mark(&model->refs[i], b->program);
     if (model && !model_choose(model, deadline)) {

@@ -539,7 +539,10 @@ static bool take_order(struct taking *t, uint16_t thread)
     struct model_order *to = &model->orders[model->order_count++];
     bool is_done = true;
 
-    *to = (struct model_order){.thread = thread, .terms = {.patterns = model->patterns}};
+    *to = (struct model_order){.thread = thread,
+                               .with = thread,
+                               .turn = UINT32_MAX,
+                               .terms = {.patterns = model->patterns}};
     for (uint32_t i = 0; i < from->chain_count; i++)
         take_chain(t, &from->chains[i], &model->chains[model->chain_count++]);
     for (size_t i = 0; is_done && i < from->fold.terms.count; i++) {

@@ -170,6 +170,31 @@ static void follow(struct following *f, const struct nest_pattern *a, const uint
     }
 }
 
+/* A thread's life in words. */
+static void turn_text(const struct model_order *order, char text[DIFF_TEXT])
+{
+    int at = 0;
+
+    if (order->after)
+        at = snprintf(text, DIFF_TEXT, "after %" PRIu64 " accesses, ", order->after);
+    if (order->turn == UINT32_MAX)
+        snprintf(text + at, DIFF_TEXT - (size_t)at, "alone");
+    else
+        snprintf(text + at, DIFF_TEXT - (size_t)at, "with %u, turn %" PRIu32, order->with,
+                 order->turn);
+}
+
+/* Whether a thread begins elsewhere, or is there together with others. */
+static void compare_turns(struct following *f, const struct model_order *a,
+                          const struct model_order *b)
+{
+    f->is_same = a->with == b->with && a->turn == b->turn && a->after == b->after;
+    if (!f->is_same) {
+        turn_text(a, f->diff->order_a);
+        turn_text(b, f->diff->order_b);
+    }
+}
+
 void diff_compare_orders(struct profile_diff *diff)
 {
     const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
@@ -179,6 +204,8 @@ void diff_compare_orders(struct profile_diff *diff)
         const struct nest_terms none = {0};
         const struct nest_terms *p = t < a->order_count ? &a->orders[t].terms : &none;
         const struct nest_terms *q = t < b->order_count ? &b->orders[t].terms : &none;
+        if (t < a->order_count && t < b->order_count)
+            compare_turns(&f, &a->orders[t], &b->orders[t]);
         diff->order_thread = t < a->order_count ? a->orders[t].thread : b->orders[t].thread;
         for (size_t i = 0; f.is_same && (i < p->count || i < q->count); i++)
             if (i < p->count && i < q->count)

@@ -237,7 +237,7 @@ static int next_symbol(struct walk *walk, uint32_t *symbol)
                 return more;
             walk->is_inside = false;
         }
-        if (walk->order == model->order_count)
+        if (walk->order == walk->last)
             return 0;
         if (walk->begun <= walk->order && !begin_order(walk))
             return -1;
@@ -516,6 +516,7 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
         return NULL;
     walk->model = model;
     walk->seed = seed;
+    walk->last = model->order_count;
     walk->whole = PSNAP_NONE;
     psnap_rng_init_stream(&walk->rng, seed, UINT64_C(0x4e53));
     walk->objects = calloc(model->object_count + (size_t)1, sizeof *walk->objects);

@@ -50,9 +50,9 @@ struct walk {
     struct walk_body *bodies;
     struct chain_draw *chains;
 
-    uint32_t order; /* the order that is under way, */
-    size_t term;    /* and its next term */
-    bool is_inside; /* the cursor is within the loops of the term before */
+    uint32_t order, last; /* the order that is under way, and the one behind the last one, */
+    size_t term;          /* and its next term */
+    bool is_inside;       /* the cursor is within the loops of the term before */
     struct nest_cursor cursor;
     struct walk_visit {
         uint32_t chain, state;

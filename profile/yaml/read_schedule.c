@@ -175,10 +175,11 @@ static enum psnap_status symbol_of(const void *context, const struct psnap_yaml_
 static enum psnap_status read_thread_order(struct model_reading *m,
                                            const struct psnap_yaml_node *map)
 {
-    static const char *const keys[] = {"thread", "of", NULL};
-    const struct psnap_yaml_node *thread, *of;
+    static const char *const keys[] = {"thread", "after", "with", "turn", "of", NULL};
+    const struct psnap_yaml_node *thread, *of, *turn = psnap_yaml_get(map, "turn"),
+                                               *after = psnap_yaml_get(map, "after");
     struct model_order *order = &m->model->orders[m->model->order_count++];
-    uint64_t number;
+    uint64_t number, with, most = UINT32_MAX;
     enum psnap_status status =
         psnap_yaml_expect_keys(m->r->doc, map, "a thread's part", keys, m->r->error);
 
@@ -187,7 +188,21 @@ static enum psnap_status read_thread_order(struct model_reading *m,
     of = thread ? psnap_yaml_require(m->r->doc, map, "of", m->r->error) : NULL;
     if (!of || psnap_yaml_u64(m->r->doc, thread, 0, PSNAP_THREADS_MAX - 1, &number, m->r->error))
         return PSNAP_ERROR_VALUE;
+    with = number;
+    if (turn) {
+        thread = psnap_yaml_require(m->r->doc, map, "with", m->r->error);
+        if (!thread ||
+            psnap_yaml_u64(m->r->doc, thread, 0, PSNAP_THREADS_MAX - 1, &with, m->r->error) ||
+            psnap_yaml_u64(m->r->doc, turn, 1, UINT32_MAX - 1, &most, m->r->error))
+            return PSNAP_ERROR_VALUE;
+    } else if (psnap_yaml_get(map, "with") &&
+               !psnap_yaml_require(m->r->doc, map, "turn", m->r->error))
+        return PSNAP_ERROR_VALUE;
+    if (after && psnap_yaml_u64(m->r->doc, after, 1, UINT64_MAX, &order->after, m->r->error))
+        return PSNAP_ERROR_VALUE;
     order->thread = (uint16_t)number;
+    order->with = (uint16_t)with;
+    order->turn = (uint32_t)most;
     return read_order(m->r, of, symbol_of, m, &order->terms);
 }
 
@@ -206,6 +221,7 @@ enum psnap_status model_read_schedule(struct model_reading *m, const struct psna
         return status;
     }
     m->model->order_count = 1;
+    m->model->orders[0].turn = UINT32_MAX;
     m->model->orders[0].terms.patterns = m->model->patterns;
     return read_order(m->r, list, symbol_of, m, &m->model->orders[0].terms);
 }

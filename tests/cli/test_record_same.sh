@@ -260,6 +260,41 @@ for program in "./team" "./threads 100 5 4" ./team_omp; do
     done
 done
 
+# Threads of which each ends before the next one is made: in the trace and in the profile each is
+# where it was, between what main does, also those beyond the 64 that are kept apart.
+cat > lives.c << 'END'
+#include <pthread.h>
+static volatile long a[70][3000], sum;
+static void *work(void *row)
+{
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 3000; i++)
+            sum += ((volatile long *)row)[i];
+    return NULL;
+}
+int main(void)
+{
+    for (int k = 0; k < 70; k++) {
+        pthread_t thread;
+        for (int i = 0; i < 3000; i++)
+            a[k][i] = i;
+        pthread_create(&thread, NULL, work, (void *)a[k]);
+        pthread_join(thread, NULL);
+        for (int i = 0; i < 3000; i++)
+            sum -= a[k][i];
+    }
+    return 0;
+}
+END
+"$PSNAP" cc -O2 -pthread -o lives lives.c
+"$PSNAP" record --force -o lives.yaml --trace lives.pst -- ./lives > output
+"$PSNAP" record --force -o again.yaml -- ./lives > output
+same lives.yaml again.yaml "./lives again"
+"$PSNAP" compare lives.pst lives.yaml -m 32K:64:8 --max-error 0.5
+"$PSNAP" sim lives.pst -m 32K:64:8 --by total,thread > rows
+"$PSNAP" sim lives.pst -m 32K:64:8 --by total > total
+[ "$(grep -w ^total rows | xargs)" = "$(grep -w ^total total | xargs)" ] || fail "another total: $(cat rows total)"
+
 # loop ids depend on source, compiler and flags: compiled again, elsewhere, the same profile
 (cd else && cp ../kinds.c . && "$PSNAP" cc -O1 -o kinds kinds.c)
 "$PSNAP" record --force -o again.yaml -- else/kinds > output

@@ -242,6 +242,47 @@ static void counts_are_exact(void **state)
     models(false);
 }
 
+/* Threads stand where they began in thread 0's stream, and take the turns that they took: 0 makes 1
+ * and waits for it, makes 2 and goes on beside it. Each turn is an execution of another loop. */
+static void threads_keep_their_lives(void **state)
+{
+    enum { TURN = 256, TURNS = 22 };
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct psnap_stream_model *model;
+    struct psnap_sink *builder;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    recorded.count = 0;
+    for (uint32_t i = 0; i < TURNS; i++)
+        for (uint32_t k = 0; k < (i < 2 ? 1000 : TURN); k++) {
+            const uint16_t thread = i == 1 ? 1 : i % 2 ? 2 : 0;
+            const uint32_t ref = i / 2 % 2 * REFS + thread;
+            recorded.of[recorded.count++] =
+                (struct psnap_access){.address = ((thread + 1ull) << 32) + 8ull * (1000 * i + k),
+                                      .ref = ref,
+                                      .size = (uint8_t)(1 << ref % 4),
+                                      .kind = (uint8_t)(ref % 3),
+                                      .thread = thread};
+        }
+    builder = collect(program, &recorded);
+    model = model_builder_take(builder, NULL);
+    assert_non_null(model);
+    psnap_sink_free(builder);
+    assert_int_equal(model->orders[1].after, 1000);
+    assert_int_equal(model->orders[1].turn, UINT32_MAX);
+    assert_int_equal(model->orders[2].after, 1000 + TURN);
+    assert_int_equal(model->orders[2].with, 0);
+    assert_int_equal(model->orders[2].turn, TURN);
+    for (int way = 0; way < 2; way++) {
+        read_all(model_source_new(model, NULL, NULL, 1), &replayed, &rng, way);
+        assert_same_stream(&recorded, &replayed, 1);
+    }
+    model_free(model);
+    psnap_program_free(program);
+}
+
 /* Written, read, and written again: the same text, and the same stream. */
 static void profiles_are_read_as_written(void **state)
 {
@@ -299,9 +340,8 @@ static void sources_outlive_profiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(affine_programs_come_back),
-        cmocka_unit_test(counts_are_exact),
-        cmocka_unit_test(profiles_are_read_as_written),
+        cmocka_unit_test(affine_programs_come_back), cmocka_unit_test(counts_are_exact),
+        cmocka_unit_test(threads_keep_their_lives),  cmocka_unit_test(profiles_are_read_as_written),
         cmocka_unit_test(sources_outlive_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
