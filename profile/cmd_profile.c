@@ -50,8 +50,7 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     struct psnap_profile *profile = NULL;
 
     if (builder && request->certifies)
-        certifier =
-            psnap_certifier_new(&request->machines, source->program, request->output, error);
+        certifier = psnap_certifier_new(&request->machines, source->program, error);
     if (builder && (certifier || !request->certifies) &&
         pump(source, builder, certifier, count, error) == PSNAP_OK)
         profile = psnap_profile_builder_take(builder, error);

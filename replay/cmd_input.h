@@ -17,13 +17,15 @@
 struct psnap_profile;
 
 struct psnap_input_options {
-    const char *from;            /* format's name, NULL: recognise; "profile" for a profile */
-    uint64_t seed;               /* of a replay */
-    uint64_t skip;               /* accesses to leave out at the start */
-    uint64_t count;              /* accesses to deliver at most, UINT64_MAX: all */
-    bool is_again;               /* it was read before: that it was cut off has been said */
-    bool is_lane;                /* one of several readers of it: others show the progress */
-    bool *is_profile;            /* gets whether it is one, which is replayed; may be NULL */
+    const char *from; /* format's name, NULL: recognise; "profile" for a profile */
+    uint64_t seed;    /* of a replay */
+    uint64_t skip;    /* accesses to leave out at the start */
+    uint64_t count;   /* accesses to deliver at most, UINT64_MAX: all */
+    const char
+        *interleave;  /* "round-robin": threads in turn, in psnap_turns_pass; NULL: as it is */
+    bool is_again;    /* it was read before: that it was cut off has been said */
+    bool is_lane;     /* one of several readers of it: others show the progress */
+    bool *is_profile; /* gets whether it is one, which is replayed; may be NULL */
     struct psnap_profile **kept; /* gets the profile, which the caller frees; may be NULL */
 };
 

@@ -18,13 +18,11 @@ enum psnap_status psnap_certifier_check(const struct psnap_text_list *machines,
 /*
  * A sink that runs the observed stream through the machines, beside the builder of the profile.
  * It never fails: what went wrong is told when the certificate is to be made. `machines` names
- * them (empty: the ten structures). `program` is the stream's and must outlive the sink; `near` is
- * the path of an output, in whose folder there is room for a file of its own that nobody sees. NULL
- * on failure, with `error` filled.
+ * them (empty: the ten structures). `program` is the stream's and must outlive the sink. NULL on
+ * failure, with `error` filled.
  */
 struct psnap_sink *psnap_certifier_new(const struct psnap_text_list *machines,
-                                       struct psnap_program *program, const char *near,
-                                       struct psnap_error *error);
+                                       struct psnap_program *program, struct psnap_error *error);
 
 /* After psnap_sink_finish: replays the profile of the stream through the same machines and puts a
  * certificate into it. On failure it has none, nor when `deadline` (NULL: none) is set before. */

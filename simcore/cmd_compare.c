@@ -12,6 +12,7 @@
 #include "formats/base/cmd.h"
 #include "simcore/cmd_compare.h"
 #include "simcore/cmd_side.h"
+#include "simcore/cmd_turns.h"
 
 struct settings {
     struct psnap_input_options observed, synthetic;
@@ -141,6 +142,8 @@ int psnap_cmd_compare(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "may be repeated (the ten structures table1-1 to table1-10)"},
+        {PSNAP_OPTION_TEXT, 0, "interleave", &settings.observed.interleave, "WAY",
+         "threads in turn: round-robin, access by access (the order that the input has)"},
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
         {PSNAP_OPTION_FLAG, 0, "all", &settings.all, NULL,
          "show every loop, also those with less than 0.5 % of the accesses"},
@@ -171,6 +174,7 @@ int psnap_cmd_compare(int argc, char **argv)
 
     settings.observed.seed = settings.synthetic.seed = seed;
     settings.observed.count = settings.synthetic.count;
+    settings.synthetic.interleave = settings.observed.interleave;
     if (operands >= 0 && (settings.max_error < 0 || settings.max_mean < 0))
         status = psnap_cmd_usage("compare", "--max-%s: points of error are not negative",
                                  settings.max_error < 0 ? "error" : "mean");

@@ -119,7 +119,7 @@ enum psnap_status side_run_input(struct compare_side *side, const struct psnap_i
 {
     struct running running = {side, machines, n};
 
-    return psnap_turns_pass(side->path, input, false, run_pass, &running, &side->in_turn, error);
+    return psnap_turns_pass(side->path, input, run_pass, &running, &side->in_turn, error);
 }
 
 void side_release(struct compare_side *side)

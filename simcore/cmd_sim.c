@@ -84,8 +84,7 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
     report.machines = owned;
     if (owned)
         side_warn_of_sizes(owned, machines->count);
-    if (owned && !psnap_turns_pass(path, input, report.wanted[PSNAP_SCOPE_THREAD] && !cores, run,
-                                   &report, &report.in_turn, &error)) {
+    if (owned && !psnap_turns_pass(path, input, run, &report, &report.in_turn, &error)) {
         if (form == PSNAP_REPORT_JSON)
             sim_report_json(&report);
         else if (form == PSNAP_REPORT_CSV)
@@ -138,6 +137,8 @@ int psnap_cmd_sim(int argc, char **argv)
          "rows: any of total,loop,block,region,thread (total,loop; of a sweep total)"},
         {PSNAP_OPTION_TEXT, 0, "cores", &threads, "N",
          "threads are N cores, whose caches are apart or shared as the machine says"},
+        {PSNAP_OPTION_TEXT, 0, "interleave", &input.interleave, "WAY",
+         "threads in turn: round-robin, access by access (the order that the input has)"},
         {PSNAP_OPTION_FLAG, 0, "misses", &classify, NULL,
          "tell cold, capacity and conflict misses apart, and count evictions (slower)"},
         {PSNAP_OPTION_TEXT, 0, "sweep", &sweep.sets, "SETS",

@@ -303,8 +303,7 @@ int sweep_run(const struct sweep_settings *settings)
     sweep->settings = settings;
     status = take_points(sweep);
     if (!status &&
-        psnap_turns_pass(settings->path, settings->input, settings->wanted[PSNAP_SCOPE_THREAD],
-                         pass, sweep, &sweep->in_turn, &error)) {
+        psnap_turns_pass(settings->path, settings->input, pass, sweep, &sweep->in_turn, &error)) {
         status = psnap_cmd_fail("sim", &error);
     } else if (!status) {
         if (settings->form == PSNAP_REPORT_JSON)

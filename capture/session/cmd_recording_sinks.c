@@ -164,8 +164,7 @@ enum psnap_status psnap_recording_sinks_open(struct psnap_recording_sinks *sinks
         sinks->all[sinks->count++] = sinks->builder;
     }
     if (sinks->builder && recording->certifies) {
-        sinks->certifier = psnap_certifier_new(recording->machines, program,
-                                               psnap_output_path(recording->profile_output), error);
+        sinks->certifier = psnap_certifier_new(recording->machines, program, error);
         if (!sinks->certifier)
             return error->code;
         sinks->all[sinks->count++] = sinks->certifier;

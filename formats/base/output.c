@@ -304,11 +304,6 @@ FILE *psnap_output_file(struct psnap_output *output)
     return output->file;
 }
 
-const char *psnap_output_path(const struct psnap_output *output)
-{
-    return output->path;
-}
-
 void psnap_output_reserve(struct psnap_output *output, uint64_t bytes)
 {
     struct statvfs disk;

@@ -46,7 +46,6 @@ PSNAP_API bool psnap_output_is_partial(const struct psnap_output *output);
 
 /* The stream to write to. Owned by the output; do not close it. */
 PSNAP_API FILE *psnap_output_file(struct psnap_output *output);
-PSNAP_API const char *psnap_output_path(const struct psnap_output *output);
 
 /* Flushes, makes the file appear, and frees the output, also on failure (then nothing appears). */
 PSNAP_API enum psnap_status psnap_output_commit(struct psnap_output *output,

@@ -197,7 +197,7 @@ enum psnap_status convolve_input(struct convolve_input *inputs,
     enum psnap_status status;
 
     options.kept = &pass.profile;
-    status = psnap_turns_pass(inputs->path, &options, false, run, &pass, &in_turn, error);
+    status = psnap_turns_pass(inputs->path, &options, run, &pass, &in_turn, error);
     psnap_profile_free(pass.profile);
     for (size_t i = 0; i < settings->count && !status; i++)
         predict(&inputs[i], &settings->fits[i], settings->costs ? &settings->costs[i] : NULL);

@@ -257,8 +257,7 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
     options.kept = &input->profile;
     options.is_profile = &input->is_profile;
     input->side.path = input->path;
-    status =
-        psnap_turns_pass(input->path, &options, false, pass, &passing, &input->side.in_turn, error);
+    status = psnap_turns_pass(input->path, &options, pass, &passing, &input->side.in_turn, error);
     if (!status)
         status = reuse_need_accesses(input->side.accesses, input->path, error);
     if (!status && !input->timed)

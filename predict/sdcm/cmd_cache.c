@@ -409,7 +409,7 @@ int psnap_cmd_predict_cache(int argc, char **argv)
         status = psnap_cmd_usage("predict cache", "--by takes total, loop and block");
     } else if (!psnap_scope_parse_list(by, report->wanted, &error) ||
                find_machines(report, &machines, &error) ||
-               psnap_turns_pass(argv[1], &input, false, pass, report, &report->in_turn, &error) ||
+               psnap_turns_pass(argv[1], &input, pass, report, &report->in_turn, &error) ||
                reuse_need_accesses(report->accesses, argv[1], &error)) {
         status = psnap_cmd_fail("predict cache", &error);
     } else {

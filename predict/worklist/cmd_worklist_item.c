@@ -128,7 +128,7 @@ enum psnap_status worklist_simulate(const struct worklist *list, const struct it
 
     input.count = list->accesses;
     if (!item->is_profile)
-        return psnap_turns_pass(item->input, &input, false, run_pass, &running, &in_turn, error);
+        return psnap_turns_pass(item->input, &input, run_pass, &running, &in_turn, error);
     profile = worklist_profile(list, item, error);
     status = profile ? replay(profile, &running, error) : error->code;
     psnap_profile_free(profile);

@@ -145,7 +145,7 @@ assert r["summary"]["missing_loops"] == 0
 assert all(0 <= p <= 100 for p in r["summary"]["max_points"])
 END
 
-# threads in turn, as in psnap sim, which has these by hand; from a pipe as they come
+# threads in their order or in turn, as in psnap sim, which has these by hand
 cat > hand.csv << 'END'
 address,size,kind,thread,ref
 0x0,4,load,0,0
@@ -157,18 +157,29 @@ address,size,kind,thread,ref
 0x20,1,load,0,0
 END
 "$PSNAP" compare hand.csv - -m 32:16:2,1K:16:full --json < hand.csv > json
+"$PSNAP" compare hand.csv hand.csv -m 32:16:2,1K:16:full --interleave round-robin --json > turns
 python3 - << 'END'
 import json
 r = json.load(open("json"))
 assert r["observed"] == {"input": "hand.csv", "accesses": 7, "threads": 2,
-                         "interleaving": "round-robin by access"}, r["observed"]
+                         "interleaving": "stream order"}, r["observed"]
 assert r["synthetic"] == {"input": "-", "accesses": 7, "threads": 2,
                           "interleaving": "stream order"}, r["synthetic"]
 total = [row for row in r["rows"] if row["scope"] == "total"][0]["levels"][0]
-assert (total["observed"], total["synthetic"]) == (3 / 7, 2 / 7), total
+assert (total["observed"], total["synthetic"]) == (2 / 7, 2 / 7), total
+r = json.load(open("turns"))
+for side in "observed", "synthetic":
+    assert r[side] == {"input": "hand.csv", "accesses": 7, "threads": 2,
+                       "interleaving": "round-robin by access"}, r[side]
+total = [row for row in r["rows"] if row["scope"] == "total"][0]["levels"][0]
+assert (total["observed"], total["synthetic"]) == (3 / 7, 3 / 7), total
 END
+expect 2 "$PSNAP" compare hand.csv - -m 32:16:2 --interleave round-robin < hand.csv
+has err "threads are taken in turn from a file, which is read once for each: '-' is none"
+expect 2 "$PSNAP" compare hand.csv hand.csv -m 32:16:2 --interleave uniform
+has err "--interleave takes round-robin, not 'uniform'"
 "$PSNAP" compare hand.csv - -m 32:16:2,1K:16:full < hand.csv > table
-has table 'hand.csv: 7 accesses, 2 threads, interleaved access by access'
+has table "hand.csv: 7 accesses, 2 threads, interleaved in the stream's order"
 has table "-: 7 accesses, 2 threads, interleaved in the stream's order"
 "$PSNAP" profile hand.csv --threads apart -o apart.yaml # its one loop has the parts' accesses
 "$PSNAP" compare hand.csv apart.yaml -m 32:16:2,1K:16:full --json > json
@@ -176,19 +187,19 @@ python3 - << 'END'
 import json
 r = json.load(open("json"))
 assert [row["id"] for row in r["rows"] if row["scope"] == "loop"] == ["csv"], r["rows"]
-assert r["summary"]["missing_loops"] == 0 and r["synthetic"]["threads"] == 2
+assert r["summary"]["missing_loops"] == 0
+assert r["synthetic"] == {"input": "apart.yaml", "accesses": 7, "threads": 2,
+                          "interleaving": "round-robin by access"}, r["synthetic"]
 END
 
-# walks have the stream's order; their threads are put in turn as well
+# a profile whose threads are merged keeps an order; two short threads stand one behind the other
 "$PSNAP" profile hand.csv -o walks.yaml
 "$PSNAP" compare hand.csv walks.yaml -m 32:16:2,1K:16:full --json > json
 python3 - << 'END'
 import json
 r = json.load(open("json"))
 assert r["synthetic"] == {"input": "walks.yaml", "accesses": 7, "threads": 2,
-                          "interleaving": "round-robin by access"}, r["synthetic"]
-total = [row for row in r["rows"] if row["scope"] == "total"][0]["levels"][0]
-assert (total["observed"], total["synthetic"]) == (3 / 7, 3 / 7), total
+                          "interleaving": "stream order"}, r["synthetic"]
 END
 
 # a loop that the other side lacks counts as wholly wrong, and is named

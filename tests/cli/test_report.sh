@@ -240,7 +240,7 @@ grep -q '<th scope="row">f0<' many.html && fail "the coldest is there"
 expect 0 "$PSNAP" report champsim.yaml walk.champsim --from champsim -o champsim.html
 page champsim.html --has 'observed and synthetic'
 
-# threads: in turn, and said so
+# threads: in the input's order, and said so
 {
     echo address,size,kind,thread,ref
     for i in $(seq 0 8 800); do
@@ -251,7 +251,7 @@ page champsim.html --has 'observed and synthetic'
     done
 } > threads.csv
 "$PSNAP" report threads.csv -o threads.html
-page threads.html --has '2 threads' --has 'access by access'
+page threads.html --has '2 threads' --has "in the stream's order"
 
 # ------------------------------------------------------- names that would be markup
 python3 - << 'END'

@@ -45,9 +45,9 @@ END
 grep -q "16-way %" table || fail "$(cat table)"
 [ "$(grep -c '  thread  ' table)" = 4 ] || fail "$(cat table)"
 has table "2 threads, interleaved in the stream's order, in each cache"
-"$PSNAP" sim trace.csv --sweep 16 > table
+"$PSNAP" sim trace.csv --sweep 16 --interleave round-robin > table
 has table "2 threads, interleaved access by access, in each cache"
-"$PSNAP" sim trace.csv --sweep 16 --json > sweep
+"$PSNAP" sim trace.csv --sweep 16 --interleave round-robin --json > sweep
 has sweep '"threads": 2'
 has sweep '"interleaving": "round-robin by access"'
 awk -F, -v OFS=, 'NR > 1 {$4 = 0} {print}' trace.csv > lone.csv
