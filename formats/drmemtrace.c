@@ -38,6 +38,9 @@ enum { X86_64 = 0x40, LINE_BYTES = 64 };
 #define HINTS (TYPES(2, 9) | TYPES(18, 21) | TYPES(27, 27) | TYPES(32, 46))
 #define PASSED (HINTS | TYPES(EXIT, PROCESS) | TYPES(MARKER, MARKER) | TYPES(47, 47))
 #define OTHERS (TYPES(BUNDLE, BUNDLE) | TYPES(THREAD, THREAD) | TYPES(HEADER, FOOTER))
+/* Of a core's trace, whose threads have a header and a footer each: what may be behind one's
+ * footer. */
+#define BETWEEN (TYPES(THREAD, FOOTER) | TYPES(MARKER, MARKER))
 #define ALL (TYPES(READ, WRITE) | COUNTERS | PASSED | OTHERS)
 
 static inline bool is_in(uint64_t types, unsigned type)
@@ -98,6 +101,7 @@ static enum psnap_status read_other(struct drmemtrace *trace, const unsigned cha
     case BUNDLE:
         return step_through_bundle(trace, record, error);
     case THREAD:
+        trace->has_footer = false; /* it goes on behind another one's */
         return set_thread(trace, value, error);
     case HEADER:
         if (value < 1 || value > VERSION)
@@ -105,7 +109,7 @@ static enum psnap_status read_other(struct drmemtrace *trace, const unsigned cha
                                    "version %" PRIu64 " of drmemtrace; 1 to %d can be read", value,
                                    VERSION);
         trace->has_header = true;
-        trace->has_footer = false; /* another thread's, behind it */
+        trace->has_footer = false;
         trace->foreign.has_pc = false;
         return PSNAP_OK;
     case FOOTER:
@@ -129,7 +133,7 @@ static inline enum psnap_status drmemtrace_one(struct psnap_foreign *foreign,
     enum psnap_status status;
     size_t from = *n;
 
-    if (__builtin_expect(trace->has_footer, 0) && type != HEADER)
+    if (__builtin_expect(trace->has_footer, 0) && !is_in(BETWEEN, type))
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "something follows the footer");
     if (is_in(COUNTERS, type)) {
         foreign->pc = address;

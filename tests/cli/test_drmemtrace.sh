@@ -34,6 +34,8 @@ with open("made", "wb") as made, open("made.wanted", "w") as wanted:
         if i == 3000: # another one of several, behind it
             made.write(layout.pack(26, 0, 0) + layout.pack(25, 0, 7) + layout.pack(22, 4, [777, 12][thread]))
             pc = None
+        if i == 4000: # a core that is idle, and then the one of them that has not ended
+            made.write(layout.pack(26, 0, 0) + 9 * layout.pack(28, 33, 0) + layout.pack(22, 4, [777, 12][thread]))
         kind = random.choice([0, 0, 1, 1, *range(2, 25), 27, *range(28, 50)]) if i > 5 else 0
         size, address = random.choice([0, 1, 4, 8, 64, 100, 4096]), random.getrandbits(56)
         if kind == 22:
