@@ -11,7 +11,12 @@
 #include "formats/base/map.h"
 #include "formats/trace.h"
 
-enum { PAGE_BITS = PSNAP_PAGE_BITS, BLOCK = 256, LATEST = 16 };
+enum {
+    PAGE_BITS = PSNAP_PAGE_BITS,
+    BLOCK = 256,
+    LATEST = 16,
+    WIDTH_MAX = 64 /* of runs that are put on as they are */
+};
 #define PAGE_BYTES (UINT64_C(1) << PAGE_BITS)
 
 struct compact {
@@ -54,21 +59,31 @@ static enum psnap_status put_on(struct compact *compact, struct psnap_error *err
     return n ? psnap_sink_put(compact->to, compact->block, n, error) : PSNAP_OK;
 }
 
-/* `size` bytes of an access, from the first on, which are in one page. */
-static enum psnap_status put_part(struct compact *compact, const struct psnap_access *access,
-                                  uint64_t address, uint64_t size, struct psnap_error *error)
+/* Where an address is put. */
+static inline enum psnap_status place(struct compact *compact, uint64_t address, uint64_t *to,
+                                      struct psnap_error *error)
 {
-    struct psnap_access *part = &compact->block[compact->used];
     const uint64_t page = address >> PAGE_BITS;
     enum psnap_status status = PSNAP_OK;
 
     if (page != compact->latest[page % LATEST].page)
         status = find_page(compact, page, error);
+    *to = compact->latest[page % LATEST].at + address % PAGE_BYTES;
+    return status;
+}
+
+/* `size` bytes of an access, from the first on, which are in one page. */
+static enum psnap_status put_part(struct compact *compact, const struct psnap_access *access,
+                                  uint64_t address, uint64_t size, struct psnap_error *error)
+{
+    struct psnap_access *part = &compact->block[compact->used];
+    enum psnap_status status;
+
+    *part = *access;
+    part->size = (uint8_t)size;
+    status = place(compact, address, &part->address, error);
     if (status)
         return status;
-    *part = *access;
-    part->address = compact->latest[page % LATEST].at + address % PAGE_BYTES;
-    part->size = (uint8_t)size;
     return ++compact->used == BLOCK ? put_on(compact, error) : PSNAP_OK;
 }
 
@@ -88,6 +103,54 @@ static enum psnap_status compact_put(struct psnap_sink *sink, const struct psnap
     return status ? status : put_on(compact, error);
 }
 
+/* For how many repetitions, from one on, an access stays in its page; 0: it is in two. */
+static uint64_t repetitions_in_page(uint64_t address, uint64_t size, int64_t stride)
+{
+    const uint64_t at = address % PAGE_BYTES;
+
+    if (at + size > PAGE_BYTES)
+        return 0;
+    if (stride < 0)
+        return 1 + at / -(uint64_t)stride;
+    return stride ? 1 + (PAGE_BYTES - size - at) / (uint64_t)stride : UINT64_MAX;
+}
+
+static enum psnap_status compact_put_run(struct psnap_sink *sink, const struct psnap_run *run,
+                                         struct psnap_error *error)
+{
+    struct compact *compact = (struct compact *)sink;
+    struct psnap_access first[WIDTH_MAX];
+    enum psnap_status status = PSNAP_OK;
+    uint64_t n;
+
+    if (run->width > WIDTH_MAX)
+        return psnap_sink_put_repetitions(sink, run, 0, run->count, error);
+    for (uint64_t i = 0; i < run->count && !status; i += n) {
+        n = run->count - i;
+        for (size_t k = 0; k < run->width; k++) {
+            const uint64_t address = psnap_run_address(run, i, k);
+            const uint64_t here = repetitions_in_page(address, run->first[k].size, run->strides[k]);
+            n = here < n ? here : n;
+        }
+        if (!n) {
+            n = 1;
+            status = psnap_sink_put_repetitions(sink, run, i, i + 1, error);
+            continue;
+        }
+        for (size_t k = 0; k < run->width && !status; k++) {
+            first[k] = run->first[k];
+            status = place(compact, psnap_run_address(run, i, k), &first[k].address, error);
+        }
+        if (!status)
+            status = psnap_sink_put_run(
+                compact->to,
+                &(struct psnap_run){
+                    .first = first, .strides = run->strides, .width = run->width, .count = n},
+                error);
+    }
+    return status;
+}
+
 static enum psnap_status compact_finish(struct psnap_sink *sink, struct psnap_error *error)
 {
     return psnap_sink_finish(((struct compact *)sink)->to, error);
@@ -102,8 +165,10 @@ static void compact_free(struct psnap_sink *sink)
 struct psnap_sink *psnap_compact_new(struct psnap_sink *to, struct psnap_compact *report,
                                      struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {
-        .put = compact_put, .finish = compact_finish, .free = compact_free};
+    static const struct psnap_sink_ops ops = {.put = compact_put,
+                                              .finish = compact_finish,
+                                              .free = compact_free,
+                                              .put_run = compact_put_run};
     struct compact *compact = calloc(1, sizeof *compact);
 
     if (!compact) {

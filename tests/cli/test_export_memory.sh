@@ -148,6 +148,21 @@ lines = {r.address // 64 for r in got}
 assert len(wanted) <= len(lines) <= len(wanted) + 9 and max(lines) < 2**33, (len(lines), len(wanted), max(lines))
 END
 done
+# runs, whose accesses cross pages forwards, backwards and in their middle, as access by access
+python3 - << 'END' > sweeps.csv
+print("address,size,kind,thread,ref")
+for i in range(600000):
+    print(f"{2**40 + 8 * i:#x},8,load,0,0")
+    print(f"{2**41 + 2**21 * 3 - 16 * i - 4:#x},8,store,0,1")
+    print(f"{2**42 + 12 * i:#x},8,load,0,2")
+END
+"$PSNAP" profile sweeps.csv -o sweeps.yaml 2> err
+"$PSNAP" replay sweeps.yaml -f csv -o - 2> err | cut -d, -f1-3 |
+    cmp - <(cut -d, -f1-3 sweeps.csv) || fail "the sweeps are not exact"
+"$PSNAP" replay sweeps.yaml -f dinbin -o runs.dinbin 2> err
+"$PSNAP" convert sweeps.csv -f dinbin -o one.dinbin 2> err
+cmp runs.dinbin one.dinbin || fail "runs in the compact layout"
+
 expect 2 "$PSNAP" convert wide.csv -f csv --base 4K --layout program -o -
 has err "--base is of the compact layout"
 expect 2 "$PSNAP" convert wide.csv -f csv --layout dense -o -
