@@ -192,6 +192,15 @@ enum psnap_status psnap_text_read(struct psnap_foreign *trace, struct psnap_acce
     return PSNAP_OK;
 }
 
+#define PAIRS(high)                                                                                \
+    {high, '0'}, {high, '1'}, {high, '2'}, {high, '3'}, {high, '4'}, {high, '5'}, {high, '6'},     \
+        {high, '7'}, {high, '8'}, {high, '9'}, {high, 'a'}, {high, 'b'}, {high, 'c'}, {high, 'd'}, \
+        {high, 'e'}, {high, 'f'}
+
+const unsigned char psnap_text_hex_pairs[256][2] = {
+    PAIRS('0'), PAIRS('1'), PAIRS('2'), PAIRS('3'), PAIRS('4'), PAIRS('5'), PAIRS('6'), PAIRS('7'),
+    PAIRS('8'), PAIRS('9'), PAIRS('a'), PAIRS('b'), PAIRS('c'), PAIRS('d'), PAIRS('e'), PAIRS('f')};
+
 char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits)
 {
     const unsigned needed = (67 - (unsigned)__builtin_clzll(value | 1)) / 4;

@@ -73,18 +73,21 @@ static inline char *psnap_text_put(char *to, const char *text)
     return to + n;
 }
 
-/* Eight hexadecimal digits, the first one in the lowest byte: nibbles are spread to bytes, and all
- * become digits at once. */
+/* The digits of a byte. */
+extern const unsigned char psnap_text_hex_pairs[256][2];
+
+static inline uint64_t psnap_text_hex_pair(uint32_t byte)
+{
+    const unsigned char *pair = psnap_text_hex_pairs[byte & 255];
+
+    return pair[0] | (uint64_t)pair[1] << 8;
+}
+
+/* Eight hexadecimal digits, the first one in the lowest byte. */
 static inline uint64_t psnap_text_hex_8(uint32_t value)
 {
-    uint64_t bytes = value, letters;
-
-    bytes = (bytes | bytes << 16) & UINT64_C(0x0000ffff0000ffff);
-    bytes = (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
-    bytes = (bytes | bytes << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    letters = (bytes + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
-    bytes += UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
-    return __builtin_bswap64(bytes);
+    return psnap_text_hex_pair(value >> 24) | psnap_text_hex_pair(value >> 16) << 16 |
+           psnap_text_hex_pair(value >> 8) << 32 | psnap_text_hex_pair(value) << 48;
 }
 
 /* Number to text without a terminator; return the place after it. Hexadecimal is lower case and

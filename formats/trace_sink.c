@@ -58,6 +58,7 @@ struct line {
     char text[LINE_MAX];
     size_t bytes, digits_at; /* of the eight */
     uint64_t high;           /* the other bits of the address; UINT64_MAX: it has fewer digits */
+    uint64_t address;        /* of the next repetition */
 };
 
 /* Makes a line anew, where more digits differ or there are fewer; returns as ops->access. */
@@ -77,6 +78,32 @@ static char *put_line(struct psnap_trace_sink *sink, struct line *line, char *to
     return end;
 }
 
+/* A run of a format that is not lines of hexadecimal addresses. */
+static enum psnap_status put_plain_run(struct psnap_trace_sink *sink, const struct psnap_run *run,
+                                       struct psnap_error *error)
+{
+    struct psnap_access next[LINES_MAX];
+    char *to = sink->text + sink->used, *const end = sink->text + PSNAP_SINK_BYTES;
+
+    memcpy(next, run->first, run->width * sizeof *next);
+    for (uint64_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < run->width; k++) {
+            to = sink->ops->access(sink, to, &next[k], error);
+            if (!to)
+                return error ? error->code : PSNAP_ERROR_VALUE;
+            next[k].address += (uint64_t)run->strides[k];
+            sink->count++;
+            if (to >= end) {
+                enum psnap_status status = write_out(sink, to, error);
+                if (status)
+                    return status;
+                to = sink->text;
+            }
+        }
+    sink->used = (size_t)(to - sink->text);
+    return PSNAP_OK;
+}
+
 static enum psnap_status sink_put_run(struct psnap_sink *self, const struct psnap_run *run,
                                       struct psnap_error *error)
 {
@@ -86,14 +113,19 @@ static enum psnap_status sink_put_run(struct psnap_sink *self, const struct psna
     char *to = sink->text + sink->used, *const end = sink->text + PSNAP_SINK_BYTES;
     enum psnap_status status;
 
-    if (!sink->ops->hex_at || run->width > LINES_MAX || run->count < RUN_MIN)
+    if (run->width > LINES_MAX || run->count < RUN_MIN)
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
-    for (size_t k = 0; k < run->width; k++)
+    if (!sink->ops->hex_at)
+        return put_plain_run(sink, run, error);
+    for (size_t k = 0; k < run->width; k++) {
         lines[k].high = UINT64_MAX;
+        lines[k].address = run->first[k].address;
+    }
     for (uint64_t i = 0; i < run->count; i++)
         for (size_t k = 0; k < run->width; k++) {
-            const uint64_t address = psnap_run_address(run, i, k);
             struct line *line = &lines[k];
+            const uint64_t address = line->address;
+            line->address += (uint64_t)run->strides[k];
             if (address >> 32 == line->high && address >> 28) {
                 memcpy(to, line->text, LINE_SHORT);
                 if (line->bytes > LINE_SHORT)
