@@ -56,7 +56,7 @@ static uint64_t take_event(struct capture *self, const uint64_t *at, uint64_t wo
     if (!length)
         psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                         "the program's ring holds a barrier that cannot be (%" PRIu64 " rings)",
-                        words < 2 ? 0 : at[1]);
+                        words < 3 ? 0 : at[1]);
     return length;
 }
 
@@ -339,7 +339,7 @@ static enum psnap_status await_chunk(struct capture *self, bool *is_over, struct
 
     *is_over = false;
     if (self->rings.has_ended && self->rings.barrier_rings) {
-        self->rings.barrier_rings = 0; /* nothing more will come before it */
+        self->rings.barrier_rings = self->rings.starting = 0; /* nothing more will come before it */
         return PSNAP_OK;
     }
     status = read_control(self, error);

@@ -235,7 +235,7 @@ void show_json_model(struct psnap_json *json, const struct psnap_profile *profil
         const struct nest_terms *terms = &model->orders[i].terms;
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "thread", model->orders[i].thread);
-        if (model->orders[i].after)
+        if (model->orders[i].after != MODEL_NO_PLACE)
             psnap_json_u64(json, "after", model->orders[i].after);
         if (model->orders[i].turn != UINT32_MAX) {
             psnap_json_u64(json, "with", model->orders[i].with);

@@ -158,12 +158,14 @@ static void print_orders(struct printing *p)
 {
     const struct psnap_stream_model *model = p->profile->stream;
     const bool has_threads = model->order_count > 1;
-    char text[32];
+    char life[MODEL_LIFE_TEXT], text[MODEL_LIFE_TEXT + 32];
 
     p->printed = 0;
     for (uint32_t i = 0; i < model->order_count; i++) {
         const struct nest_terms *terms = &model->orders[i].terms;
-        snprintf(text, sizeof text, "thread %u", model->orders[i].thread);
+        model_order_life(&model->orders[i], life);
+        snprintf(text, sizeof text, "thread %u%s%s", model->orders[i].thread, *life ? ", " : "",
+                 life);
         if (has_threads && begin_line(p, 0, text, false))
             putchar('\n');
         for (size_t k = 0; k < terms->count; k++)

@@ -64,6 +64,20 @@ void model_free(struct psnap_stream_model *model)
     free(model);
 }
 
+void model_order_life(const struct model_order *order, char text[MODEL_LIFE_TEXT])
+{
+    int at = 0;
+
+    *text = 0;
+    if (order->after != MODEL_NO_PLACE)
+        at =
+            snprintf(text, MODEL_LIFE_TEXT, "after %" PRIu64 " accesses of thread 0", order->after);
+    if (order->turn != UINT32_MAX)
+        snprintf(text + at, MODEL_LIFE_TEXT - (size_t)at,
+                 "%sin turns of %" PRIu32 " with thread %u", at ? ", " : "", order->turn,
+                 order->with);
+}
+
 /* ---- as a profile's ---- */
 
 /* "NAME" of the first, "NAME/2" and so on of others; NULL: out of memory. */

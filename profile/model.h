@@ -98,13 +98,16 @@ struct model_object {
     uint64_t firsts; /* first touches whose strides were counted */
 };
 
+#define MODEL_NO_PLACE UINT64_MAX
+#define MODEL_LIFE_TEXT 100
+
 /* A thread's. Those that were there together are in turn, about `turn` accesses each time; they are
  * as a call to thread 0 where they begin in its stream, and else one behind the other. */
 struct model_order {
     uint16_t thread;
     uint16_t with;  /* the lowest thread that was there together with it, or itself */
     uint32_t turn;  /* the same for all of these; UINT32_MAX: none were */
-    uint64_t after; /* accesses of thread 0 before it begins; 0: those before it have ended */
+    uint64_t after; /* accesses of thread 0 before it begins; MODEL_NO_PLACE: not in its stream */
     struct nest_terms terms;
 };
 
@@ -136,6 +139,9 @@ void model_index_release(struct model_index *index);
 struct psnap_stream_model *model_new(void); /* NULL: out of memory */
 void model_object_release(struct model_object *object);
 /* When nobody else holds it. */
+/* Where a thread's part begins, and with whom, in words: "after 300 accesses of thread 0", or "".
+ */
+void model_order_life(const struct model_order *order, char text[MODEL_LIFE_TEXT]);
 void model_free(struct psnap_stream_model *model);
 /*
  * The model of a stream becomes that of a profile: kept[loop] is the profile's number of a loop,

@@ -143,7 +143,7 @@ int psnap_cmd_compare(int argc, char **argv)
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "may be repeated (the ten structures table1-1 to table1-10)"},
         {PSNAP_OPTION_TEXT, 0, "interleave", &settings.observed.interleave, "WAY",
-         "threads in turn: round-robin, access by access (the order that the input has)"},
+         "round-robin: threads in turn, access by access (else in the input's order)"},
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
         {PSNAP_OPTION_FLAG, 0, "all", &settings.all, NULL,
          "show every loop, also those with less than 0.5 % of the accesses"},

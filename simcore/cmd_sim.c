@@ -138,7 +138,7 @@ int psnap_cmd_sim(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "cores", &threads, "N",
          "threads are N cores, whose caches are apart or shared as the machine says"},
         {PSNAP_OPTION_TEXT, 0, "interleave", &input.interleave, "WAY",
-         "threads in turn: round-robin, access by access (the order that the input has)"},
+         "round-robin: threads in turn, access by access (else in the input's order)"},
         {PSNAP_OPTION_FLAG, 0, "misses", &classify, NULL,
          "tell cold, capacity and conflict misses apart, and count evictions (slower)"},
         {PSNAP_OPTION_TEXT, 0, "sweep", &sweep.sets, "SETS",

@@ -201,7 +201,7 @@ static bool has_started(struct psnap_rings *rings)
         return true;
     if (read < rings->barrier[ring] && !is_stuck(rings, ring))
         return false;
-    for (uint32_t i = 1, used = psnap_rings_used(rings); i < used; i++)
+    for (uint32_t i = 0, used = psnap_rings_used(rings); i < used; i++) /* ring 0 as well */
         if (i != ring && psnap_ring_is_left(psnap_session_ring(rings->session, i)))
             return true;
     return false;

@@ -69,7 +69,7 @@ void ModulePlan::declare()
     leave = hook("__psnap_leave", nothing, pointer);
     landed = hook("__psnap_landed", nothing, pointer);
     forked = hook("__psnap_forked", nothing, {});
-    creating = hook("__psnap_creating", nothing, {});
+    creating = hook("__psnap_creating", nothing, word);
     sandboxed = hook("__psnap_sandboxed", nothing, {word, word, word, word});
     sandbox_tried = hook("__psnap_sandbox_tried", nothing, {word});
     allocated = module.getOrInsertFunction("__psnap_allocated", Type::getVoidTy(context), pointer,

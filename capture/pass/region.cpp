@@ -166,14 +166,16 @@ static bool makesChild(const CallInst &call)
            (callee->getName() == "_Fork" || callee->getName() == "syscall");
 }
 
-/* Threads that these make begin behind all that was before. */
-static bool makesThreads(const CallBase &call)
+/* How many threads a call makes that begin behind all that was before; UINT64_MAX: some, which
+ * begin before it returns. */
+static uint64_t threadsOf(const CallBase &call)
 {
     const Function *callee = call.getCalledFunction();
     const StringRef name = callee ? callee->getName() : "";
-    return name == "pthread_create" || name == "thrd_create" || name == "GOMP_parallel" ||
-           name.starts_with("__kmpc_fork_call") ||
-           name.starts_with("_ZNSt6thread15_M_start_thread");
+    if (name == "pthread_create" || name == "thrd_create" ||
+        name.starts_with("_ZNSt6thread15_M_start_thread"))
+        return 1;
+    return name == "GOMP_parallel" || name.starts_with("__kmpc_fork_") ? UINT64_MAX : 0;
 }
 
 static bool isNumber(const Type *type)
@@ -349,7 +351,7 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
         auto *any = dyn_cast<CallBase>(&at);
         if (any && !isa<CallBrInst>(any) && mayEnterSandbox(*any))
             sandboxes.push_back(any);
-        if (any && makesThreads(*any))
+        if (any && !isa<CallBrInst>(any) && threadsOf(*any))
             starts.push_back(any);
         if (Function *child = call ? childOf(*call) : nullptr)
             children.push_back(&*child->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
@@ -362,8 +364,13 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
         emitSandbox(call);
     for (Instruction *at : children)
         callHook(at, forked, {});
-    for (Instruction *at : starts)
-        callHook(at, creating, {});
+    for (CallBase *call : starts) {
+        const uint64_t threads = threadsOf(*call);
+        auto *plain = dyn_cast<CallInst>(call);
+        callHook(call, creating, ConstantInt::get(word, threads));
+        if (threads != 1 && !(plain && plain->isMustTailCall()))
+            callHook(behind(call), creating, ConstantInt::get(word, 0));
+    }
     for (ReturnInst *end : ends)
         emitLeaving(end, index);
 

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint32_t reuses; /** atomic: modules that came where others had been */
+static uint32_t reuses; /* atomic: modules that came where others had been */
 
 void psnap_rt_ring_doorbell(void)
 {
@@ -134,7 +134,7 @@ void psnap_rt_leave_chunk(struct psnap_ring *ring)
     psnap_rt_ring_doorbell();
 }
 
-uint64_t psnap_rt_ring_words(const struct psnap_ring *ring)
+uint64_t psnap_rt_ring_words(struct psnap_ring *ring)
 {
     for (;;) {
         uint64_t produced = __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
@@ -148,11 +148,15 @@ uint64_t psnap_rt_ring_words(const struct psnap_ring *ring)
     }
 }
 
-uint64_t psnap_rt_ring_words_before(const struct psnap_ring *ring)
+uint64_t psnap_rt_ring_words_before(struct psnap_ring *ring)
 {
-    const uint64_t creating = __atomic_load_n(&ring->creating, __ATOMIC_ACQUIRE);
+    uint32_t awaited = __atomic_load_n(&ring->awaited, __ATOMIC_ACQUIRE);
 
-    return creating ? creating - 1 : psnap_rt_ring_words(ring);
+    while (awaited && awaited != UINT32_MAX &&
+           !__atomic_compare_exchange_n(&ring->awaited, &awaited, awaited - 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+    return awaited ? __atomic_load_n(&ring->creating, __ATOMIC_ACQUIRE) : psnap_rt_ring_words(ring);
 }
 
 /* Sleeps until a chunk is free, a signal has come or some time has passed; false when the

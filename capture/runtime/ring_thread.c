@@ -23,8 +23,8 @@ static struct scratch last_resort; /* shared by threads when memory has run out 
 static pthread_key_t thread_end;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 static bool has_thread_end;
-static _Thread_local bool has_created;     /* this thread has made another one */
-static _Thread_local uint64_t first_frame; /* in a child by fork it is still the parent's */
+static _Thread_local uint32_t awaited_before; /* threads that it has made before it had a ring */
+static _Thread_local uint64_t first_frame;    /* in a child by fork it is still the parent's */
 
 /* Further copies of this runtime in the process: their variables of this thread. */
 enum {
@@ -175,15 +175,24 @@ static struct psnap_ring *take_ring(void)
     }
 }
 
-__attribute__((preserve_most)) void __psnap_creating(void)
+__attribute__((preserve_most)) void __psnap_creating(uint64_t threads)
 {
     struct psnap_ring *ring = __psnap_ring;
+    const bool is_real = psnap_rt_is_real(ring);
+    uint32_t *awaited = is_real ? &ring->awaited : &awaited_before;
 
-    has_created = true;
-    ring->delays = HAND_OVER_DELAYS;
-    __atomic_store_n(&ring->creating, 1 + psnap_rt_ring_words(ring), __ATOMIC_RELEASE);
+    if (is_real && psnap_rt_is_child())
+        return; /* it is the parent's */
+    if (is_real && threads) {
+        ring->delays = HAND_OVER_DELAYS;
+        __atomic_store_n(&ring->creating, psnap_rt_ring_words(ring), __ATOMIC_RELEASE);
+    }
+    if (threads == 1)
+        __atomic_fetch_add(awaited, 1, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(awaited, threads ? UINT32_MAX : 0, __ATOMIC_RELEASE);
 }
-PSNAP_PLAIN_HOOK(void, __psnap_creating, (void))
+PSNAP_PLAIN_HOOK(void, __psnap_creating, (uint64_t threads))
 
 struct psnap_ring *psnap_rt_attach(uint64_t frame)
 {
@@ -200,7 +209,9 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
         first_frame = frame;
     if (ring) {
         ring->data = psnap_ring_words(ring);
-        ring->creating = has_created; /* before its first record */
+        ring->creating = 0;
+        ring->awaited = awaited_before;
+        awaited_before = 0;
         ring->thread = psnap_rt_number_thread();
         __atomic_fetch_add(&session->threads, 1, __ATOMIC_RELAXED);
         ring->frame = first_frame;

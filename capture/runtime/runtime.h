@@ -49,8 +49,9 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_leave(const void *frame);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_landed(const void *frame);
 /* A call has returned that may have made a child without fork handlers. */
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_forked(void);
-/* The program is about to make threads. */
-PSNAP_HOOK __attribute__((preserve_most)) void __psnap_creating(void);
+/* The program is about to make a thread; or nobody knows how many, UINT64_MAX, until it comes back
+ * from that call, 0. */
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_creating(uint64_t threads);
 /* The program is about to make a system call that may be one that enters a sandbox, where it is
  * killed for calls of ours; and has made it. quiet.c */
 PSNAP_HOOK __attribute__((preserve_most)) void
@@ -114,9 +115,9 @@ void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
 void psnap_rt_put_records(const uint64_t *words, uint64_t count);
 void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
-uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
-/* The same up to where its thread last made another one, if it did. */
-uint64_t psnap_rt_ring_words_before(const struct psnap_ring *ring);
+uint64_t psnap_rt_ring_words(struct psnap_ring *ring);
+/* The same up to where its thread made one that now begins, if it did. */
+uint64_t psnap_rt_ring_words_before(struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
 bool psnap_rt_leave_ring(void); /* this thread's is another process's; false: and still mapped */
 void psnap_rt_change(void);     /* what is wanted has changed: all threads are to look */

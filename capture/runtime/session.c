@@ -134,7 +134,7 @@ static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
 
 /* What up to `most` rings hold comes before what is said or begins behind this. */
 static void send_words_so_far(enum psnap_event event, uint64_t most, uint64_t starting,
-                              uint64_t (*words_of)(const struct psnap_ring *ring))
+                              uint64_t (*words_of)(struct psnap_ring *ring))
 {
     uint64_t rings = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_ACQUIRE);
     uint64_t count = rings > most ? most : rings ? rings - 1 : 0, *room = control_room(3 + count);
@@ -145,7 +145,7 @@ static void send_words_so_far(enum psnap_event event, uint64_t most, uint64_t st
     room[1] = count;
     room[2] = starting;
     for (uint32_t i = 0; i < count; i++) {
-        const struct psnap_ring *ring = psnap_rt_ring(1 + i);
+        struct psnap_ring *ring = psnap_rt_ring(1 + i);
         room[3 + i] = ring ? words_of(ring) : 0;
     }
     control_done(room, 3 + count);

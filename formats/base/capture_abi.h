@@ -183,7 +183,7 @@ static inline bool psnap_capture_is_mark(const char *name, uint32_t kind)
 
 enum {
     PSNAP_CHUNK_WORDS = 131072,
-    PSNAP_THREAD_RINGS = 8, /* of a THREAD event, at most */
+    PSNAP_THREAD_RINGS = 64, /* of a THREAD event, at most */
     PSNAP_RING_CHUNKS = 2,
     PSNAP_RINGS = 8192,             /* at most; ring 0 is the control ring */
     PSNAP_RINGS_LEAST = 4,          /* no session has fewer */
@@ -281,7 +281,7 @@ enum psnap_event {
     PSNAP_EVENT_MODULE,  /* pieces, sites: addresses; pieces, sites: counts; table is complete */
     PSNAP_EVENT_HEAP,    /* first address of the brk heap (control ring) */
     PSNAP_EVENT_REUSE,  /* count, 0, then for ring 1 and on how many words it has ever had: a module
-                           is  coming where another was; records before these are of that one */
+                           is coming where another was; records before these are of that one */
     PSNAP_EVENT_THREAD, /* the same of the first rings, and the ring of a thread in place of 0: it
                            begins behind these */
     PSNAP_EVENT_COUNT
@@ -358,10 +358,11 @@ struct psnap_ring {
     uint64_t local_low, local_high;         /* ... and the mapping that holds it */
     uint32_t reuses;                        /* by the owner: so many were before its chunk */
     uint32_t delays;                        /* by the owner: hand-overs that are left out */
-    uint64_t creating;             /* 1 + words that it had when its thread last made one, or 0 */
-    uint64_t consumed PSNAP_APART; /* by the collector */
-    uint32_t consumed_futex;       /* goes up with each chunk consumed */
-    uint32_t producer_waiting;     /* the producer sleeps on consumed_futex */
+    uint64_t creating; /* words that it had when its thread last made others, */
+    uint32_t awaited;  /* and how many of these have not begun; UINT32_MAX: nobody knows */
+    uint64_t consumed PSNAP_APART;      /* by the collector */
+    uint32_t consumed_futex;            /* goes up with each chunk consumed */
+    uint32_t producer_waiting;          /* the producer sleeps on consumed_futex */
     uint32_t begins[PSNAP_RING_CHUNKS]; /* by the collector: words that are not to be used */
 };
 

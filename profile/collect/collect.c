@@ -23,6 +23,7 @@
 
 enum {
     LANES = 64,
+    TURN_BINS = 31,
     BLOCK = 1024,  /* accesses */
     TURNS_MIN = 8, /* threads of fewer may differ from run to run in whether they were together */
     NEAR = 64      /* accesses between the begins of threads that are made together */
@@ -37,6 +38,9 @@ struct thread {
     uint32_t loop;   /* of its latest access; and where it was entered, if that is near */
     uint64_t entered;
     uint64_t begin, main; /* where in thread 0 it began; and how many accesses that one had made */
+    uint64_t first, last; /* its turns, by their numbers in all of the stream */
+    uint64_t before_turn; /* accesses before the latest one */
+    uint64_t lengths[TURN_BINS]; /* accesses in turns of about 1, 2, 4, ... */
 };
 
 struct model_builder {
@@ -44,6 +48,8 @@ struct model_builder {
     const struct psnap_program *program;
     struct thread threads[LANES]; /* by thread's number modulo LANES */
     struct thread *latest;        /* whose turn it is; NULL: nobody's yet */
+    uint64_t turns;
+    uint32_t used; /* threads up to the last one that came */
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -77,14 +83,37 @@ static void note_loop(const struct model_builder *b, struct thread *thread,
     thread->loop = loop;
 }
 
+/* The nearest power of two. */
+static uint32_t turn_bin(uint64_t length)
+{
+    const uint32_t bin = 63 - (uint32_t)__builtin_clzll(length | 1);
+    const uint32_t nearest = bin && length >> (bin - 1) & 1 ? bin + 1 : bin;
+
+    return nearest < TURN_BINS ? nearest : TURN_BINS - 1;
+}
+
+static void end_turn(struct thread *thread)
+{
+    const uint64_t length = thread->accesses - thread->before_turn;
+
+    thread->lengths[turn_bin(length)] += length;
+    thread->before_turn = thread->accesses;
+}
+
 /* It is another thread's turn. */
 static void take_turn(struct model_builder *b, struct thread *thread)
 {
     const uint64_t bit = UINT64_C(1) << (thread - b->threads);
 
-    for (struct thread *other = b->threads; other < b->threads + LANES; other++)
+    if (thread >= b->threads + b->used)
+        b->used = (uint32_t)(thread - b->threads) + 1;
+    for (struct thread *other = b->threads; other < b->threads + b->used; other++)
         other->since |= other->turns ? bit : 0;
+    if (b->latest)
+        end_turn(b->latest);
+    thread->last = b->turns++;
     if (!thread->turns) {
+        thread->first = thread->last;
         thread->begin = place_of(b->threads);
         thread->main = b->threads->accesses;
     }
@@ -119,7 +148,7 @@ static bool put_model(const struct psnap_stream_model *model, struct lane *lane)
     int more = walk ? 1 : -1;
 
     while (more > 0) {
-        more = walk_next(walk, &run, block, BLOCK, &n);
+        more = walk_next(walk, UINT64_MAX, &run, block, BLOCK, &n);
         if (more > 0 && !(more == 1 ? lane_put_run(lane, &run) : lane_put(lane, block, n)))
             more = -1;
     }
@@ -241,46 +270,44 @@ static uint64_t together(const struct model_builder *b, int i)
     return all;
 }
 
-/* Turns differ from run to run: a power of 16 stands for them. */
-static uint32_t turn_of(uint64_t accesses, uint64_t turns)
-{
-    uint32_t turn = 1;
-
-    while (turn < UINT32_C(1) << 28 && accesses / turns / 4 >= turn)
-        turn *= 16;
-    return turn;
-}
-
-/* Where thread i begins in thread 0, if that one had begun and goes on: with the threads shortly
- * before it, since they may be let run in another order. */
-static void keep_begin(const struct model_builder *b, int i, struct model_order *order)
+/* Where thread i begins in thread 0, if that one has not ended: with the threads shortly before it
+ * that are still there, since they may be let run in another order. */
+static void keep_begin(const struct model_builder *b, int i, uint64_t all,
+                       struct model_order *order)
 {
     const struct thread *main = b->threads, *thread = &b->threads[i];
     uint64_t at = thread->begin;
 
-    if (!order->thread || main->number || !thread->main || thread->main == main->accesses)
+    if (!order->thread || !main->lane || main->number || thread->main == main->accesses)
         return;
-    for (int k = i; --k;)
-        if (b->threads[k].main && at - b->threads[k].begin < NEAR)
-            at = b->threads[k].begin;
-    order->after = at ? at : 1;
+    for (int k = i; --k > 0;) {
+        const struct thread *other = &b->threads[k];
+        if (other->lane && (other->last > thread->first || all >> k & 1) &&
+            at - other->begin < NEAR)
+            at = other->begin;
+    }
+    order->after = at;
 }
 
+/* With whom thread i was there together, and the turns that had most of their accesses. */
 static void keep_life(const struct model_builder *b, int i, struct model_order *order)
 {
     const uint64_t all = together(b, i);
-    uint64_t accesses = 0, turns = 0;
+    uint64_t most = 0;
 
     for (int k = 0; k < LANES; k++)
-        if (all >> k & 1) {
-            accesses += b->threads[k].accesses;
-            turns += b->threads[k].turns;
-            if (b->threads[k].number < order->with)
-                order->with = b->threads[k].number;
+        if (all >> k & 1 && b->threads[k].number < order->with)
+            order->with = b->threads[k].number;
+    for (uint32_t bin = 0; all & (all - 1) && bin < TURN_BINS; bin++) {
+        uint64_t accesses = 0;
+        for (int k = 0; k < LANES; k++)
+            accesses += all >> k & 1 ? b->threads[k].lengths[bin] : 0;
+        if (accesses > most) {
+            most = accesses;
+            order->turn = UINT32_C(1) << bin;
         }
-    if (all & (all - 1))
-        order->turn = turn_of(accesses, turns);
-    keep_begin(b, i, order);
+    }
+    keep_begin(b, i, all, order);
 }
 
 struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,

@@ -542,6 +542,7 @@ static bool take_order(struct taking *t, uint16_t thread)
     *to = (struct model_order){.thread = thread,
                                .with = thread,
                                .turn = UINT32_MAX,
+                               .after = MODEL_NO_PLACE,
                                .terms = {.patterns = model->patterns}};
     for (uint32_t i = 0; i < from->chain_count; i++)
         take_chain(t, &from->chains[i], &model->chains[model->chain_count++]);

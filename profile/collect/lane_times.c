@@ -196,7 +196,7 @@ static bool put_model(struct timing *t, const struct psnap_stream_model *model)
     for (uint32_t i = 0; walk && i < model->ref_count; i++)
         walk->ref_numbers[i] = i;
     while (more > 0 && t->left) {
-        more = walk_next(walk, &run, block, BLOCK, &n);
+        more = walk_next(walk, UINT64_MAX, &run, block, BLOCK, &n);
         if (more == 1 && !put_run(t, &run))
             more = -1;
         for (size_t i = 0; more > 0 && i < n; i++)

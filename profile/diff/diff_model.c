@@ -170,28 +170,14 @@ static void follow(struct following *f, const struct nest_pattern *a, const uint
     }
 }
 
-/* A thread's life in words. */
-static void turn_text(const struct model_order *order, char text[DIFF_TEXT])
-{
-    int at = 0;
-
-    if (order->after)
-        at = snprintf(text, DIFF_TEXT, "after %" PRIu64 " accesses, ", order->after);
-    if (order->turn == UINT32_MAX)
-        snprintf(text + at, DIFF_TEXT - (size_t)at, "alone");
-    else
-        snprintf(text + at, DIFF_TEXT - (size_t)at, "with %u, turn %" PRIu32, order->with,
-                 order->turn);
-}
-
 /* Whether a thread begins elsewhere, or is there together with others. */
 static void compare_turns(struct following *f, const struct model_order *a,
                           const struct model_order *b)
 {
     f->is_same = a->with == b->with && a->turn == b->turn && a->after == b->after;
     if (!f->is_same) {
-        turn_text(a, f->diff->order_a);
-        turn_text(b, f->diff->order_b);
+        model_order_life(a, f->diff->order_a);
+        model_order_life(b, f->diff->order_b);
     }
 }
 

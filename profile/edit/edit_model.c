@@ -39,8 +39,29 @@ static enum psnap_status change_addresses(struct editing *e)
     return status;
 }
 
+static uint64_t accesses_of_main(const struct psnap_stream_model *model)
+{
+    uint64_t accesses = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        accesses += model->refs[i].thread ? 0 : model->refs[i].executions;
+    return accesses;
+}
+
+/* Threads begin at the same share of thread 0's accesses as before, when it made so many. */
+static void move_begins(struct psnap_stream_model *model, uint64_t before)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const uint64_t now = accesses_of_main(model);
+
+    for (uint32_t i = 0; now != before && before && i < model->order_count; i++)
+        if (model->orders[i].after != MODEL_NO_PLACE && model->orders[i].after <= before)
+            model->orders[i].after = (uint64_t)((wide)model->orders[i].after * now / before);
+}
+
 enum psnap_status edit_model(struct editing *e)
 {
+    const uint64_t before = accesses_of_main(e->profile->stream);
     enum psnap_status status;
 
     if (e->edit->what == PSNAP_EDIT_MERGE)
@@ -53,5 +74,7 @@ enum psnap_status edit_model(struct editing *e)
         status = change_addresses(e);
     if (!status)
         status = model_count(e->profile->stream, e->error);
+    if (!status)
+        move_begins(e->profile->stream, before);
     return status || e->edit->what == PSNAP_EDIT_MERGE ? status : edit_describe(e);
 }

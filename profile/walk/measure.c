@@ -145,7 +145,7 @@ bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
     while (is_done && m.left && m.all < m.limit && !psnap_deadline_is_set(deadline)) {
         struct psnap_run run;
         size_t n;
-        const int more = walk_next(walk, &run, block, BLOCK, &n);
+        const int more = walk_next(walk, UINT64_MAX, &run, block, BLOCK, &n);
         is_done = more >= 0;
         if (more <= 0)
             break;

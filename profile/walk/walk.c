@@ -312,11 +312,12 @@ static struct psnap_access access_of(const struct walk *walk, uint32_t index)
                                  .thread = ref->thread};
 }
 
-/* For how many iterations the addresses of all references go on by their strides; false: out of
- * memory. */
-static bool count_run(struct walk *walk, const struct model_body *body, uint64_t *count)
+/* For how many iterations, of no more than `most` accesses, the addresses of all references go on
+ * by their strides; false: out of memory. */
+static bool count_run(struct walk *walk, const struct model_body *body, uint64_t most,
+                      uint64_t *count)
 {
-    *count = walk->iterations;
+    *count = most / body->width < walk->iterations ? most / body->width : walk->iterations;
 
     for (uint32_t k = 0; k < body->width; k++) {
         const struct walk_column *column = &walk->bodies[walk->body].columns[k];
@@ -332,12 +333,13 @@ static bool count_run(struct walk *walk, const struct model_body *body, uint64_t
 
 /* Makes a run of as many iterations as the addresses of all references go on by their strides.
  * Returns 1, 0 when these are too few to be a run, negative: out of memory. */
-static int next_run(struct walk *walk, const struct model_body *body, struct psnap_run *run)
+static int next_run(struct walk *walk, const struct model_body *body, uint64_t most,
+                    struct psnap_run *run)
 {
     const struct walk_column *columns = walk->bodies[walk->body].columns;
     uint64_t count;
 
-    if (!count_run(walk, body, &count))
+    if (!count_run(walk, body, most, &count))
         return -1;
     if (!run || count * body->width < RUN_MIN)
         return 0;
@@ -370,9 +372,10 @@ static int next_run(struct walk *walk, const struct model_body *body, struct psn
     return 1;
 }
 
-int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block, size_t capacity,
-              size_t *n)
+int walk_next(struct walk *walk, uint64_t most, struct psnap_run *run, struct psnap_access *block,
+              size_t capacity, size_t *n)
 {
+    capacity = most < capacity ? (size_t)most : capacity;
     *n = 0;
     while (*n < capacity) {
         const struct model_body *body;
@@ -386,11 +389,11 @@ int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *blo
         }
         body = &walk->model->bodies[walk->body];
         if (walk->bodies[walk->body].columns && !walk->column) {
-            const int made = !*n ? next_run(walk, body, run) : 0;
+            const int made = !*n ? next_run(walk, body, most, run) : 0;
             uint64_t count = 0;
             if (made)
                 return made;
-            if (*n && run && !count_run(walk, body, &count))
+            if (*n && run && !count_run(walk, body, most - *n, &count))
                 return -1;
             if (count * body->width >= RUN_MIN)
                 break; /* what is there goes first */

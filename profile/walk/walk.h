@@ -78,10 +78,11 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
                       uint64_t seed);
 void walk_free(struct walk *walk);
 /*
- * Makes what comes next in the stream. Returns 1: it is `run`, valid until the next call; 2: it is
- * the first *n accesses of `block`, at least one; 0: the stream has ended; negative: out of memory.
+ * Makes what comes next in the stream, no more than `most` accesses, at least one. Returns 1: it is
+ * `run`, valid until the next call; 2: it is the first *n accesses of `block`, at least one; 0: the
+ * stream has ended; negative: out of memory.
  */
-int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block, size_t capacity,
-              size_t *n);
+int walk_next(struct walk *walk, uint64_t most, struct psnap_run *run, struct psnap_access *block,
+              size_t capacity, size_t *n);
 
 #endif

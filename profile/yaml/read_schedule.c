@@ -198,12 +198,38 @@ static enum psnap_status read_thread_order(struct model_reading *m,
     } else if (psnap_yaml_get(map, "with") &&
                !psnap_yaml_require(m->r->doc, map, "turn", m->r->error))
         return PSNAP_ERROR_VALUE;
-    if (after && psnap_yaml_u64(m->r->doc, after, 1, UINT64_MAX, &order->after, m->r->error))
+    order->after = MODEL_NO_PLACE;
+    if (after &&
+        psnap_yaml_u64(m->r->doc, after, 0, MODEL_NO_PLACE - 1, &order->after, m->r->error))
         return PSNAP_ERROR_VALUE;
+    if (after && !number)
+        return psnap_yaml_fail(m->r->doc, after, m->r->error, PSNAP_ERROR_VALUE,
+                               "thread 0 begins after no access of its own");
     order->thread = (uint16_t)number;
     order->with = (uint16_t)with;
     order->turn = (uint32_t)most;
     return read_order(m->r, of, symbol_of, m, &order->terms);
+}
+
+/* Whether the thread that each part is said to be together with is there, and says the same. */
+static enum psnap_status check_turns(const struct model_reading *m,
+                                     const struct psnap_yaml_node *list)
+{
+    const struct model_order *orders = m->model->orders;
+    const struct psnap_yaml_node *part = list->first;
+
+    for (uint32_t i = 0; i < m->model->order_count; i++, part = part->next) {
+        uint32_t k = 0;
+        while (k < m->model->order_count && orders[k].thread != orders[i].with)
+            k++;
+        if (k == m->model->order_count || orders[k].with != orders[i].with ||
+            orders[k].turn != orders[i].turn)
+            return psnap_yaml_fail(m->r->doc, part, m->r->error, PSNAP_ERROR_VALUE,
+                                   "thread %u is 'with' thread %u, which has no part with the same "
+                                   "'with' and 'turn'",
+                                   orders[i].thread, orders[i].with);
+    }
+    return PSNAP_OK;
 }
 
 enum psnap_status model_read_schedule(struct model_reading *m, const struct psnap_yaml_node *list)
@@ -218,10 +244,11 @@ enum psnap_status model_read_schedule(struct model_reading *m, const struct psna
     if (psnap_yaml_get(list->first, "thread")) {
         for (const struct psnap_yaml_node *map = list->first; map && !status; map = map->next)
             status = read_thread_order(m, map);
-        return status;
+        return status ? status : check_turns(m, list);
     }
     m->model->order_count = 1;
     m->model->orders[0].turn = UINT32_MAX;
+    m->model->orders[0].after = MODEL_NO_PLACE;
     m->model->orders[0].terms.patterns = m->model->patterns;
     return read_order(m->r, list, symbol_of, m, &m->model->orders[0].terms);
 }

@@ -80,7 +80,7 @@ void write_schedule(const struct psnap_profile *profile, struct psnap_yaml_doc *
         if (model->order_count > 1 || model->orders[i].thread) {
             struct psnap_yaml_node *map = psnap_yaml_add_map(doc, schedule, NULL, PSNAP_YAML_BLOCK);
             psnap_yaml_add_u64(doc, map, "thread", model->orders[i].thread);
-            if (model->orders[i].after)
+            if (model->orders[i].after != MODEL_NO_PLACE)
                 psnap_yaml_add_u64(doc, map, "after", model->orders[i].after);
             if (model->orders[i].turn != UINT32_MAX) {
                 psnap_yaml_add_u64(doc, map, "with", model->orders[i].with);

@@ -213,18 +213,18 @@ for schedule in static,chunk dynamic,chunk guided,chunk runtime static,8 dynamic
 done
 
 # Threads of a trace as cores
-"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total > table 2> err
-has table "4 threads, interleaved in the stream's order, each a core with the caches that the machine has"
-"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total --json > cores 2> err
-"$PSNAP" sim many.pst -m machine.yaml --by total --json > one 2> err
-"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by thread --json > apart 2> err
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total --interleave round-robin > table 2> err
+has table "4 threads, interleaved access by access, each a core with the caches that the machine has"
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total --interleave round-robin --json > cores 2> err
+"$PSNAP" sim many.pst -m machine.yaml --by total --interleave round-robin --json > one 2> err
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by thread --interleave round-robin --json > apart 2> err
 python3 - << 'END'
 import json
 cores, one, apart = (json.load(open(name)) for name in ("cores", "one", "apart"))
 first = [[row["levels"][0]["hits"] for row in report["rows"]] for report in (cores, one, apart)]
 assert cores["cores"] == 4 and "cores" not in one
 assert (cores["hierarchy"], one["hierarchy"]) == ("cores", "one")
-assert cores["interleaving"] == one["interleaving"] == "stream order"
+assert cores["interleaving"] == one["interleaving"] == "round-robin by access"
 assert len(first[2]) == 4 and first[0][0] == sum(first[2]) != first[1][0], first
 END
 expect 1 "$PSNAP" sim many.pst -m machine.yaml --cores 2

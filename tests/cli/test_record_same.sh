@@ -295,6 +295,27 @@ same lives.yaml again.yaml "./lives again"
 "$PSNAP" sim lives.pst -m 32K:64:8 --by total > total
 [ "$(grep -w ^total rows | xargs)" = "$(grep -w ^total total | xargs)" ] || fail "another total: $(cat rows total)"
 
+# what the profile says of their lives is shown, compared, edited and checked
+"$PSNAP" show lives.yaml --schedule > shown
+grep -q "^thread 1, after 300[0-9] accesses of thread 0" shown || fail "$(head -20 shown)"
+fill=$(sed -n 's/^- id: \(main:[0-9]*\)$/\1/p' lives.yaml | sed -n 2p)
+"$PSNAP" edit lives.yaml --iterations 3 --loop "$fill" -o edited.yaml
+"$PSNAP" check edited.yaml
+begin=$(sed -n 's/^  after: //p' edited.yaml | sed -n 2p)
+[ "$begin" -gt 12000 ] || fail "the second thread begins too early: $begin"
+sed '0,/^  after: .*/s//  after: 17/' lives.yaml > other.yaml
+"$PSNAP" diff lives.yaml other.yaml > out || true
+grep -q "^schedule of thread 1: after 300[0-9] accesses of thread 0 -> after 17 " out || fail "$(cat out)"
+refused() { # LINE MESSAGE: in place of the first 'after'
+    sed "0,/^  after: .*/s//  $1/" lives.yaml > broken.yaml
+    ! "$PSNAP" check broken.yaml > out 2>&1 || fail "taken: $1"
+    grep -q "broken.yaml:[0-9]*:[0-9]*: $2" out || fail "$(cat out)"
+}
+refused 'with: 0\n  turn: 16' "thread 1 is 'with' thread 0, which has no part with the same"
+refused 'with: 0' "the key 'turn' is missing"
+refused 'turn: 16' "the key 'with' is missing"
+refused 'after: -1' "'after' must be a whole number"
+
 # loop ids depend on source, compiler and flags: compiled again, elsewhere, the same profile
 (cd else && cp ../kinds.c . && "$PSNAP" cc -O1 -o kinds kinds.c)
 "$PSNAP" record --force -o again.yaml -- else/kinds > output

@@ -652,3 +652,37 @@ stores=$(sed -n 's/^ *stores: //p' p.yaml | head -1)
 has err "no function has run that is called 'kernal'; did you mean 'kernel'?"
 "$PSNAP" record --engine valgrind --force -o p.yaml --skip 100 --count 50 -- ./plain > out 2> err || fail "valgrind: $(cat err)"
 grep -q "totals: {accesses: 50," p.yaml || fail "valgrind: $(grep totals p.yaml)"
+
+# Threads that do nothing in the part, and are there when the program ends, take nothing from it
+cat > idle.c << 'END'
+#include <pthread.h>
+#include <unistd.h>
+static volatile long a[3000];
+static volatile int begun;
+__attribute__((noinline)) void kernel(void)
+{
+    for (int i = 0; i < 3000; i++)
+        a[i]++;
+}
+static void *idle(void *unused)
+{
+    for (int i = 0; i < 100; i++)
+        a[i];
+    begun = 1;
+    pause();
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    kernel();
+    pthread_create(&thread, NULL, idle, NULL);
+    while (!begun)
+        usleep(100);
+    kernel();
+    return 0;
+}
+END
+"$PSNAP" cc -O2 -pthread -o idle idle.c
+"$PSNAP" record --roi kernel --force -o idle.yaml -- ./idle
+"$PSNAP" check idle.yaml | grep -q " 12,000 accesses" || fail "$("$PSNAP" check idle.yaml)"
