@@ -42,10 +42,12 @@ run()
 # one_format PROFILE ROW FORMAT MACHINE [OPTIONS]
 one_format()
 {
-    local profile=$1 row=$2 format=$3 machine=$4
+    local profile=$1 row=$2 format=$3 machine=$4 n
     shift 4
+    n=$("$psnap" check "$profile" | sed 's/.* \([0-9,]*\) accesses.*/\1/; s/,//g')
+    n=$((n < count ? n : count))
     "$psnap" replay "$profile" -f "$format" "$@" --count 1000000 -o "$work/part" --force 2> "$work/err"
-    awk -v row="$row,$format,$machine" -v n="$count" -v bytes="$(stat -c %s "$work/part")" \
+    awk -v row="$row,$format,$machine" -v n="$n" -v bytes="$(stat -c %s "$work/part")" \
         -v replay="$(median replay "$profile" -f "$format" "$@")" \
         -v run="$(median run "$profile" -f "$format" "$@")" 'BEGIN {
             printf "%s,%.2f,%.1f,%.1f\n", row, bytes / 1000000, n / replay * 1000, n / run * 1000 }'
