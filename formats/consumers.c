@@ -23,6 +23,17 @@
     "They count lines: as many as 'psnap run' says were read and written back, and\n"              \
     "as L2 misses, and writes back, in 'psnap sim P -m " MEMORY "', but for\n"                     \
     "accesses that cross lines.\n"
+#define RAMULATOR2_MEMORY                                                                          \
+    "    MemorySystem:\n"                                                                          \
+    "      impl: GenericDRAM\n"                                                                    \
+    "      clock_ratio: 3\n"                                                                       \
+    "      DRAM: {impl: DDR4, org: {preset: DDR4_8Gb_x8, channel: 1, rank: 1},\n"                  \
+    "             timing: {preset: DDR4_2400R}}\n"                                                 \
+    "      Controller: {impl: Generic, Scheduler: {impl: FRFCFS}, plugins: [],\n"                  \
+    "                   RefreshManager: {impl: AllBank},\n"                                        \
+    "                   RowPolicy: {impl: OpenRowPolicy}}\n"                                       \
+    "      AddrMapper: {impl: RoBaRaCoCh}\n"                                                       \
+    "    END\n"
 
 static const struct psnap_consumer consumers[] = {
     {"din", "Dinero IV r7", "    psnap run P -f din -- dineroIV -informat d \\\n" DINERO_CACHES,
@@ -68,10 +79,12 @@ static const struct psnap_consumer consumers[] = {
      "    psnap run P -f champsim --count 30000 -- champsim \\\n"
      "        --warmup-instructions 0 --simulation-instructions 29500 {}\n",
      "It is to simulate fewer instructions than there are accesses, else it begins\n"
-     "anew. L1D's misses are MISS - MSHR_MERGE: accesses to a line that is on its\n"
-     "way are misses, too. WRITE is the write-backs of the level above. Its caches\n"
-     "are those that it was built with, and it prefetches if they do; accesses, not\n"
-     "lines.\n"},
+     "anew. L1D's accesses are those of LOAD and WRITE, without stores that wait at\n"
+     "the end (136 at most) and loads of what an earlier store still holds. Its\n"
+     "misses are MISS - MSHR_MERGE: accesses to a line that is on its way are\n"
+     "misses, too; L2C's WRITE are its write-backs. Compare with 'psnap sim P\n"
+     "--count 29500 -m 48K:64:12', which is champsim_config.json's L1D. It counts\n"
+     "accesses, not lines, and prefetches if it was built to.\n"},
     {"dramsim3", "DRAMsim3 1.0",
      "    mkdir out\n"
      "    psnap run P -f dramsim3 -m " MEMORY " -- \\\n"
@@ -94,20 +107,51 @@ static const struct psnap_consumer consumers[] = {
      "write-backs.\n" MEMORY_COUNTERS},
     {"ramulator-cpu", "Ramulator 2.0a",
      "    psnap replay P -f ramulator-cpu -m " CACHES " -o t.cpu\n"
-     "    ramulator2 -f cpu.yaml    # impl: SimpleO3, traces: [t.cpu]\n",
-     "Its SimpleO3 has a last level of its own, which filters again: give psnap the\n"
-     "levels above it, or -m none. llc_... of its statistics are this level's.\n"},
+     "    n=$(awk '{n += $1 + 1} END {print n}' t.cpu)\n"
+     "    cat > cpu.yaml << END\n"
+     "    Frontend:\n"
+     "      {impl: SimpleO3, clock_ratio: 8, traces: [t.cpu],\n"
+     "       num_expected_insts: $n,\n"
+     "       llc_capacity_per_core: 1MB, llc_associativity: 16,\n"
+     "       Translation: {impl: NoTranslation, max_addr: 8589934592}}\n" RAMULATOR2_MEMORY
+     "    ramulator2 -f cpu.yaml\n",
+     "SimpleO3 has a last level of its own: give psnap the levels above it, or\n"
+     "-m none. With more instructions than the trace has it would begin anew.\n"
+     "total_num_read_requests are L3's misses, total_num_write_requests its\n"
+     "write-backs, as of 'psnap sim P -m " CACHES ",1M:64:16', but\n"
+     "for less than a percent. llc_read_misses are more: a load that waits for room\n"
+     "misses in each cycle.\n"},
     {"ramulator2-ls", "Ramulator 2.0a",
      "    psnap replay P -f ramulator2-ls -m " MEMORY " -o t.ls\n"
-     "    ramulator2 -f ls.yaml    # impl: LoadStoreTrace, path: t.ls;\n"
-     "        # GenericDRAM, DDR4_8Gb_x8, RoBaRaCoCh\n",
+     "    cat > ls.yaml << END\n"
+     "    Frontend: {impl: LoadStoreTrace, clock_ratio: 8, path: t.ls}\n" RAMULATOR2_MEMORY
+     "    ramulator2 -f ls.yaml\n",
      "total_num_read_requests are L2's misses, total_num_write_requests its\n"
-     "write-backs.\n" MEMORY_COUNTERS},
+     "write-backs; num_read_reqs_0 has a request for each time that it was "
+     "refused.\n" MEMORY_COUNTERS},
     {"ramulator2-rw", "Ramulator 2.1",
      "    psnap replay P -f ramulator2-rw -m " MEMORY " -o t.rw\n"
-     "    ramulator2 -f rw.yaml    # impl: ReadWriteTrace, path: t.rw; PassThrough\n",
-     "2.0a ends after 0 cycles. num_read_reqs of the controller are L2's misses,\n"
-     "num_write_reqs its write-backs.\n" MEMORY_COUNTERS},
+     "    cat > rw.py << 'END'\n"
+     "    import ramulator as r\n"
+     "    dram = r.dram.DDR4(\n"
+     "        org_preset='DDR4_8Gb_x8', timing_preset='DDR4_2400R', rank=1)\n"
+     "    controller = r.controller.GenericDDR(\n"
+     "        dram=dram, scheduler=r.scheduler.FRFCFS(),\n"
+     "        row_policy=r.row_policy.Open(),\n"
+     "        refresh_manager=r.refresh_manager.AllBank(),\n"
+     "        addr_mapper=r.addr_mapper.PassThroughAddrMapper())\n"
+     "    memory = r.memory_system.GenericDRAM(\n"
+     "        clock_ratio=3, controllers=[controller],\n"
+     "        channel_mapper=r.channel_mapper.PassThroughChannelMapper())\n"
+     "    trace = r.frontend.ReadWriteTrace(clock_ratio=8, path='t.rw')\n"
+     "    simulation = r.Simulation(trace, memory)\n"
+     "    simulation.run()\n"
+     "    print(simulation.stats_yaml)\n"
+     "    END\n"
+     "    python3 rw.py\n",
+     "2.1 has no program, but a module of Python. 2.0a ends after 0 cycles.\n"
+     "num_read_reqs of the controller are L2's misses, num_write_reqs its\n"
+     "write-backs.\n" MEMORY_COUNTERS},
     {"oracle", "libCacheSim aa0fc40",
      "    psnap replay P -f oracle -o t.oracle.zst\n"
      "    cachesim t.oracle.zst oracleGeneral lru 32KB,256KB\n",
