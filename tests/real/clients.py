@@ -5,8 +5,9 @@ with `psnap sim` of equal caches, and writes formats/CLIENTS.md:
 
     tests/real/clients.py [--psnap PSNAP] [--input P] [--out FILE] [PROGRAM=PATH ...]
 
-PROGRAM is a name in a recipe (dineroIV, dramsim3main, ramulator, drrun, cachesim, spatter ...), or
-cachesim.py for the folder that pycachesim's module is in. A recipe finds the folder `configs` of
+PROGRAM is a name in a recipe (dineroIV, dramsim3main, ramulator, ramulator2, cachesim, champsim,
+spatter), or cachesim.py and ramulator.py for the folders that the modules of pycachesim and of
+Ramulator 2.1 are in. A recipe finds the folder `configs` of
 its program's sources. P is by default a profile of samples/hashjoin.c. Programs that are not given
 are not fetched, and have a row that says so."""
 
@@ -25,9 +26,9 @@ L2 = "32K:64:8,256K:64:8"
 MEMORY = "32K:64:8,1M:64:16"
 
 
-def number(text, pattern):
+def number(text, pattern, kind=int):
     found = re.search(pattern, text, re.S)
-    return int(found[1]) if found else None
+    return kind(found[1]) if found else None
 
 
 def dinero(text):
@@ -44,33 +45,76 @@ def pycachesim(text):
     return {"L1 misses": counts["L1"][1], "L1 write-backs": counts["MEM"][3]}
 
 
-def memory(reads, writes):
-    return lambda text: {"L2 misses": number(text, reads), "L2 write-backs": number(text, writes)}
+def memory(reads, writes, level="L2"):
+    return lambda text: {f"{level} misses": number(text, reads), f"{level} write-backs": number(text, writes)}
 
 
 ramulator = memory(r"ramulator\.read_requests\s+(\d+)", r"ramulator\.write_requests\s+(\d+)")
 dramsim3 = memory(r"num_reads_done\s+= *(\d+)", r"num_writes_done\s+= *(\d+)")
+ramulator2 = r"total_num_read_requests: +(\d+)", r"total_num_write_requests: +(\d+)"
+ramulator21 = memory(r"num_read_reqs: +(\d+)", r"num_write_reqs: +(\d+)")
 
-# By format and the first word of the consumer's name: the program, what is simulated, where counters are
+
+def champsim(text):
+    """Rows of a cache and a kind of access: accesses, hits, misses, and which of these another one had begun."""
+    rows = re.findall(r"cpu0_(L\S+ \S+) +ACCESS: +(\d+) HIT: +\d+ MISS: +(\d+) MSHR_MERGE: +(\d+)", text)
+    rows = {name: [int(n) for n in counts] for name, *counts in rows}
+    loads, stores = rows["L1D LOAD"], rows["L1D WRITE"]
+    return {"accesses": loads[0] + stores[0], "L1 misses": loads[1] - loads[2] + stores[1] - stores[2],
+            "L1 write-backs": rows["L2C WRITE"][0]}
+
+
+def libcachesim(text):
+    """Of misses a ratio with four digits."""
+    ratio = r" {}iB, +\d+ req, miss ratio ([\d.]+),"
+    return {"accesses": number(text, r", +(\d+) req,"),
+            **{f"{size} misses, part of its accesses": number(text, ratio.format(size), float)
+               for size in ("32K", "256K")}}
+
+
+def spatter(text):
+    rows = re.findall(r"^\d+ +(\d+) +[\d.e+-]+ +[\d.e+-]+ *$", text, re.M)
+    return {"patterns": len(rows), "bytes": sum(map(int, rows))}
+
+
+# By format and how the consumer's name begins: the program, psnap's caches, what counts, and in which file
 CLIENTS = {
     ("din", "Dinero"): ("dineroIV", L2, dinero, None),
     ("xdin", "Dinero"): ("dineroIV", L2, dinero, None),
     ("xdin", "pycachesim"): ("cachesim.py", "32K:64:8", pycachesim, None),
     ("dramsim3", "DRAMsim3"): ("dramsim3main", MEMORY, dramsim3, "out/dramsim3.txt"),
     ("ramulator1", "Ramulator"): ("ramulator", MEMORY, ramulator, "s.txt"),
-    ("ramulator-cpu", "Ramulator"): ("ramulator", MEMORY, ramulator, "s.txt"),
+    ("ramulator-cpu", "Ramulator 1"): ("ramulator", MEMORY, ramulator, "s.txt"),
+    ("ramulator-cpu", "Ramulator 2"): ("ramulator2", f"{L2},1M:64:16", memory(*ramulator2, "L3"), None),
+    ("ramulator2-ls", "Ramulator"): ("ramulator2", MEMORY, memory(*ramulator2), None),
+    ("ramulator2-rw", "Ramulator"): ("ramulator.py", MEMORY, ramulator21, None),
     ("dinbin", "Dinero"): ("dineroIV", L2, dinero, None),
+    ("champsim", "ChampSim"): ("champsim", "48K:64:12 --count 29500", champsim, None),
+    ("oracle", "libCacheSim"): ("cachesim", "32K:64:512 -m 256K:64:4096", libcachesim, None),
+    ("spatter", "Spatter"): ("spatter", None, spatter, None),
 }
 
 
-def simulated(psnap, work, machine):
-    report = json.loads(subprocess.check_output([psnap, "sim", "P", "-m", machine, "--json"], cwd=work))
+def simulated(psnap, work, machines, counted):
+    """psnap's numbers, of what the other program `counted`."""
+    command = [psnap, "sim", "P", "-m", *machines.split(), "--json"]
+    report = json.loads(subprocess.check_output(command, cwd=work))
     result = {"accesses": report["accesses"]}
-    total = next(row for row in report["rows"] if row["scope"] == "total")
-    for level in total["levels"]:
-        result[f"L{level['level']} misses"] = level["accesses"] - level["hits"]
-        result[f"L{level['level']} write-backs"] = level["write_backs"]
+    for row in report["rows"]:
+        if row["scope"] != "total":
+            continue
+        for level in row["levels"]:
+            misses, size = level["accesses"] - level["hits"], row["machine"].split(":")[0]
+            result[f"L{level['level']} misses"] = misses
+            result[f"L{level['level']} write-backs"] = level["write_backs"]
+            result[f"{size} misses, part of its accesses"] = round(misses / counted.get("accesses", 1), 4)
     return result
+
+
+def patterns(file):
+    """What is in a file of Spatter's patterns, whose elements have 8 bytes."""
+    found = json.loads(file.read_text())
+    return {"patterns": len(found), "bytes": sum(8 * len(p["pattern"]) * p["count"] for p in found)}
 
 
 def run(recipe, program, path, work, environment):
@@ -94,19 +138,23 @@ def run(recipe, program, path, work, environment):
 
 
 def rows_of(consumer, name, given, psnap, work, environment):
-    program, machine, counters, file = CLIENTS.get((name, consumer["name"].split()[0]), (None,) * 4)
+    program, machines, counters, file = next(
+        (client for (format, start), client in CLIENTS.items()
+         if format == name and consumer["name"].startswith(start)), (None,) * 4)
     start = [consumer["name"], f"`psnap formats {name}`"]
-    if program not in given or "2." in consumer["name"]:
+    if program not in given:
         yield [*start, "writes the format" if name == "lackey" else "not built here", "", "", ""]
         return
     text = run(consumer["recipe"], program, given[program], work, environment)
     if file:
         text = (work / file).read_text()
-    wanted = simulated(psnap, work, machine)
-    for what, count in counters(text).items():
-        if count is None:
-            sys.exit(f"clients: {consumer['name']} has no {what}: {text[-2000:]}")
-        off = count - wanted[what]
+    found = counters(text)
+    missing = [what for what, count in found.items() if count is None]
+    if missing:
+        sys.exit(f"clients: {consumer['name']} has no {', '.join(missing)}: {text[-2000:]}")
+    wanted = simulated(psnap, work, machines, found) if machines else patterns(work / "t.json")
+    for what, count in found.items():
+        off = round(count - wanted[what], 4)
         yield [*start, what, f"{count:,}", f"{wanted[what]:,}", "equal" if not off else f"{off:+,}"]
 
 
@@ -143,9 +191,10 @@ def main():
         out.write("# Streams in other people's programs\n\n"
                   "Made by `tests/real/clients.py`, which ran the recipes as `psnap formats NAME` has them, with P a\n"
                   f"profile of `{what}`, and simulated the same caches with `psnap sim`. psnap counts an access\n"
-                  "in two lines once, others count lines; each recipe says what its program does. A program that\n"
-                  "is not built here was not fed when this table was made.\n\n"
-                  "| Consumer | Recipe | Counter | It counts | psnap sim | Difference |\n|---|---|---|---|---|---|\n")
+                  "in two lines once, others count lines; each recipe says what its program does. Patterns, and 8\n"
+                  "bytes for each of their elements, are those of the file that psnap wrote. A program that is not\n"
+                  "built here was not fed when this table was made.\n\n"
+                  "| Consumer | Recipe | Counter | It counts | psnap | Difference |\n|---|---|---|---|---|---|\n")
         for row in rows:
             out.write("| " + " | ".join(row) + " |\n")
 
