@@ -220,10 +220,27 @@ static bool is_closed(int fd)
     return poll(&poll_it, 1, 0) > 0 && (poll_it.revents & POLLERR);
 }
 
+/* Bytes in a pipe. */
+static int bytes_in(int fd)
+{
+    int bytes;
+
+    return fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 ? bytes : 0;
+}
+
+/* Its other end, so that what nobody reads stays there; -1: there is none. */
+static int open_to_read(int fd)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 /* Writes the stream; *has_left: the consumer did not want all of it, and left *unread bytes of what
- * was written. */
+ * was written, or what it leaves will be in the pipe *rest. */
 static enum psnap_status pour(struct request *request, struct psnap_source *source, int fd,
-                              uint64_t *count, bool *has_left, int *unread,
+                              uint64_t *count, bool *has_left, int *unread, int *rest,
                               struct psnap_error *error)
 {
     FILE *file = fdopen(fd, "w");
@@ -241,8 +258,8 @@ static enum psnap_status pour(struct request *request, struct psnap_source *sour
     if (!status && fflush(file))
         status = psnap_error_system(error, errno, "cannot write to the consumer");
     *has_left = status && is_closed(fd);
-    if (ioctl(fd, FIONREAD, unread) != 0)
-        *unread = 0;
+    *unread = bytes_in(fd);
+    *rest = open_to_read(fd);
     psnap_export_close(export);
     fclose(file);
     return *has_left ? PSNAP_OK : status;
@@ -282,7 +299,7 @@ static int run(struct request *request)
     struct psnap_source *source = NULL;
     enum psnap_status status =
         psnap_export_init(&request->export, "run", request->format, "-", &request->wish, &error);
-    int reason = 0, exit_status = 0, fd = -1, unread = 0;
+    int reason = 0, exit_status = 0, fd = -1, unread = 0, rest = -1;
     uint64_t count = 0;
     bool has_left = true;
 
@@ -304,8 +321,12 @@ static int run(struct request *request)
     } else if (!status) {
         fd = feed.fifo ? open_fifo(&feed) : feed.pipe;
         if (fd >= 0)
-            status = pour(request, source, fd, &count, &has_left, &unread, &error);
+            status = pour(request, source, fd, &count, &has_left, &unread, &rest, &error);
         exit_status = wait_for(feed.child);
+        if (!has_left && (unread = bytes_in(rest)))
+            has_left = true;
+        if (rest >= 0)
+            close(rest);
         if (!status)
             report(request, count, has_left, unread, exit_status);
         if (has_left && !exit_status)

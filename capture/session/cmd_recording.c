@@ -83,10 +83,11 @@ static struct way open_way(const struct psnap_recording *recording, struct psnap
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return way;
     }
-    if (psnap_processors() > 1)
+    if (psnap_processors() > 1 || psnap_timing_is_wanted())
         way.relay = psnap_relay_source_new(way.part, NULL); /* without it is but slower */
     way.shown = way.relay ? way.relay : way.part;
-    if (recording->is_foreign || psnap_timing_is_wanted())
+    if (way.shown != capture &&
+        (recording->is_foreign || psnap_timing_is_wanted())) /* it owns that */
         way.shown = psnap_progress_source_new(way.shown, 0, -1);
     return way;
 }

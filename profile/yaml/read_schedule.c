@@ -224,10 +224,11 @@ static enum psnap_status check_turns(const struct model_reading *m,
             k++;
         if (k == m->model->order_count || orders[k].with != orders[i].with ||
             orders[k].turn != orders[i].turn)
-            return psnap_yaml_fail(m->r->doc, part, m->r->error, PSNAP_ERROR_VALUE,
-                                   "thread %u is 'with' thread %u, which has no part with the same "
-                                   "'with' and 'turn'",
-                                   orders[i].thread, orders[i].with);
+            return psnap_yaml_fail(
+                m->r->doc, part, m->r->error, PSNAP_ERROR_VALUE,
+                "thread %u is 'with' thread %u: that one needs the same 'with: %u' "
+                "and 'turn'",
+                orders[i].thread, orders[i].with, orders[i].with);
     }
     return PSNAP_OK;
 }

@@ -311,10 +311,16 @@ refused() { # LINE MESSAGE: in place of the first 'after'
     ! "$PSNAP" check broken.yaml > out 2>&1 || fail "taken: $1"
     grep -q "broken.yaml:[0-9]*:[0-9]*: $2" out || fail "$(cat out)"
 }
-refused 'with: 0\n  turn: 16' "thread 1 is 'with' thread 0, which has no part with the same"
+refused 'with: 0\n  turn: 16' "thread 1 is 'with' thread 0: that one needs the same 'with: 0' and 'turn'"
 refused 'with: 0' "the key 'turn' is missing"
 refused 'turn: 16' "the key 'with' is missing"
 refused 'after: -1' "'after' must be a whole number"
+
+# on one processor, with figures of the recording
+cpu=$(awk '/^Cpus_allowed_list/ { split($2, n, /[,-]/); print n[1] }' /proc/self/status)
+taskset -c "$cpu" "$PSNAP" record --verbose --force -o again.yaml -- ./lives > output 2> err
+grep -q "behind the stream" err || fail "$(cat err)"
+same lives.yaml again.yaml "./lives on one processor"
 
 # loop ids depend on source, compiler and flags: compiled again, elsewhere, the same profile
 (cd else && cp ../kinds.c . && "$PSNAP" cc -O1 -o kinds kinds.c)
