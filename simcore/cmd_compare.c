@@ -12,7 +12,6 @@
 #include "formats/base/cmd.h"
 #include "simcore/cmd_compare.h"
 #include "simcore/cmd_side.h"
-#include "simcore/cmd_turns.h"
 
 struct settings {
     struct psnap_input_options observed, synthetic;

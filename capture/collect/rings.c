@@ -169,7 +169,7 @@ static uint64_t words_had(const struct psnap_ring *ring)
     return ring->consumed * PSNAP_CHUNK_WORDS + words;
 }
 
-/* An open record keeps the ring from being read on. */
+/* Returns whether an open record keeps a ring from being read on. */
 static bool is_stuck(const struct psnap_rings *rings, uint32_t index)
 {
     const uint32_t at = rings->read_to[index];
@@ -189,8 +189,8 @@ static bool is_short(const struct psnap_rings *rings, uint32_t index)
            (read < barrier && read < words_had(ring));
 }
 
-/* The thread that begins has been read, or has nothing yet while others have left chunks behind:
- * what it does next comes before what others do. */
+/* Returns whether records of the thread that begins have been read, or need not be waited for: it
+ * has none while another ring, the control ring among them, has left a chunk. */
 static bool has_started(struct psnap_rings *rings)
 {
     const uint32_t ring = rings->starting;

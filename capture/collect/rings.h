@@ -50,9 +50,10 @@ bool psnap_rings_is_whole(const struct psnap_rings *rings, uint32_t index);
 uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index);
 uint64_t psnap_ring_left_words(const struct psnap_ring *ring);
 uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
-/* That chunk has been left behind. */
+/* Returns whether the thread has left the next chunk to be read. */
 bool psnap_ring_is_left(const struct psnap_ring *ring);
-/* Chunks of the session that were left behind before that one; UINT64_MAX: it has not been. */
+/* Returns how many chunks of the session were left before that chunk; UINT64_MAX: it was not left.
+ */
 uint64_t psnap_ring_left(const struct psnap_ring *ring);
 /* Where that chunk begins, in words. */
 uint32_t psnap_rings_begin(const struct psnap_rings *rings, uint32_t index);

@@ -224,9 +224,9 @@ __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch, ui
     return reserve_for(PSNAP_RECORD_WORDS_MAX, __builtin_return_address(0));
 }
 
-/* A record of a nest is short and stands for a million accesses: a collector that has nothing to
- * read would wait for a chunk of them. But a thread that was just made begins before what is read.
- */
+/* Leaves a chunk early when the collector has nothing to read: a record of a nest is short, and
+ * stands for a million accesses. A thread that has just made another one delays that, so that the
+ * new thread begins before the maker's next accesses are read. */
 static void hand_over(void)
 {
     struct psnap_ring *ring = __psnap_ring;

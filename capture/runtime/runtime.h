@@ -49,8 +49,8 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_leave(const void *frame);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_landed(const void *frame);
 /* A call has returned that may have made a child without fork handlers. */
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_forked(void);
-/* The program is about to make a thread; or nobody knows how many, UINT64_MAX, until it comes back
- * from that call, 0. */
+/* The program is about to make a thread (1), or a number of threads that is not known (UINT64_MAX),
+ * or has returned from the call that made such threads (0). */
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_creating(uint64_t threads);
 /* The program is about to make a system call that may be one that enters a sandbox, where it is
  * killed for calls of ours; and has made it. quiet.c */
@@ -116,7 +116,8 @@ void psnap_rt_put_records(const uint64_t *words, uint64_t count);
 void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(struct psnap_ring *ring);
-/* The same up to where its thread made one that now begins, if it did. */
+/* Returns the words that the ring had when its thread made one that has not begun, else those that
+ * it has now. */
 uint64_t psnap_rt_ring_words_before(struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
 bool psnap_rt_leave_ring(void); /* this thread's is another process's; false: and still mapped */
@@ -149,7 +150,8 @@ void psnap_rt_tell_regions(void); /* the session, which is new */
 
 /* session.c: large allocations get their places before any thread's accesses to them are read.
  * Returns the number of the announcement, 0 when the allocation is small. */
-void psnap_rt_announce_thread(const struct psnap_ring *ring); /* this one begins, there */
+void psnap_rt_announce_thread(
+    const struct psnap_ring *ring); /* the thread that begins, whose ring this is */
 uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t thread);
 bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes);
 /* A child by fork that has recorded nothing yet gets a session of its own. */

@@ -132,7 +132,8 @@ static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-/* What up to `most` rings hold comes before what is said or begins behind this. */
+/* Sends how many words the first `most` rings have had: their records up to there come before the
+ * events behind this one. */
 static void send_words_so_far(enum psnap_event event, uint64_t most, uint64_t starting,
                               uint64_t (*words_of)(struct psnap_ring *ring))
 {
@@ -151,8 +152,8 @@ static void send_words_so_far(enum psnap_event event, uint64_t most, uint64_t st
     control_done(room, 3 + count);
 }
 
-/* What rings hold up to here is of modules that have been, what comes behind is not; no thread runs
- * code of theirs, or yet of the one that is coming. */
+/* Sends that a module takes the place of another: records up to here are of modules that were
+ * unloaded. No thread runs their code any more, nor yet the new module's. */
 static void send_reuse(void)
 {
     send_words_so_far(PSNAP_EVENT_REUSE, PSNAP_RINGS, 0, psnap_rt_ring_words);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A stream to its model. Each thread is a stream of its own (of more than LANES of them, some share
- * one), so that the model does not depend on how threads were recorded in turn; in the end they
- * stand one after the other, by the threads' numbers, with what is known of their lives (lives.h).
+ * one), so that the model does not depend on how threads were recorded in turn; in the end the
+ * threads' streams stand one after the other, by the threads' numbers, with their lives (lives.h).
  *
  * Reuse times take most of the time, and only irregular references need them. So a thread has none
  * at first, and as long as all of its references are nests, as its trip counts and its order are,

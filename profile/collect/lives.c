@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lives of threads (lives.h). How long turns are, and when a thread is let run, differs from run to
- * run: what is kept of both is rounded so that it mostly does not.
+ * Lives of threads (lives.h). The lengths of turns and the moments at which threads begin to run
+ * differ from run to run: both are rounded, so that the profiles of two runs mostly agree.
  */
 #include "profile/collect/lives.h"
 
@@ -10,8 +10,8 @@ enum {
     NEAR = 64      /* accesses between the begins of threads that are made together */
 };
 
-/* Its accesses so far, without those of a loop that it has just entered: where it makes threads in
- * a loop, how many are made before the first one begins differs from run to run. */
+/* Returns the number of a thread's accesses, without those of a loop that the thread has just
+ * entered: of threads made in a loop, the first may begin when more of them were made or fewer. */
 static uint64_t place_of(const struct life *thread)
 {
     return thread->accesses - thread->entered < NEAR ? thread->entered : thread->accesses;
@@ -22,7 +22,7 @@ static uint32_t loop_of(const struct psnap_program *program, const struct psnap_
     return access->ref < program->ref_count ? program->refs[access->ref].loop : PSNAP_NONE;
 }
 
-/* The last of its accesses so far. */
+/* Notes where the loop of a thread's latest access was entered. */
 static void note_loop(struct life *thread, const struct psnap_program *program,
                       const struct psnap_access *block, size_t n)
 {
@@ -36,7 +36,7 @@ static void note_loop(struct life *thread, const struct psnap_program *program,
     thread->loop = loop;
 }
 
-/* The nearest power of two. */
+/* Returns the logarithm of the power of two that is nearest to a length in accesses. */
 static uint32_t turn_bin(uint64_t length)
 {
     const uint32_t bin = 63 - (uint32_t)__builtin_clzll(length | 1);
@@ -53,7 +53,7 @@ static void end_turn(struct life *thread)
     thread->before_turn = thread->accesses;
 }
 
-/* It is another thread's turn. */
+/* Gives the turn to another thread. */
 static void take_turn(struct lives *lives, struct life *thread)
 {
     const uint64_t bit = UINT64_C(1) << (thread - lives->of);
@@ -76,7 +76,7 @@ static void take_turn(struct lives *lives, struct life *thread)
     lives->latest = thread;
 }
 
-/* The life of a thread that makes so many accesses now. */
+/* Counts the next accesses of a thread, whose turn it is then, and returns its life. */
 static struct life *go_on(struct lives *lives, uint16_t number, uint64_t accesses)
 {
     struct life *thread = &lives->of[number % LIVES];
@@ -103,7 +103,8 @@ void lives_put_nest(struct lives *lives, const struct psnap_nest *nest)
     thread->entered = thread->accesses;
 }
 
-/* The threads that were there together with thread i, with others in between: a bit each. */
+/* Returns the threads that had turns between turns of thread i, or of another such thread: a bit
+ * each. */
 static uint64_t together(const struct lives *lives, uint32_t i)
 {
     uint64_t all = UINT64_C(1) << i, before = 0;
@@ -119,8 +120,9 @@ static uint64_t together(const struct lives *lives, uint32_t i)
     return all;
 }
 
-/* Where thread i begins in thread 0, if that one has not ended: with the threads shortly before it
- * that are still there, since they may be let run in another order. */
+/* Keeps where thread i begins in the stream of thread 0, unless that has ended: at the place of the
+ * threads that began less than NEAR accesses before and have not ended, as the system may let them
+ * run in another order. */
 static void keep_begin(const struct lives *lives, uint32_t i, uint64_t all,
                        struct model_order *order)
 {
@@ -138,7 +140,6 @@ static void keep_begin(const struct lives *lives, uint32_t i, uint64_t all,
     order->after = at;
 }
 
-/* With whom thread i was there together, and the turns that had most of their accesses. */
 void lives_keep(const struct lives *lives, uint32_t i, struct model_order *order)
 {
     const uint64_t all = together(lives, i);

@@ -48,7 +48,8 @@ static uint64_t accesses_of_main(const struct psnap_stream_model *model)
     return accesses;
 }
 
-/* Threads begin at the same share of thread 0's accesses as before, when it made so many. */
+/* Moves the places at which threads begin to the share of thread 0's accesses that they had before
+ * the edit, when thread 0 made `before` accesses. */
 static void move_begins(struct psnap_stream_model *model, uint64_t before)
 {
     __extension__ typedef unsigned __int128 wide;

@@ -27,7 +27,7 @@ struct model_source {
     struct psnap_nest_loop loop; /* of the run that was given last */
 };
 
-/* It has not ended, and thread 0 is where it begins. */
+/* Returns whether a thread has not ended, and thread 0 has come to the place where it begins. */
 static bool is_ready(const struct model_source *source, uint32_t i)
 {
     const struct thread_walk *main = &source->threads[source->main];
@@ -37,7 +37,7 @@ static bool is_ready(const struct model_source *source, uint32_t i)
            (i == source->main || after == MODEL_NO_PLACE || main->has_ended || main->made >= after);
 }
 
-/* Some of those that are there together are still to be made by thread 0. */
+/* Returns whether thread 0 has yet to come to where some thread of a group begins. */
 static bool is_waiting(const struct model_source *source, uint16_t with)
 {
     for (uint32_t i = 0; i < source->count; i++)
@@ -47,7 +47,7 @@ static bool is_waiting(const struct model_source *source, uint16_t with)
     return false;
 }
 
-/* How many accesses it makes before it is looked whose turn it is: until others may begin. */
+/* Returns the accesses of the turn that begins: to its end, or to where another thread begins. */
 static uint64_t turn_length(const struct model_source *source)
 {
     const struct model_order *orders = source->model->orders;
@@ -61,7 +61,7 @@ static uint64_t turn_length(const struct model_source *source)
     return least;
 }
 
-/* A thread that begins in thread 0 now, apart from those that have the turn; count: none does. */
+/* Returns a thread of another group that begins where thread 0 is now; count: there is none. */
 static uint32_t beginning(const struct model_source *source, bool is_start)
 {
     const struct model_order *orders = source->model->orders;
@@ -73,8 +73,8 @@ static uint32_t beginning(const struct model_source *source, bool is_start)
     return source->count;
 }
 
-/* The last one of those that have begun, for which the others wait, or the first one; count: none
- * is left. */
+/* Returns the thread that began last, for which the others wait, or the first thread; count: all
+ * have ended. */
 static uint32_t latest_begun(const struct model_source *source)
 {
     uint32_t latest = source->count;
@@ -85,8 +85,8 @@ static uint32_t latest_begun(const struct model_source *source)
     return latest;
 }
 
-/* Whose turn is next: a thread's that begins, or the next one's of those that are there together,
- * among which is thread 0 while it is to make more of them. */
+/* Returns the thread whose turn is next: one that begins, or the next one of the same group, to
+ * which thread 0 belongs while it has yet to make more of the group. */
 static uint32_t next_turn(const struct model_source *source)
 {
     const struct model_order *orders = source->model->orders;
@@ -172,7 +172,7 @@ static void source_free(struct psnap_source *self)
     free(source);
 }
 
-/* Threads are not simply one behind the other. */
+/* Returns whether the threads of a model do not simply stand one behind the other. */
 static bool has_lives(const struct psnap_stream_model *model)
 {
     for (uint32_t i = 0; i < model->order_count; i++)
@@ -182,7 +182,7 @@ static bool has_lives(const struct psnap_stream_model *model)
     return false;
 }
 
-/* What is in the caller's hands only now. False: out of memory. */
+/* Copies the caller's array. False: out of memory. */
 static bool keep_first_refs(struct model_source *source, const uint32_t *first_ref)
 {
     uint32_t loops = 0;
