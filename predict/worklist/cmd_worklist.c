@@ -178,7 +178,7 @@ static void say_end(const struct sweep *sweep, size_t found, size_t left)
     fputc('\n', stderr);
 }
 
-static int run(struct sweep *sweep, const char *into, bool force)
+static int run(struct sweep *sweep, bool force)
 {
     struct psnap_error error;
     struct psnap_output *probe = psnap_output_open(sweep->output, force, &error);
@@ -190,10 +190,6 @@ static int run(struct sweep *sweep, const char *into, bool force)
         status = worklist_lay_out(&sweep->list, &error);
     if (!status && !sweep->list.count)
         return psnap_cmd_usage("sweep", "there is nothing to do: no inputs");
-    if (!status && into) {
-        sweep->list.into = repo_open(into, &error);
-        status = sweep->list.into ? worklist_recall(&sweep->list, &error) : error.code;
-    }
     if (!status) {
         sweep->journal = journal_open(sweep->output, &sweep->list, &error);
         status = sweep->journal ? PSNAP_OK : error.code;
@@ -276,7 +272,7 @@ int psnap_cmd_sweep(int argc, char **argv)
     static struct sweep sweep;
     struct psnap_text_list seeds = {0};
     struct psnap_error error;
-    const char *file = NULL, *rank = NULL, *into = NULL;
+    const char *file = NULL, *rank = NULL;
     uint64_t jobs = 0, parts = 0;
     bool force = false;
     const struct psnap_option options[] = {
@@ -298,8 +294,6 @@ int psnap_cmd_sweep(int argc, char **argv)
         {PSNAP_OPTION_U64, 'j', "jobs", &jobs, "N", "items at a time (processors)"},
         {PSNAP_OPTION_TEXT, 0, "rank", &rank, "I/N",
          "each N-th item from I on (what mpirun or srun say)"},
-        {PSNAP_OPTION_TEXT, 0, "into", &into, "REPO",
-         "keep results in a repository, and take those that it has"},
         {PSNAP_OPTION_FLAG, 0, "force", &force, NULL, "overwrite R.csv"},
         {.type = PSNAP_OPTION_END},
     };
@@ -331,10 +325,8 @@ int psnap_cmd_sweep(int argc, char **argv)
                 status = psnap_cmd_fail("sweep", &error);
             }
         if (!status)
-            status = run(&sweep, into, force);
+            status = run(&sweep, force);
     }
-    if (sweep.list.into)
-        repo_close(sweep.list.into);
     worklist_release(&sweep.list);
     psnap_text_list_release(&seeds);
     return status;

@@ -31,19 +31,16 @@ struct input {
 
 enum { GROUP_WHOLE, GROUP_SPLIT, GROUP_COUNT };
 
-struct repo;
-
 struct item {
     const char *input, *edit; /* edit "": none */
     uint64_t seed;
     bool is_profile;
-    size_t file;      /* its number in inputs */
-    int group;        /* of machines */
-    uint32_t part;    /* of the split, from 0; 0: not split */
-    char *key;        /* says all that its result follows from but the input's content; one line */
-    char *rows;       /* its counts (cmd_worklist_counts.c), when it is done */
-    bool is_recalled; /* its rows are of a repository */
-    uint64_t bytes;   /* of the input: what takes longest begins first */
+    size_t file;    /* its number in inputs */
+    int group;      /* of machines */
+    uint32_t part;  /* of the split, from 0; 0: not split */
+    char *key;      /* says all that its result follows from but the input's content; one line */
+    char *rows;     /* its counts (cmd_worklist_counts.c), when it is done */
+    uint64_t bytes; /* of the input: what takes longest begins first */
 };
 
 struct worklist {
@@ -62,7 +59,6 @@ struct worklist {
     struct psnap_split split; /* of GROUP_SPLIT; parts 0: nothing is */
     struct item *items;       /* those of a stream one after the other, as many for each */
     size_t count, items_of_stream;
-    struct repo *into;    /* where results are kept; NULL: nowhere */
     uint32_t rank, ranks; /* this process takes items rank, rank + ranks, ... */
 };
 
@@ -82,11 +78,6 @@ enum psnap_status worklist_machines(struct worklist *list, struct psnap_error *e
 /* A machine as a file; the caller frees it. NULL with `error` filled. */
 char *worklist_machine_text(const struct psnap_machine *machine, size_t *size,
                             struct psnap_error *error);
-/* What a stream's result on a machine follows from, content and all; the caller frees it. NULL: out
- * of memory. The input's hash is known. */
-char *worklist_result_key(const struct worklist *list, const struct item *item, size_t machine);
-/* Gives the items of streams whose results are all in the repository their rows. */
-enum psnap_status worklist_recall(struct worklist *list, struct psnap_error *error);
 /* Whether an item's input is the file that it was when the list was read; a repository's is. */
 bool worklist_is_unchanged(const struct worklist *list, const struct item *item);
 /* Hash of an item's input, which is read once; "" with `error` filled where it cannot be. */

@@ -16,7 +16,6 @@
 #include "formats/base/cmd_csv.h"
 #include "formats/base/room.h"
 #include "predict/worklist/cmd_worklist.h"
-#include "profile/repo/cmd_repo.h"
 
 struct numbers {
     uint64_t accesses, hits[PSNAP_LEVELS_MAX], write_backs[PSNAP_LEVELS_MAX];
@@ -235,38 +234,9 @@ static void put_row(const struct worklist *list, const struct item *item, const 
     }
 }
 
-/* Keeps a stream's rows of each machine in the repository. */
-static enum psnap_status keep(const struct worklist *list, const struct item *item,
-                              const struct rows *rows, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
-
-    for (size_t m = 0; m < list->machine_count && list->into && !status; m++) {
-        char *text = NULL, *key = worklist_result_key(list, item, m);
-        char *known = key ? results_read(list->into, key) : NULL;
-        size_t size;
-        FILE *file = key ? open_memstream(&text, &size) : NULL;
-        for (size_t i = 0; i < rows->count && file; i++)
-            if (rows->rows[i].machine == m)
-                write_row(file, true, (enum psnap_scope)rows->rows[i].scope,
-                          list->machines[m].level_count, &rows->rows[i].numbers, rows->rows[i].id,
-                          rows->rows[i].name);
-        if (!file || fclose(file) != 0)
-            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for results");
-        else if (!known)
-            status = results_write(list->into, key, text, error);
-        free(known);
-        free(text);
-        free(key);
-    }
-    return status;
-}
-
 enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
-    struct psnap_error unkept;
-    bool keeps = true;
     struct psnap_csv csv;
 
     psnap_csv_init(&csv, file);
@@ -275,13 +245,8 @@ enum psnap_status counts_report(struct worklist *list, FILE *file, struct psnap_
         struct rows rows = {0};
         for (size_t k = 0; k < list->items_of_stream && !status; k++)
             status = take_rows(list, &list->items[i + k], &rows, error);
-        if (!status) {
+        if (!status)
             add_up(&rows);
-            if (keeps && keep(list, &list->items[i], &rows, &unkept)) {
-                psnap_cmd_warn(&unkept); /* the results are printed all the same */
-                keeps = false;
-            }
-        }
         for (size_t k = 0; k < rows.count && !status; k++)
             put_row(list, &list->items[i], &rows.rows[k], &csv);
         free(rows.rows);

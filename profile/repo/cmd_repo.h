@@ -7,7 +7,6 @@
 
 #include "formats/base/cmd.h"
 #include "profile/repo/index.h"
-#include "profile/repo/results.h"
 
 int psnap_cmd_repo_init(int argc, char **argv);
 int psnap_cmd_repo_add(int argc, char **argv);

@@ -11,7 +11,6 @@
 #include "profile/repo/cmd_repo.h"
 #include "profile/repo/gc.h"
 #include "profile/repo/verify.h"
-#include "simcore/cmd_side.h"
 
 static const char *const kinds[] = {
     [FOUND_STRANGER] = "stranger", [FOUND_MENDED] = "mended", [FOUND_DAMAGED] = "damaged"};
@@ -140,7 +139,6 @@ static void print_gc(const struct gc_result *r, bool as_json)
         {"copies", "second copies left out", r->twins},
         {"notes", "notes replaced by later ones", r->notes},
         {"dictionaries", "dictionaries removed", r->dictionaries},
-        {"results", "results of sweeps removed", r->results},
         {"temporaries", "temporary files removed", r->temporaries},
     };
     struct psnap_json json;
@@ -160,7 +158,7 @@ static void print_gc(const struct gc_result *r, bool as_json)
 
 int psnap_cmd_repo_gc(int argc, char **argv)
 {
-    struct gc_options options = {.maker = SIDE_MAKER};
+    struct gc_options options = {0};
     bool as_json = false;
     const struct psnap_option table[] = {
         {PSNAP_OPTION_FLAG, 0, "forget", &options.forgets, NULL,
@@ -173,9 +171,8 @@ int psnap_cmd_repo_gc(int argc, char **argv)
         "psnap repo gc DIR [--forget] [--json]",
         "Merges small files into larger ones, compresses better what was added before there\n"
         "was a dictionary, writes damaged files anew where nothing is lost, and removes what\n"
-        "nobody needs: second copies, notes that were replaced, dictionaries, results of\n"
-        "sweeps of profiles that are not there or by an older psnap, and temporary files of\n"
-        "processes that died. No profile that can be read goes.",
+        "nobody needs: second copies, notes that were replaced, dictionaries, and\n"
+        "temporary files of processes that died. No profile that can be read goes.",
         table};
     struct psnap_error error;
     struct gc_result result;

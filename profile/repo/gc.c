@@ -4,8 +4,7 @@
  * before there was a dictionary are compressed with it, files with damage that can be undone are
  * written anew. New files are committed and read back before old ones are removed. What goes for
  * good: temporary files of writers that died, second copies, notes that a later one that can be
- * read replaces, dictionaries that nothing needs, results of sweeps that are damaged, an older
- * psnap's, or of profiles that are gone. A file with damage
+ * read replaces, dictionaries that nothing needs. A file with damage
  * that cannot be undone stays as it is, until what is lost is to be forgotten: then what can be
  * read of it is merged, too, and the file goes. Everything is expanded and its hash looked at
  * first: a record that has another's id (in a file from elsewhere) does not pass for a copy of it.
@@ -22,7 +21,6 @@
 #include "formats/base/room.h"
 #include "profile/repo/gc.h"
 #include "profile/repo/note.h"
-#include "profile/repo/results.h"
 
 #define SMALL_BYTES ((size_t)4 << 20) /* a file that is merged with others */
 enum { SMALL_FILES_MAX = 64 };        /* of more `add` merges them */
@@ -410,24 +408,6 @@ static enum psnap_status measure(struct gc *gc, struct psnap_error *error)
     return status;
 }
 
-/* Whether a result is of no use any more: an older psnap's, or of a profile that is gone. */
-static bool is_stale(void *context, const struct result_key *key)
-{
-    const struct gc *gc = context;
-    struct repo_id pack;
-    uint64_t offset;
-
-    return strverscmp(key->maker, gc->options->maker) < 0 ||
-           (key->is_profile && !index_place(gc->index, &key->input, 0, &pack, &offset, NULL));
-}
-
-static void remove_result(void *context, const char *path)
-{
-    struct gc *gc = context;
-
-    gc->result->results += !unlinkat(gc->repo->root, path, 0);
-}
-
 /* Merges what is sorted, and the index knows. */
 static enum psnap_status tidy(struct gc *gc, struct psnap_error *error)
 {
@@ -449,8 +429,6 @@ static enum psnap_status tidy_all(struct gc *gc, struct psnap_error *error)
     status = repo_has_format(gc->repo) ? PSNAP_OK : repo_write_format(gc->repo, error);
     if (!status)
         status = tidy(gc, error);
-    if (!status)
-        results_verify(gc->repo, gc->options->maker ? is_stale : NULL, remove_result, gc);
     if (!status && gc->options->forgets)
         status = index_forget_lost(gc->index, error);
     return status ? status : measure(gc, error);

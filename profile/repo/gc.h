@@ -11,13 +11,12 @@
 struct gc_options {
     bool forgets;  /* what is lost: files that are damaged for good go, and are no longer missed */
     bool is_quick; /* small files alone are merged, if nobody else is adding */
-    const char *maker; /* results of older ones go (results.h); NULL: they stay */
 };
 
 struct gc_result {
     uint64_t temporaries, merged, written, mended, damaged; /* files */
     uint64_t twins, notes;                                  /* records left out */
-    uint64_t dictionaries, results;                         /* removed */
+    uint64_t dictionaries;                                  /* removed */
     uint64_t bytes_before, bytes_after;                     /* of objects */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How files come into a repository. Private to store*.c and results.c.
+ * How files come into a repository. Private to store*.c.
  */
 #ifndef PSNAP_PROFILE_REPO_STORE_FILES_H
 #define PSNAP_PROFILE_REPO_STORE_FILES_H

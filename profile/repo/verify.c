@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/repo/results.h"
-
 struct verify {
     struct repo *repo;
     bool is_deep;
@@ -41,11 +39,6 @@ static void PSNAP_PRINTF(5, 6) tell(struct verify *v, enum finding_kind kind, co
 static void tell_stranger(void *context, const char *path)
 {
     tell(context, FOUND_STRANGER, path, NULL, "is not a file of the repository");
-}
-
-static void tell_result(void *context, const char *path)
-{
-    tell(context, FOUND_MENDED, path, NULL, "it is no whole result; 'psnap sweep' makes it again");
 }
 
 static void verify_format(struct verify *v)
@@ -307,7 +300,6 @@ static enum psnap_status verify_files(struct verify *v, struct index **index,
     verify_format(v);
     if (!status)
         status = verify_objects(v, error);
-    results_verify(v->repo, NULL, tell_result, v);
     if (!status)
         status = tell_lost(v, *index, error);
     repo_unlock(v->repo);

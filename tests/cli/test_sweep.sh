@@ -176,37 +176,6 @@ sed -i 's/ways: 4/ways: 4, write: through/' w.yaml
 expect 0 "$PSNAP" sweep m.pst m.yaml -m w.yaml -o file.csv
 grep -q '2 of 2 items simulated$' err || fail "a stale result was taken: $(cat err)"
 
-# Results in a repository are taken from there: of the same content by any name, split or not; a
-# damaged one is made again, and named by verify.
-expect 0 "$PSNAP" repo init r
-# shellcheck disable=SC2086
-{
-    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops -o plain.csv
-    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --split 3 --into r -o kept.csv
-    cmp plain.csv kept.csv
-    expect 0 "$PSNAP" repo verify r
-    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --into r -o again.csv
-    grep -q '0 of 2 items simulated, 2 were there' err || fail "simulated again: $(cat err)"
-    cmp plain.csv again.csv || fail "other results from the repository"
-    cp m.pst copy.pst
-    expect 0 "$PSNAP" sweep copy.pst -m table1-3 --loops --split 3 --into r -o copy.csv
-    grep -q '0 of 3 items simulated, 3 were there' err || fail "a copy is simulated: $(cat err)"
-    expect 0 "$PSNAP" sweep m.pst -m table1-3 --into r -o total.csv
-    grep -q '1 of 1 items simulated$' err || fail "results of loops were taken: $(cat err)"
-    result=$(grep -la '|0|1|' $(find r/results -type f) | head -n 1)
-    printf x | dd of="$result" bs=1 seek=100 conv=notrunc 2> /dev/null
-    expect 1 "$PSNAP" repo verify r
-    grep -q "${result#r/}" out err || fail "damage is not named: $(cat out err)"
-    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --into r -o mended.csv
-    grep -q '1 of 2 items simulated, 1 were there' err || fail "$(cat err)"
-    cmp plain.csv mended.csv
-    expect 0 "$PSNAP" repo verify r
-    expect 0 "$PSNAP" repo gc r # s.yaml is not in it, m.pst is a trace
-    grep -Eq '^results of sweeps removed +3$' out || fail "$(cat out)"
-    expect 0 "$PSNAP" sweep m.pst s.yaml $machines -m random-3 --loops --into r -o gone.csv
-    grep -q '1 of 2 items simulated, 1 were there' err || fail "$(cat err)"
-}
-
 # Several edits in one, as psnap whatif has them
 expect 0 "$PSNAP" sweep m.yaml -m table1-1 -o edits.csv \
     -e 'regions[b].strides[480] = 8; loops[multiply:35].entries *= 2'

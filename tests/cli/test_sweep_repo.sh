@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # psnap sweep of a repository: all its profiles, or those of a query, with the results of the
-# profiles as files; by ranks and with --into; what no query finds and damage are said.
+# profiles as files; by ranks; what no query finds and damage are said.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/repo_common.sh"
 
@@ -38,19 +38,11 @@ print(len(json.load(sys.stdin)["entries"]))')
     expect 0 "$PSNAP" sweep --list list.yaml $machine -o l.csv
     has err "$((wanted + 1)) of $((wanted + 1)) items simulated"
 
-    # Ranks, and a second start; results go into the repository that profiles are of
+    # Ranks, and a second start
     expect 0 "$PSNAP" sweep r $machine --rank 0/2 -o ranks.csv
     has err "3 are others' to do"
     expect 0 "$PSNAP" sweep r $machine -o ranks.csv
     has err "3 of 6 items simulated, 3 were there"
-    expect 0 "$PSNAP" sweep r $machine --into r -o into.csv
-    cmp ranks.csv into.csv || fail "other results with --into"
-    expect 0 "$PSNAP" sweep r $machine --into r -o again.csv
-    has err "0 of 6 items simulated, 6 were there"
-    cmp into.csv again.csv || fail "other results of the repository"
-    expect 0 "$PSNAP" sweep p3.yaml $machine --into r -o file.csv
-    has err "0 of 1 items simulated, 1 were there"
-
     # ------------------------------------------------------------------ what is wrong
     expect 1 "$PSNAP" sweep r name:nothing $machine -o x.csv
     has err "r: there is no profile in it that the query finds"

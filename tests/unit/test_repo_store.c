@@ -18,7 +18,6 @@
 
 #include "profile/repo/add.h"
 #include "profile/repo/gc.h"
-#include "profile/repo/results.h"
 #include "profile/repo/verify.h"
 
 static const char text[] = "psnap: 1\n"
@@ -239,49 +238,12 @@ static void test_notes_at_once(void **state)
     remove_here(&here);
 }
 
-/* gc keeps results of profiles that are there and of traces, by no older maker. */
-static void test_results(void **state)
-{
-    const struct gc_options options = {.maker = "0.10.0.2"};
-    struct result_key keys[] = {{"0.10.0.2", true, {{0}}},
-                                {"0.9.0.2", true, {{0}}},  /* an older one */
-                                {"0.10.0.3", true, {{0}}}, /* a later one */
-                                {"0.10.0.2", true, {{0}}}, /* of another profile */
-                                {"0.10.0.2", false, {{0}}}};
-    const bool stays[] = {true, false, true, false, true};
-    struct here here;
-    struct gc_result gc;
-
-    (void)state;
-    make_here(&here);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        char *key;
-        if (i < 3)
-            keys[i].input = here.id;
-        else
-            repo_id_of("another", 7, &keys[i].input);
-        key = results_key(&keys[i], "machine\n|edit");
-        assert_null(strchr(key, '\n'));
-        assert_int_equal(results_write(here.repo, key, "rows\n", NULL), PSNAP_OK);
-        free(key);
-    }
-    assert_int_equal(repo_gc(here.repo, NULL, &options, &gc, NULL), PSNAP_OK);
-    assert_int_equal(gc.results, 2);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        char *key = results_key(&keys[i], "machine |edit");
-        char *rows = results_read(here.repo, key);
-        assert_int_equal(rows != NULL, stays[i]);
-        free(rows);
-        free(key);
-    }
-    remove_here(&here);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forged),        cmocka_unit_test(test_results),
-        cmocka_unit_test(test_no_profile),    cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_no_profile),
+        cmocka_unit_test(test_lies),
         cmocka_unit_test(test_notes_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
