@@ -11,7 +11,7 @@
 # and nothing else keeps one from being run. Commands are in no other blocks; those within lines of text are
 # commands of psnap that there are, with options that they have, and scripts of the tree.
 # What the tutorial shows of a profile, of the comparison with an edited one and of an error is
-# what comes out; links lead somewhere; the README's tables have all commands and formats, and the folders of
+# what comes out; links lead somewhere; the README names all commands and formats, and the folders of
 # profile and predict.
 #
 # To be quick, the build under test stands for build/release, nothing is built or
@@ -168,14 +168,14 @@ done > "$work/broken"
 [ ! -s "$work/broken" ] || complain "links to what is not there:" $(cat "$work/broken")
 
 "$PSNAP" help | sed -n '/^commands:/,/^$/s/^  \([a-z+]*\) .*/\1/p' | while read -r command; do
-    grep -q "^| .*\`psnap $command\`" README.md || echo "psnap $command"
+    grep -qF "\`psnap $command\`" README.md || echo "psnap $command"
 done > "$work/missing"
 "$PSNAP" formats | sed -n '2,$s/ .*//p' | while read -r format; do
-    grep -q "^| \`$format\` |" README.md || echo "$format"
+    grep -qF "\`$format\`" README.md || echo "$format"
 done >> "$work/missing"
 for folder in profile/*/ predict/*/; do
     grep "^| \`${folder%%/*}/\` |" README.md | grep -qF "\`$(basename "$folder")/\`" || echo "$folder"
 done >> "$work/missing"
-[ ! -s "$work/missing" ] || complain "its tables lack:" $(cat "$work/missing")
+[ ! -s "$work/missing" ] || complain "the README lacks:" $(cat "$work/missing")
 
 [ "$failures" -eq 0 ]
