@@ -3,10 +3,10 @@
  * psnap show: a profile for people. The program and the totals, the hottest
  * loops with their share of the accesses, their working set and the strides
  * that dominate; of a profile of model nests its irregular references and the beginning of its
- * schedule; with --loop one loop's regions, bodies and references. --json has the same fields.
+ * schedule; with --loop one loop's regions, bodies and references. --json is the file as JSON.
  *
  * Where threads are apart there is a table of these, and the parts of a loop come
- * behind it. The loop as a whole has no regions of its own: its row, in the JSON too,
+ * behind it. The loop as a whole has no regions of its own: its row
  * says what they come to in all its parts. `loop_count` counts no parts, as psnap info.
  */
 #include <stdio.h>
@@ -40,34 +40,40 @@ static int no_such_loop(const struct request *request, const struct psnap_profil
     return PSNAP_EXIT_FAILED;
 }
 
-/* Shows the `top` hottest loops, or those asked for. */
+/* Prints tables of the `top` hottest loops, or of those asked for. False: out of memory. */
+static bool show_tables(const struct request *request, const struct psnap_profile *profile,
+                        struct show_summary *summaries, uint32_t count)
+{
+    const uint64_t top = request->top < UINT32_MAX ? request->top : UINT32_MAX;
+    struct psnap_profile_totals totals;
+
+    psnap_profile_totals(profile, &totals);
+    show_sort(summaries, count);
+    if (request->loop)
+        return show_print_loops(profile, &totals, summaries, count);
+    if (request->schedule)
+        return show_print_schedule(profile, SHOW_ALL_LINES);
+    return show_print_table(profile, &totals, summaries, count < top ? count : (uint32_t)top,
+                            2 * top);
+}
+
 static int show(const struct request *request, const struct psnap_profile *profile)
 {
     struct show_summary *summaries = show_summarise(profile);
-    struct psnap_profile_totals totals;
     uint32_t count = profile->loop_count;
     int status = PSNAP_EXIT_DONE;
     bool is_done = true;
 
     if (!summaries)
         return out_of_memory();
-    psnap_profile_totals(profile, &totals);
     if (request->loop)
         count = show_choose(profile, request->loop, summaries);
-    show_sort(summaries, count);
-    if (!request->loop && count > request->top)
-        count = (uint32_t)request->top;
     if (request->loop && !count)
         status = no_such_loop(request, profile);
     else if (request->json)
-        is_done = show_print_json(profile, &totals, summaries, count, request->loop != NULL);
-    else if (request->loop)
-        is_done = show_print_loops(profile, &totals, summaries, count);
-    else if (request->schedule)
-        is_done = show_print_schedule(profile, SHOW_ALL_LINES);
+        is_done = show_print_json(profile, summaries, count);
     else
-        is_done = show_print_table(profile, &totals, summaries, count,
-                                   2 * (request->top < UINT32_MAX ? request->top : UINT32_MAX));
+        is_done = show_tables(request, profile, summaries, count);
     free(summaries);
     return is_done ? status : out_of_memory();
 }
@@ -83,7 +89,8 @@ int psnap_cmd_show(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "schedule", &request.schedule, NULL,
          "only the schedule, in full: executions of loop bodies as nested repeats, and what comes\n"
          "after what in chains; (+1) behind a number: it grows by 1 with each repeat around"},
-        {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "for programs"},
+        {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL,
+         "the profile's file as JSON, all of its loops or those of --loop"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {

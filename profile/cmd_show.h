@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What psnap show shows, worked out once for its two forms: cmd_show_text.c prints tables for
- * people, cmd_show_json.c the same fields for programs. Private to cmd_show*.c.
+ * What psnap show shows, worked out for cmd_show_text.c, which prints tables for
+ * people. cmd_show_json.c has the profile's own fields. Private to cmd_show*.c.
  */
 #ifndef PSNAP_PROFILE_CMD_SHOW_H
 #define PSNAP_PROFILE_CMD_SHOW_H
@@ -18,7 +18,6 @@ struct show_summary {
     uint32_t index;
     uint64_t accesses, hot;     /* hot: of the whole loop, when this is a part of it */
     uint64_t working_set_bytes; /* sum over regions */
-    uint64_t loads, stores;     /* atomics count as stores */
     uint64_t strides[PSNAP_STRIDE_BINS];
     uint32_t region_count;
 };
@@ -58,10 +57,9 @@ bool show_print_table(const struct psnap_profile *profile,
 bool show_print_loops(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
                       const struct show_summary *summaries, uint32_t count);
-/* `regions`: loops have them all, else their number, and there is the schedule. False: out of
- * memory. */
-bool show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
-                     const struct show_summary *summaries, uint32_t count, bool regions);
+/* The profile's file as JSON; summaries are by index. */
+bool show_print_json(const struct psnap_profile *profile, const struct show_summary *summaries,
+                     uint32_t count);
 
 /* ---- profiles of model nests; nothing of others ---- */
 
@@ -76,12 +74,5 @@ bool show_print_schedule(const struct psnap_profile *profile, uint64_t lines);
 bool show_print_irregular(const struct psnap_profile *profile, uint64_t accesses, uint64_t most);
 /* Bodies, references and objects of a loop. */
 void show_print_references(const struct psnap_profile *profile, uint32_t loop);
-
-/* The members schedule, chains and objects, and of a loop its bodies and references.
- * cmd_show_model_json.c */
-struct psnap_json;
-void show_json_model(struct psnap_json *json, const struct psnap_profile *profile);
-void show_json_references(struct psnap_json *json, const struct psnap_profile *profile,
-                          uint32_t loop);
 
 #endif

@@ -21,8 +21,6 @@ static void summarise(const struct psnap_profile_loop *loop, uint32_t index,
     for (uint32_t i = 0; i < loop->region_count; i++) {
         const struct psnap_profile_region *region = &loop->regions[i];
         summary->working_set_bytes += region->bytes;
-        summary->loads += region->kinds[PSNAP_LOAD];
-        summary->stores += region->kinds[PSNAP_STORE] + region->kinds[PSNAP_ATOMIC];
         for (unsigned s = 0; s < region->stride_count; s++)
             summary->strides[region->strides[s].bin] += region->strides[s].count;
     }
@@ -39,8 +37,6 @@ static void add_parts(const struct psnap_profile *profile, struct show_summary *
         whole = &summaries[profile->loops[i].whole];
         whole->accesses += part->accesses;
         whole->working_set_bytes += part->working_set_bytes;
-        whole->loads += part->loads;
-        whole->stores += part->stores;
         whole->region_count += part->region_count;
         for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
             whole->strides[bin] += part->strides[bin];

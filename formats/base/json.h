@@ -14,7 +14,7 @@
 
 #include "formats/base/api.h"
 
-#define PSNAP_JSON_DEPTH 32
+#define PSNAP_JSON_DEPTH 72 /* a YAML document within a report */
 
 struct psnap_json {
     FILE *file;

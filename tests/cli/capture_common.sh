@@ -19,7 +19,7 @@ accesses_of() {
     "$PSNAP" show "$2" --json | python3 -c '
 import json, sys
 loops = json.load(sys.stdin)["loops"]
-print(sum(loop["accesses"] for loop in loops if loop["part_of"] == sys.argv[1]))
+print(sum(loop["accesses"] for loop in loops if loop.get("part_of", loop["id"]) == sys.argv[1]))
 ' "$1"
 }
 

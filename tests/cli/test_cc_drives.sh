@@ -273,7 +273,7 @@ assert len(set(ids)) == len(ids), ids
 by_file = {}
 for loop in loops:
     if loop["id"].startswith("init:3"):
-        by_file.setdefault(loop["file"], set()).add(loop["part_of"])
+        by_file.setdefault(loop["source"].split(":")[0], set()).add(loop.get("part_of", loop["id"]))
 assert len(by_file) == 2 and not set.intersection(*by_file.values()), by_file
 ' || fail "init $flags: $("$PSNAP" show p.yaml)"
 done
@@ -319,7 +319,8 @@ ids = [loop["id"] for loop in loops]
 assert len(set(ids)) == len(ids), ids
 counts = {}
 for loop in loops:
-    counts[loop["part_of"]] = counts.get(loop["part_of"], 0) + loop["accesses"]
+    whole = loop.get("part_of", loop["id"])
+    counts[whole] = counts.get(whole, 0) + loop["accesses"]
 assert sorted(count for count in counts.values() if count) == [20, 40, 120], counts
 ' || fail "templates: $order"
 done

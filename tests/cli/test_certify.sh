@@ -100,8 +100,9 @@ expect 0 "$PSNAP" show edited.yaml
 grep -q '^certificate no longer holds' out || fail "$(cat out)"
 "$PSNAP" show edited.yaml --json | python3 -c '
 import json, sys
-c = json.load(sys.stdin)["certificate"]
-assert c["holds"] is False and c["seed"] == 0 and len(c["rows"]) == 2, c
+shown = json.load(sys.stdin)
+c = shown["certificate"]
+assert shown["certificate_holds"] is False and c["seed"] == 0 and len(c["rows"]) == 2, c
 assert c["worst_loop"] == {"id": "csv", "machine": "32:32:1", "level": 1, "points": 25}, c'
 "$PSNAP" compare steps.csv edited.yaml -m 32:32:1 | grep -q 'edited.yaml: no longer holds' ||
     fail "compare of an edited one"

@@ -290,7 +290,7 @@ for program in fault parts; do
     has err "its last accesses up to 3 are missing"
     count=$("$PSNAP" show p.yaml --json | python3 -c '
 import json, sys
-print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["part_of"].startswith("siblings:")))')
+print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["id"].startswith("siblings:")))')
     [ "$count" = $((5 * 1000 + 4 * 10 * 51)) ] || fail "$program: $count accesses of siblings()"
 done
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./parts kill)" = 137 ] || fail "kill: $(cat err)"

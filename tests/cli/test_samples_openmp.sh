@@ -90,7 +90,7 @@ counted() {
     "$PSNAP" show "$1" --json | python3 -c '
 import json, sys
 loops = json.load(sys.stdin)["loops"]
-print(sum(loop["accesses"] for loop in loops if loop["src_line"] == int(sys.argv[1])))
+print(sum(loop["accesses"] for loop in loops if loop.get("source", "").endswith(":" + sys.argv[1])))
 ' "$2"
 }
 

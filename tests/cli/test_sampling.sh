@@ -145,11 +145,11 @@ alike() {
 diff <(alike whole.yaml) <(alike all.yaml) > difference ||
     fail "--count 1G: $(cat difference)"
 sums() { # of entries, iterations and operations, over all loops
-    "$PSNAP" show --json --top 1000 "$@" | python3 -c '
+    "$PSNAP" show --json "$@" | python3 -c '
 import json, sys
 loops = [l for l in json.load(sys.stdin)["loops"] if l["accesses"]]
-print(sum(l.get("entries", 0) for l in loops), sum(l.get("iterations", 0) for l in loops),
-      *(sum(l["operations"].get(op, 0) for l in loops) for op in ("int_add", "fp_add", "branch")))'
+print(sum(l.get("entries", 0) for l in loops), sum(l["iterations"]["total"] for l in loops if "iterations" in l),
+      *(sum(l.get("operations", {}).get(op, 0) for l in loops) for op in ("int_add", "fp_add", "branch")))'
 }
 "$PSNAP" record --force -o first.yaml --count 77777 -- ./mixed
 "$PSNAP" record --force -o second.yaml --skip 77777 -- ./mixed
@@ -220,9 +220,10 @@ END
 python3 -c '
 import json
 profile = json.load(open("hand.json"))
-assert (profile["window"], profile["period"], profile["windows"], profile["run_accesses"]) == (10, 100, 13, 1300)
-assert profile["accesses"] == 130
-rows = {l["function"]: (l["accesses"], l["estimate_accesses"], l["standard_error"])
+sampling = profile["capture"]["sampling"]
+assert [sampling[key] for key in ("window", "period", "windows", "run_accesses")] == [10, 100, 13, 1300]
+assert profile["totals"]["accesses"] == 130
+rows = {l["function"]: (l["accesses"], l["estimate"]["accesses"], l["estimate"]["standard_error"])
         for l in profile["loops"] if l["accesses"]}
 assert rows == {"stores": (100, 1000, 150), "loads": (30, 300, 150)}, rows'
 "$PSNAP" show hand.yaml > out
@@ -247,28 +248,36 @@ while read -r name arguments; do
     "$PSNAP" cc -O2 -o "$name" "$PSNAP_SOURCE/samples/$name.c" -lm
     "$PSNAP" record --force -o whole.yaml -- "./$name" $arguments > out
     "$PSNAP" record --force -o sample.yaml --window 1K/9999 -- "./$name" $arguments > out
-    "$PSNAP" show --json --top 1000 whole.yaml > whole.json
-    "$PSNAP" show --json --top 1000 sample.yaml > sample.json
+    "$PSNAP" show --json whole.yaml > whole.json
+    "$PSNAP" show --json sample.yaml > sample.json
     python3 -c '
 import json
 whole, sample = json.load(open("whole.json")), json.load(open("sample.json"))
-assert sample["run_accesses"] == whole["accesses"]
-assert abs(sample["accesses"] / whole["accesses"] - 1024 / 9999) < 0.01
+def strides(loop):
+    sums = {}
+    for region in loop["regions"]:
+        for stride, count in (region.get("strides") or region.get("derived", {}).get("strides", {})).items():
+            sums[stride] = sums.get(stride, 0) + count
+    return sums
+total = whole["totals"]["accesses"]
+assert sample["capture"]["sampling"]["run_accesses"] == total
+assert abs(sample["totals"]["accesses"] / total - 1024 / 9999) < 0.01
 seen = {l["id"]: l for l in sample["loops"]}
 for loop in whole["loops"]:
-    if loop["share"] < 0.005:
+    if loop["accesses"] < 0.005 * total:
         continue
     mine = seen[loop["id"]]
-    off = abs(mine["estimate_accesses"] - loop["accesses"])
-    assert off <= 3 * mine["standard_error"] + 1, (loop["id"], loop["accesses"], mine)
-    if loop["share"] < 0.2:
+    error = mine["estimate"]["standard_error"]
+    off = abs(mine["estimate"]["accesses"] - loop["accesses"])
+    assert off <= 3 * error + 1, (loop["id"], loop["accesses"], mine)
+    if loop["accesses"] < 0.2 * total:
         continue
-    assert mine["standard_error"] < 0.3 * loop["accesses"], (loop["id"], loop["accesses"], mine)
-    for stride, count in loop["strides"].items():
+    assert error < 0.3 * loop["accesses"], (loop["id"], loop["accesses"], mine)
+    for stride, count in strides(loop).items():
         share = count / loop["accesses"]
         # the mix of strides is that of the whole; what is drawn by reuse time has none
-        if share > 0.1 and "random" not in mine["strides"]:
-            assert abs(mine["strides"].get(stride, 0) / mine["accesses"] - share) < 0.1, (loop["id"], stride, mine)
+        if share > 0.1 and "random" not in strides(mine):
+            assert abs(strides(mine).get(stride, 0) / mine["accesses"] - share) < 0.1, (loop["id"], stride, mine)
 ' || fail "$name: the sample is not like the whole"
     "$PSNAP" compare whole.yaml sample.yaml -m 32K:64:8 > out
     has out ", a sample of"
