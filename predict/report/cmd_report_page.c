@@ -12,6 +12,7 @@
 #include "formats/base/html.h"
 #include "profile/cmd_words.h"
 #include "profile/repo/cmd_repo_read.h"
+#include "predict/report/cmd_report_index.h"
 #include "simcore/cmd_turns.h"
 
 /* "4.36 M" */

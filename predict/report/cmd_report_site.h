@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sites of psnap report: a page of each profile of a repository, and the index page, which
- * profile/repo/site_page.h writes for psnap repo export as well. Private to cmd_report_site*.c.
+ * cmd_report_index.h writes. Private to cmd_report_site*.c.
  */
 #ifndef PSNAP_PREDICT_CMD_REPORT_SITE_H
 #define PSNAP_PREDICT_CMD_REPORT_SITE_H
@@ -10,6 +10,7 @@
 #include "formats/base/room.h"
 #include "predict/report/cmd_report.h"
 #include "profile/repo/cmd_repo_read.h"
+#include "predict/report/cmd_report_index.h"
 
 enum site_state {
     SITE_WAITING, /* for its report to be made */

@@ -2,7 +2,7 @@
 /*
  * The directory of a site:
  *
- *   index.html         the table of all entries (profile/repo/site_page.h)
+ *   index.html         the table of all entries (cmd_report_index.h)
  *   ID.html            the report of a profile
  *   profiles/ID.yaml   the profile
  *

@@ -19,7 +19,7 @@ const struct psnap_command psnap_repo_commands[] = {
     {"diff", "what is different between two of its profiles", psnap_cmd_repo_diff},
     {"verify", "look for damage", psnap_cmd_repo_verify},
     {"gc", "merge small files, mend and tidy", psnap_cmd_repo_gc},
-    {"export", "as a tar archive, or a static web site", psnap_cmd_repo_export},
+    {"export", "as a tar archive", psnap_cmd_repo_export},
     {"import", "profiles of an archive or another repository", psnap_cmd_repo_import},
     {0},
 };

@@ -48,8 +48,8 @@ static enum psnap_status export_archive(struct opened *opened, const struct quer
     return psnap_output_finish(output, status ? status : ended, error);
 }
 
-static int export(const char *directory, struct query *query, const char *path, bool is_site,
-                  bool force, bool as_json)
+static int export(const char *directory, struct query *query, const char *path, bool force,
+                  bool as_json)
 {
     struct report report = {.command = "repo export"};
     struct psnap_error error;
@@ -61,8 +61,7 @@ static int export(const char *directory, struct query *query, const char *path, 
         return status;
     repo_lock(opened.repo, REPO_SHARED, NULL); /* no gc meanwhile, where there are locks */
     if (query_settle(query, opened.index, &error) ||
-        (is_site ? export_site(opened.index, &query->ask, path, refused, &report, &error)
-                 : export_archive(&opened, query, path, force, &report, &error))) {
+        export_archive(&opened, query, path, force, &report, &error)) {
         status = psnap_cmd_fail("repo export", &error);
     } else {
         if (as_json && !psnap_output_is_stdout(path)) {
@@ -80,21 +79,20 @@ static int export(const char *directory, struct query *query, const char *path, 
 int psnap_cmd_repo_export(int argc, char **argv)
 {
     struct query query = {.like = NULL};
-    const char *path = NULL, *site = NULL;
+    const char *path = NULL;
     bool force = false, as_json = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_ONCE, 'o', "output", &path, "FILE.tar",
          "an archive: .tar, .tar.gz, .tar.zst, .tar.xz; '-' is\nstandard output"},
-        {PSNAP_OPTION_ONCE, 0, "site", &site, "DIR", "a static web site, in a new directory"},
         {PSNAP_OPTION_FLAG, 0, "force", &force, NULL, "overwrite an existing archive"},
         {PSNAP_OPTION_FLAG, 0, "json", &as_json, NULL, "for programs"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap repo export DIR [QUERY...] -o FILE.tar | --site OUT",
+        "psnap repo export DIR [QUERY...] -o FILE.tar",
         "Writes profiles, all of them or those that a query finds ('psnap repo search -h'),\n"
-        "as an archive that 'psnap repo import' and tar(1) read, or as a web site: a page\n"
-        "with a table of them, and the profiles beside it.",
+        "as an archive that 'psnap repo import' and tar(1) read. 'psnap report DIR -o SITE'\n"
+        "makes a web site of them.",
         options};
     struct psnap_error error;
     int status;
@@ -104,13 +102,13 @@ int psnap_cmd_repo_export(int argc, char **argv)
         return status;
     if (operands < 1)
         return psnap_cmd_usage("repo export", "which repository?");
-    if (!path == !site)
-        return psnap_cmd_usage("repo export", "one of -o FILE.tar and --site DIR is needed");
+    if (!path)
+        return psnap_cmd_usage("repo export", "no archive: give -o FILE.tar");
     for (int i = 2; i <= operands && !status; i++)
         if (query_parse(&query, argv[i], &error))
             status = psnap_cmd_fail("repo export", &error);
     if (!status)
-        status = export(argv[1], &query, path ? path : site, !path, force, as_json);
+        status = export(argv[1], &query, path, force, as_json);
     query_release(&query);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Profiles out of a repository and into one: archives, other repositories, web sites. An archive
- * has profiles/ID.yaml, and before it notes/ID.note when there is a note.
+ * Profiles out of a repository and into one: archives, other repositories. An archive has
+ * profiles/ID.yaml, and before it notes/ID.note when there is a note.
  */
 #ifndef PSNAP_PROFILE_REPO_TRANSFER_H
 #define PSNAP_PROFILE_REPO_TRANSFER_H
@@ -26,11 +26,6 @@ enum psnap_status export_tar(struct index *index, const struct index_query *quer
                              struct tar_writer *writer,
                              void (*refused)(void *context, const struct psnap_error *error),
                              void *context, struct psnap_error *error);
-/* Makes a directory with index.html and the profiles: it appears whole, or not at all. */
-enum psnap_status export_site(struct index *index, const struct index_query *query,
-                              const char *path,
-                              void (*refused)(void *context, const struct psnap_error *error),
-                              void *context, struct psnap_error *error);
 
 struct importer {
     struct adder *adder;

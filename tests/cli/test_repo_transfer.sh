@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# psnap repo export, import, diff and the web site; and archives that mean harm: names that lead out
+# psnap repo export, import and diff; and archives that mean harm: names that lead out
 # of the directory, links, devices, sizes, archives in archives' place, damage, bombs of YAML.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/repo_common.sh"
@@ -32,9 +32,6 @@ has err "exists already"
 expect 2 "$PSNAP" repo export r -o all.zip
 [ ! -e all.zip ] || fail "a file is left of it"
 expect 2 "$PSNAP" repo export r
-expect 2 "$PSNAP" repo export r --site -o all
-has err "--site DIR: the value is missing, '-o' is an option"
-[ ! -e ./-o ] || fail "a directory is called -o"
 expect 0 "$PSNAP" repo export r command:3 -o three.tar
 tar -tf three.tar > members
 id=$(sed -n 3p ids)
@@ -56,33 +53,6 @@ python3 -c 'import json; r = json.load(open("out")); assert len(r["profiles"]) =
 expect 0 "$PSNAP" repo diff r "$(sed -n 1p ids)" "$(sed -n 2p ids)"
 "$PSNAP" diff p1.yaml p2.yaml | tail -n +3 > plain
 tail -n +3 out | cmp - plain
-
-# the site
-expect 0 "$PSNAP" repo export r --site site
-for n in 1 2 3 4 5; do cmp "site/profiles/$(sed -n ${n}p ids).yaml" p$n.yaml; done
-python3 - << 'PYTHON'
-from html.parser import HTMLParser
-class Page(HTMLParser):
-    links, cells, tags = [], [], set()
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        if tag == "a" and not dict(attributes)["href"].startswith("#"):
-            self.links.append(dict(attributes)["href"])
-    def handle_data(self, data):
-        self.cells.append(data)
-page = Page()
-text = open("site/index.html", encoding="utf-8").read()
-page.feed(text)
-import base64, hashlib, os
-assert len(page.links) == 5 and all(os.path.exists("site/" + link) for link in page.links)
-assert any("<b>&" in cell for cell in page.cells) and "b" not in page.tags, "a text is not escaped"
-assert "http:" not in text.lower() and "https:" not in text.lower(), "it is not self-contained"
-script = text[text.index("<script>") + 8:text.index("</script>")]
-digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-assert f"script-src 'sha256-{digest}'" in text, f"the page's policy has another hash than {digest}"
-PYTHON
-expect 1 "$PSNAP" repo export r --site site
-has err "exists already"
 
 # archives that mean harm: nothing outside of the repository is written
 mkdir victim && echo mine > victim/file

@@ -183,10 +183,6 @@ expect 0 "$PSNAP" report stale -o stale.d
 did 2 0 0
 site stale.d --reports 2
 lie
-expect 0 "$PSNAP" repo export stale --site stale.e
-for n in 1 2; do cmp "stale.e/profiles/$(sed -n ${n}p ids.stale).yaml" p$n.yaml; done
-[ "$(grep -c '<td>old</td>' stale.e/index.html)" = 2 ] || fail "not all of what is known"
-lie
 expect 0 "$PSNAP" repo export stale tag:old -o stale.tar
 [ "$(tar tf stale.tar | grep -c yaml)" = 2 ] || fail "in the archive: $(tar tf stale.tar)"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The index page of a site of profiles: one table that is read without JavaScript, and sorted and
- * filtered with it, by mouse and keyboard. `psnap repo export --site` and `psnap report` write it,
- * the latter with reports behind the names and with columns of hit rates.
+ * filtered with it, by mouse and keyboard, with reports behind the names and columns of hit rates.
  */
-#ifndef PSNAP_PROFILE_REPO_SITE_PAGE_H
-#define PSNAP_PROFILE_REPO_SITE_PAGE_H
+#ifndef PSNAP_PREDICT_SITE_PAGE_H
+#define PSNAP_PREDICT_SITE_PAGE_H
 
-#include "profile/repo/index.h"
+#include "profile/repo/cmd_repo_read.h"
 
 /* Where the profile of an entry is, seen from the page. */
 #define SITE_PROFILES "profiles"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The index page (site_page.h). Its own policy lets one script run, by the hash of its text, which
- * a test recomputes; so no text of a profile could, even if it were not escaped. Every text of a
- * profile goes through psnap_html_text(). A cell has in data-v what it is sorted by, where that is
- * not its text.
+ * The index page (cmd_report_index.h). Its own policy lets one script run, by the hash of its text,
+ * which a test recomputes; so no text of a profile could, even if it were not escaped. Every text
+ * of a profile goes through psnap_html_text(). A cell has in data-v what it is sorted by, where
+ * that is not its text.
  */
-#include "profile/repo/site_page.h"
+#include "predict/report/cmd_report_index.h"
 
 #include <inttypes.h>
 #include <math.h>
