@@ -36,7 +36,7 @@ static enum cache_kind kind_of(const struct psnap_cache_level *level, enum cache
     if (!plain)
         return CACHE_GENERAL;
     if (wanted == CACHE_PACKED && power_of_two && level->ways <= 16 &&
-        level->sets * level->line_bytes >> (43 - CACHE_PACKED_BITS) && packed_is_possible())
+        level->sets * level->line_bytes >> (43 - CACHE_PACKED_BITS))
         return level->ways <= 8 ? CACHE_PACKED : CACHE_PACKED_WIDE;
     return power_of_two ? CACHE_FLAT : CACHE_FLAT_MODULO;
 }

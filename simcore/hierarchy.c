@@ -49,11 +49,6 @@ static const struct loops *loops_of(const struct level *level, bool foreseen)
     return level->cache_count > 1 ? &apart[level->cache->kind] : &plain[level->cache->kind];
 }
 
-void level_drain(struct level *level)
-{
-    level->loops->queue(level);
-}
-
 static void level_enter(struct level *level, const struct psnap_access *block, size_t n)
 {
     level->loops->block(level, block, n);
@@ -283,7 +278,8 @@ struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
     if (!fits)
         return NULL;
     hierarchy->cores = cores;
-    if (kind == CACHE_PACKED && !can_rename(&hierarchy->rename, machines, n))
+    if (kind == CACHE_PACKED &&
+        (!packed_is_possible() || !can_rename(&hierarchy->rename, machines, n)))
         kind = CACHE_FLAT;
     hierarchy->levels =
         calloc(n + 1, (PSNAP_LEVELS_MAX + PSNAP_TLB_LEVELS_MAX) * sizeof(struct level *));

@@ -94,7 +94,10 @@ struct hierarchy {
 };
 
 /* Serves all requests of the level's queue. */
-void level_drain(struct level *level);
+static inline void level_drain(struct level *level)
+{
+    level->loops->queue(level);
+}
 
 /* All levels cold. `kind` as for cache_init, of all of them; CACHE_PACKED where that can be.
  * `cores` 0: one hierarchy for all threads; else threads are cores, all below it, and have the

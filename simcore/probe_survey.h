@@ -24,6 +24,9 @@ struct probe_time survey_measure(struct survey *survey, struct probe_kernel kern
  */
 double survey_rounded(double value);
 
+/* The median of values, which it sorts. */
+double survey_median(double *values, size_t n);
+
 /* Times of the caches and of memory, and how much of the last cache there is. */
 #define SURVEY_CAPACITY_SLICES 12
 enum psnap_status survey_places(struct survey *survey, struct psnap_error *error);

@@ -176,7 +176,7 @@ static inline uint64_t lane_key(const struct psnap_access *access)
            << 16;
 }
 
-/* ---- iterations and executions: lane.c, for lane_run.c ---- */
+/* ---- iterations and executions: lane_site.c, lane.c ---- */
 
 /* Learns of references and loops that the program has by now; false: out of memory. */
 bool lane_learn_refs(struct lane *lane);
@@ -238,6 +238,9 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
 bool lane_put_numbers(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
                       uint64_t count);
 void lane_skip_numbers(struct lane *lane, uint32_t site, uint64_t count);
+/* Finds out whether a site's addresses are a nest, now that there are more of them. One that is a
+ * nest for sure depends on no other; its reuse times are kept, for it may not stay one. */
+void lane_look(struct lane *lane, struct lane_site *site, struct lane_history *history);
 
 /* An access to a line of the sample, number `index` of its site; and one that is looked at for
  * dependence, which has been counted. False: out of memory. */

@@ -79,29 +79,6 @@ bool lane_note_dependence(struct lane *lane, uint32_t site, uint64_t address, ui
     return true;
 }
 
-/* Whether the reference's addresses are a nest, now that there are more of them. One that is a nest
- * for sure depends on no other; its reuse times are kept, for it may not stay one. */
-static void look_again(struct lane *lane, struct lane_site *site, struct lane_history *history)
-{
-    const bool was_irregular = site->is_irregular;
-    const bool is_hopeless = series_is_hopeless(&history->addresses);
-
-    if (is_hopeless && lane->has_reuse)
-        series_give_up(&history->addresses);
-    site->is_series = !history->addresses.is_none;
-    lane->wants_reuse |= is_hopeless || history->addresses.is_over;
-    site->is_irregular = !series_is_plain(&history->addresses);
-    if (was_irregular != site->is_irregular) {
-        if (history->turn_count < LANE_TURNS)
-            history->turns[history->turn_count] = site->length;
-        history->turn_count++;
-    }
-    if (was_irregular && !site->is_irregular) {
-        free(history->depend);
-        history->depend = NULL;
-    }
-}
-
 /* The next access that something is due at: it is looked at for dependence, or the last before the
  * reference is looked at again, which one that is irregular for good is not. */
 static void set_due(const struct lane *lane, struct lane_site *site,
@@ -127,7 +104,7 @@ static bool do_due(struct lane *lane, uint32_t site, uint64_t address, uint64_t 
         !lane_note_dependence(lane, site, address, time))
         return false;
     if (of->length % period == 0)
-        look_again(lane, of, history);
+        lane_look(lane, of, history);
     set_due(lane, of, history);
     return true;
 }
@@ -183,48 +160,6 @@ bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const 
         }
     }
     return true;
-}
-
-/* ---- numbers, from a log ---- */
-
-/* `due` may be too low afterwards, and is corrected at the next access. */
-bool lane_put_numbers(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
-                      uint64_t count)
-{
-    struct lane_site *of = &lane->sites[site];
-    struct lane_history *history = &lane->histories[site];
-
-    while (count) {
-        const uint64_t left = lane_until_look(of), n = left < count ? left : count;
-        if (!series_put(&history->addresses, first, stride, n))
-            return false;
-        of->length += n;
-        if (n == left)
-            look_again(lane, of, history);
-        first += n * stride;
-        count -= n;
-    }
-    return true;
-}
-
-/* The series has no other terms when it is looked at: behind a look at PLAIN accesses that changes
- * nothing no other one does. */
-void lane_skip_numbers(struct lane *lane, uint32_t site, uint64_t count)
-{
-    struct lane_site *of = &lane->sites[site];
-    struct lane_history *history = &lane->histories[site];
-    const uint64_t end = of->length + count, length = history->addresses.length;
-    bool is_settled = false;
-
-    while (!is_settled && lane_until_look(of) <= end - of->length) {
-        const bool was_irregular = of->is_irregular;
-        of->length += lane_until_look(of);
-        history->addresses.length = of->length;
-        look_again(lane, of, history);
-        is_settled = of->length >= LANE_LOOK_PLAIN && of->is_irregular == was_irregular;
-    }
-    history->addresses.length = length;
-    of->length = end;
 }
 
 /* ---- runs ---- */
@@ -485,7 +420,7 @@ bool lane_touch_run(struct lane *lane, const struct lane_run *run, uint64_t time
             return false;
         of->length = t.begin[k] + run->count * run->turns;
         if (of->length % period == 0)
-            look_again(lane, of, history);
+            lane_look(lane, of, history);
         set_due(lane, of, history);
     }
     return true;

@@ -232,3 +232,10 @@ bool unit_rule(const struct lane *lane, const struct lane_unit *unit,
     }
     return !unit->is_over;
 }
+
+bool lane_execute_again(struct lane *lane, const struct lane_execution *execution)
+{
+    lane->bodies[execution->body].executions++;
+    lane->bodies[execution->body].iterations += execution->iterations;
+    return unit_put(lane, execution->body, execution->iterations);
+}

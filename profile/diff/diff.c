@@ -44,13 +44,6 @@ bool diff_has_reuse(const struct diff_region *region)
     return false;
 }
 
-double diff_of_counts(uint64_t a, uint64_t b)
-{
-    const double less = (double)(a < b ? a : b), more = (double)(a < b ? b : a);
-
-    return a == b ? 0 : 1 - less / more;
-}
-
 /* A pair in the making. */
 struct difference {
     unsigned changes, notable;

@@ -11,6 +11,13 @@
 #include "profile/diff/diff.h"
 #include "profile/model.h"
 
+double diff_of_counts(uint64_t a, uint64_t b)
+{
+    const double less = (double)(a < b ? a : b), more = (double)(a < b ? b : a);
+
+    return a == b ? 0 : 1 - less / more;
+}
+
 /* How far two numbers of the same meaning are apart: 0 only for equal ones, 1 for other signs. */
 static double numbers_apart(uint64_t a, uint64_t b)
 {

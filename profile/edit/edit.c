@@ -1,90 +1,126 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An edit from its beginning to its end: which loops and arrays it is about, the change in either
- * model, loops that are not there any more.
+ * model, loops that are not there any more. In model nests it changes addresses as trees
+ * (edit_tree.h), orders, trip counts and histograms; counts follow from orders and trip counts, and
+ * regions and patterns are derived anew: objects have their names from the regions that there were,
+ * and lie where arrays are now.
  */
-#include "profile/edit/edit.h"
-
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/divisor.h"
+#include "formats/base/program.h"
+#include "profile/edit/edit.h"
+#include "profile/edit/edit_tree.h"
+#include "profile/model.h"
 
-enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t region,
-                            const char *format, ...)
-{
-    char message[sizeof e->error->message];
-    va_list arguments;
+/* ---- model nests ---- */
 
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    *e->loop = loop;
-    *e->region = region;
-    return psnap_error_set(e->error, PSNAP_ERROR_VALUE, "%s", message);
-}
-
-enum psnap_status edit_no_memory(const struct editing *e)
-{
-    return psnap_error_set(e->error, PSNAP_ERROR_MEMORY, "out of memory");
-}
-
-enum psnap_status edit_in_loop(const struct editing *e, uint32_t loop, enum psnap_status status)
-{
-    char message[sizeof e->error->message];
-
-    if (status != PSNAP_ERROR_VALUE || *e->loop != PSNAP_NONE)
-        return status;
-    snprintf(message, sizeof message, "%s", e->error->message);
-    return edit_fail(e, loop, PSNAP_NONE, "in loop '%.100s' %s", e->profile->loops[loop].id,
-                     message);
-}
-
-enum psnap_status edit_have_iterations(const struct editing *e, const bool *is_there)
-{
-    for (uint32_t i = 0; i < e->profile->loop_count; i++)
-        if (e->is_selected[i] && !(is_there && is_there[i]) && e->profile->loops[i].depth == 0)
-            return edit_fail(e, i, PSNAP_NONE,
-                             "'%.100s' is the body of a function, which has no iterations",
-                             e->profile->loops[i].id);
-    return PSNAP_OK;
-}
-
-enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over, int64_t *value)
-{
-    __extension__ typedef __int128 wide;
-    const wide product = (wide)(*value / (int64_t)over) * (wide)times;
-
-    if (*value % (int64_t)over)
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "something goes on by %" PRId64 " bytes, no multiple of %" PRIu64, *value,
-                         over);
-    if (product > INT64_MAX || product < INT64_MIN)
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "%" PRIu64 " times %" PRId64 " is too much",
-                         times, *value);
-    *value = (int64_t)product;
-    return PSNAP_OK;
-}
-
-enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint64_t over,
-                                   uint64_t *count)
+static bool add_object(struct psnap_program *program, const struct edit_array *array)
 {
     __extension__ typedef unsigned __int128 wide;
-    const wide product = (wide)(*count / over) * times;
+    const wide bytes =
+        (wide)(array->high - array->low + array->over - 1) / array->over * array->times;
+    const struct psnap_object object = {.address = array->low + (uint64_t)array->shift - array->pad,
+                                        .size_bytes = array->pad + (uint64_t)bytes + array->grown,
+                                        .name = psnap_program_string(program, array->object),
+                                        .kind = array->object_kind};
 
-    if (*count % over)
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "what is drawn %" PRIu64 " times cannot be drawn %" PRIu64 "/%" PRIu64
-                         " as often",
-                         *count, times, over);
-    if (product > PSNAP_COUNT_MAX)
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "%" PRIu64 " times %" PRIu64 " is more than can be counted", times,
-                         *count);
-    *count = (uint64_t)product;
-    return PSNAP_OK;
+    return object.name && psnap_program_add_object(program, &object) != PSNAP_NONE;
+}
+
+/* Whether the array is in fields of another one then. */
+static bool is_elsewhere(const struct editing *e, const struct edit_array *array)
+{
+    return array->field_count && &e->arrays[array->fields[0].in] != array;
+}
+
+static enum psnap_status describe(struct editing *e)
+{
+    struct psnap_program *program = psnap_program_new();
+    bool is_done = program != NULL;
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; is_done && i < e->array_count; i++) {
+        const struct edit_array *array = &e->arrays[i];
+        if (array->object && array->mixed == PSNAP_NONE && !is_elsewhere(e, array))
+            is_done = add_object(program, array);
+    }
+    if (!is_done || model_derive(e->profile, program))
+        status = edit_no_memory(e);
+    psnap_program_free(program);
+    return status;
+}
+
+/* The change itself, where it is not what arrays say. */
+static enum psnap_status change(struct editing *e)
+{
+    switch (e->edit->what) {
+    case PSNAP_EDIT_STRIDE:
+        return edit_nest_strides(e);
+    case PSNAP_EDIT_ITERATIONS:
+    case PSNAP_EDIT_ENTRIES:
+        return edit_order(e);
+    default:
+        return PSNAP_OK;
+    }
+}
+
+static enum psnap_status change_addresses(struct editing *e)
+{
+    enum psnap_status status = edit_find_addresses(e);
+
+    if (!status)
+        status = change(e);
+    if (!status)
+        status = edit_move_addresses(e);
+    for (uint32_t i = 0; e->trees && i < e->profile->stream->ref_count; i++)
+        edit_tree_free(e->trees[i]);
+    free(e->trees);
+    e->trees = NULL;
+    return status;
+}
+
+static uint64_t accesses_of_main(const struct psnap_stream_model *model)
+{
+    uint64_t accesses = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        accesses += model->refs[i].thread ? 0 : model->refs[i].executions;
+    return accesses;
+}
+
+/* Moves the places at which threads begin to the share of thread 0's accesses that they had before
+ * the edit, when thread 0 made `before` accesses. */
+static void move_begins(struct psnap_stream_model *model, uint64_t before)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const uint64_t now = accesses_of_main(model);
+
+    for (uint32_t i = 0; now != before && before && i < model->order_count; i++)
+        if (model->orders[i].after != MODEL_NO_PLACE && model->orders[i].after <= before)
+            model->orders[i].after = (uint64_t)((wide)model->orders[i].after * now / before);
+}
+
+static enum psnap_status edit_model(struct editing *e)
+{
+    const uint64_t before = accesses_of_main(e->profile->stream);
+    enum psnap_status status;
+
+    if (e->edit->what == PSNAP_EDIT_MERGE)
+        status = edit_merge(e);
+    else if (e->edit->what == PSNAP_EDIT_REUSE)
+        status = edit_reuse(e);
+    else if (e->edit->what == PSNAP_EDIT_REMOVE)
+        status = edit_remove(e);
+    else
+        status = change_addresses(e);
+    if (!status)
+        status = model_count(e->profile->stream, e->error);
+    if (!status)
+        move_begins(e->profile->stream, before);
+    return status || e->edit->what == PSNAP_EDIT_MERGE ? status : describe(e);
 }
 
 /* ---- which loops ---- */

@@ -68,7 +68,7 @@ struct psnap_edit {
 enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct psnap_edit *edit,
                                      uint32_t *loop, uint32_t *region, struct psnap_error *error);
 
-/* ---- shared by the edits ---- */
+/* ---- shared by the edits: editing.c ---- */
 
 /*
  * Where the bytes [from, from + bytes) of each element of an array go: with elements of `over`
@@ -123,6 +123,11 @@ enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t o
 enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint64_t over,
                                    uint64_t *count);
 
+/* Counts that loops have: of iterations, entries and operations. */
+enum psnap_status edit_scale_loops(struct editing *e);
+/* Whether a loop is another one, or within it. */
+bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
+
 /* edit_space.c: which arrays there are, which of them are wanted, and what lies where then. */
 enum psnap_status edit_find_arrays(struct editing *e);
 enum psnap_status edit_want_arrays(struct editing *e);
@@ -143,15 +148,7 @@ enum psnap_status edit_lay_fields(struct editing *e);
 /* Where an address is then. */
 enum psnap_status edit_place(const struct editing *e, uint64_t *address);
 
-/* edit_published.c, edit_model.c: the edits of either model. */
 enum psnap_status edit_published(struct editing *e);
-enum psnap_status edit_model(struct editing *e);
-/* edit_layout.c: regions to where arrays are then. */
-enum psnap_status edit_move_regions(struct editing *e);
-/* edit_loops.c: what loops say of themselves. */
-enum psnap_status edit_scale_loops(struct editing *e);
-/* Whether a loop is another one, or within it. */
-bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
 
 /* edit_merge.c: the regions of a loop that the edit names as one; `from` to another region, but for
  * their strides: false, out of memory. */
@@ -171,8 +168,6 @@ void edit_renumber(struct editing *e, const uint32_t *kept);
  * offsets go where arrays are then. */
 enum psnap_status edit_find_addresses(struct editing *e);
 enum psnap_status edit_move_addresses(struct editing *e);
-/* edit_describe.c: regions and patterns after all that. */
-enum psnap_status edit_describe(struct editing *e);
 
 /* edit_reuse.c */
 enum psnap_status edit_reuse(struct editing *e);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Edits of the published model: counts, histograms of strides and their graphs, the schedule; and
- * those of model stackdist that need no strides.
+ * Edits of the published model: counts, histograms of strides and their graphs, the schedule.
  *
  * A stride in another bin is that bin's name changed in the histogram and in the graph; two that
  * become one add up. Strides are powers of two, so an array is stretched by powers of two alone.
  *
  * K times as many accesses are the walk K times, one behind the other. What leads from the end of
  * one to the beginning of the next is a stride that was not there; it is taken to be the first one
- * again, as replay takes the one behind the last (replay/MODELS.md). New lines of stackdist that
- * have no place any more are touched again in replay, as late as can be.
+ * again, as replay takes the one behind the last (replay/MODELS.md).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,6 +16,27 @@
 #include "formats/base/arena.h"
 #include "profile/build/bins.h"
 #include "profile/edit/edit.h"
+
+/* ---- regions ---- */
+
+/* Regions to where arrays are after an edit (edit_space.c). */
+static enum psnap_status move_regions(struct editing *e)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < e->profile->loop_count; i++)
+        for (uint32_t k = 0; k < e->profile->loops[i].region_count && !status; k++) {
+            struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
+            const struct edit_array *array = &e->arrays[edit_array_of(e, region->low)];
+            if (array->times != array->over) {
+                region->bytes = (region->bytes + array->over - 1) / array->over * array->over;
+                status = edit_scale_count(e, array->times, array->over, &region->bytes);
+            }
+            if (!status)
+                status = edit_place(e, &region->low);
+        }
+    return status;
+}
 
 /* ---- strides ---- */
 
@@ -432,5 +451,5 @@ enum psnap_status edit_published(struct editing *e)
     }
     if (!status)
         status = edit_settle_space(e);
-    return status ? status : edit_move_regions(e);
+    return status ? status : move_regions(e);
 }

@@ -21,8 +21,8 @@
 # writes capture_NAME.csv alone. With --samples only the rows of these are written, and no rates.csv.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
-# fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which traces to
-# /dev/null, as multiples of native; one run of each.
+# fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which writes a text trace:
+# processor time by that of the program, and the sizes of profile and traces; one run of each.
 # --quick takes the arguments of the tests. Run it alone on the machine.
 set -eu
 # shellcheck source=tests/script.sh
@@ -103,27 +103,34 @@ capture()
     each_sample $large one_sample
 }
 
-# Of other tools.
+# processor_time COMMAND...: seconds, of its children too
+processor_time()
+{
+    local TIMEFORMAT='%U %S'
+    { time "$@" > /dev/null 2>&1; } 2>&1 | awk '{ print $1 + $2 }'
+}
+
+# Of other tools: processor time by that of the program, and what is kept.
 peers_of()
 {
-    local name=$1 tool
+    local name=$1 native record cachegrind lackey
     compile_both "$1" "$2"
     shift 2
-    seconds "$work/native.s" "$work/native" "$@"
-    seconds "$work/record.s" "${recorder[@]}" "$work/$name" "$@"
-    seconds "$work/cachegrind.s" valgrind -q --tool=cachegrind --cache-sim=yes \
-        --cachegrind-out-file=/dev/null "$work/native" "$@" 2> /dev/null
-    seconds "$work/lackey.s" valgrind -q --tool=lackey --trace-mem=yes \
-        --log-file=/dev/null "$work/native" "$@"
-    echo "$name,$*,$(for tool in native record cachegrind lackey; do
-        median "$work/$tool.s"; done | paste -sd,)" |
-        awk -F, -v OFS=, '{print $1, $2, $3, sprintf("%.1f", $4 / $3), sprintf("%.0f", $5 / $3),
-            sprintf("%.0f", $6 / $3)}'
+    native=$(processor_time "$work/native" "$@")
+    record=$(processor_time "${recorder[@]}" "$work/$name" "$@")
+    cachegrind=$(processor_time valgrind -q --tool=cachegrind --cache-sim=yes \
+        --cachegrind-out-file=/dev/null "$work/native" "$@")
+    lackey=$(processor_time valgrind -q --tool=lackey --trace-mem=yes --log-file="$work/lackey" "$work/native" "$@")
+    "$psnap" record --force -o "$work/p.yaml" --trace "$work/t.pst" -- "$work/$name" "$@" > /dev/null
+    echo "$name,$*,$native,$record,$cachegrind,$lackey" | awk -F, -v OFS=, -v sizes="$(stat -c %s \
+        "$work/p.yaml" "$work/t.pst" "$work/lackey" | paste -sd,)" '{
+            print $1, $2, $3, sprintf("%.1f,%.0f,%.0f", $4 / $3, $5 / $3, $6 / $3), sizes}'
+    rm -f "$work/t.pst" "$work/lackey"
 }
 
 peer_rows()
 {
-    echo sample,arguments,native_s,record_x,cachegrind_x,lackey_x
+    echo sample,arguments,native_s,record_x,cachegrind_x,lackey_x,profile_bytes,pst_bytes,lackey_bytes
     samples=${samples:-stream,cg,matmul,bfs} each_sample $small peers_of
 }
 
