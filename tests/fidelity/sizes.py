@@ -95,7 +95,7 @@ def main():
             for name, row in sorted(committed.items()):
                 writer.writerow([name] + [row.get(k, "") for k in KINDS])
         with open(os.path.join(HERE, "sizes.md"), "w") as file:
-            file.write("Written by `tests/fidelity/sizes.sh --accept`; README.md explains it.\n\n")
+            file.write("Sizes of profiles, and their growth (`tests/fidelity/sizes.sh --accept` wrote this).\n\n")
             file.write("\n".join(table(committed)) + "\n")
         return 0
     bad = [text for name, row in sorted(measured.items())

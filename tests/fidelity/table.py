@@ -158,12 +158,16 @@ def show(lines):
 
 
 def write_markdown(lines, figures):
+    """Writes the table with three levels to a cell."""
+    headings = HEADINGS[:2] + ["loops, mean", "largest", "whole stream"] + HEADINGS[11:]
     with open(TABLE, "w") as file:
-        file.write("Written by `tests/fidelity/run.sh --accept`; README.md explains it.\n\n")
-        file.write("| " + " | ".join(HEADINGS) + " |\n")
-        file.write("|---|" + "---:|" * (len(HEADINGS) - 1) + "\n")
+        file.write("Errors of model %s in points, L1/L2/L3 " % MODEL)
+        file.write("(`tests/fidelity/run.sh --accept` wrote this).\n\n")
+        file.write("| " + " | ".join(headings) + " |\n")
+        file.write("|---|" + "---:|" * (len(headings) - 1) + "\n")
         for row in lines:
-            file.write("| " + " | ".join(row) + " |\n")
+            cells = row[:2] + ["/".join(row[i:i + 3]) for i in (2, 5, 8)] + row[11:]
+            file.write("| " + " | ".join(cells) + " |\n")
         if figures:
             file.write("\n|  | reached | asked |\n|---|---|---|\n")
         for row in figures:
@@ -173,10 +177,10 @@ def write_markdown(lines, figures):
 def committed_besides(samples):
     """Lines and rows of the samples that were not measured this time."""
     with open(TABLE) as file:
-        lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in file
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in file
                  if line.startswith("| ")]
-    lines = [line for line in lines[1:] if len(line) == len(HEADINGS)
-             and line[0] not in samples and not line[0].startswith("mean, ")]
+    lines = [row[:2] + "/".join(row[2:5]).split("/") + row[5:] for row in cells[1:]
+             if len(row) == 7 and row[0] not in samples and not row[0].startswith("mean, ")]
     with open(ROWS, newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["sample"] not in samples]
     return lines, rows
