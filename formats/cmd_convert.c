@@ -53,14 +53,13 @@ static int convert(struct conversion *conversion)
         source = psnap_input_open(conversion->input, &conversion->options, &error);
     if (source)
         output = psnap_output_open(conversion->output, conversion->force, &error);
-    if (output)
-        psnap_export_open(export, psnap_compression_of_path(conversion->output),
-                          psnap_output_file(output), source->program, &error);
-    if (export->sink)
+    if (output && !psnap_export_open(export, psnap_compression_of_path(conversion->output),
+                                     psnap_output_file(output), source->program, &error)) {
         status = psnap_pump(source, export->sink, &count, &error);
-    if (export->sink && status != PSNAP_OK && !error.file[0]) /* not the input's */
-        psnap_error_at(&error, conversion->output, 0, 0);
-    psnap_export_close(export);
+        status = psnap_export_close(export, status, &error);
+        if (status != PSNAP_OK && !error.file[0]) /* not the input's */
+            psnap_error_at(&error, conversion->output, 0, 0);
+    }
     psnap_source_free(source);
     if (status == PSNAP_OK) {
         bytes = strcmp(conversion->output, "-") != 0 ? ftello(psnap_output_file(output)) : -1;
@@ -96,7 +95,7 @@ int psnap_cmd_convert(int argc, char **argv)
         "psnap convert IN -o OUT [-f FORMAT] [-m MACHINE] [--from FORMAT] [--skip N] [--count N]",
         "Writes the accesses of IN, a trace, a profile (which is replayed) or '-', to\n"
         "OUT in another format, compressed when its name ends in .gz, .xz or .zst.\n"
-        "'psnap formats' lists the formats. Compressed inputs are read.",
+        "'psnap formats' lists the formats. Compressed traces are read.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

@@ -17,6 +17,7 @@
 #include "formats/base/stream.h"
 
 struct psnap_format_ops; /* private: bid, open, create */
+struct psnap_compressor;
 
 struct psnap_format {
     const char *name;        /* "pst" */
@@ -54,13 +55,13 @@ PSNAP_API const struct psnap_format *psnap_format_recognise(const void *start, s
                                                             bool whole);
 
 /*
- * Opens a trace, which may be compressed (gzip, xz, zstd: by its first bytes); "-" is stdin,
- * through the FILE of that name (a byte looked at may be put back with ungetc before). `format`
- * NULL recognises it. The source owns the file and a program, which holds at least one loop once an
- * access has been read, and grows while the stream is read. NULL on failure, with `error` filled:
- * an empty input and an unknown format are errors. Errors of the source name the file and the line
- * and column, or the offset, in the decompressed data; damage to compressed data has its offset in
- * the file.
+ * Opens a trace, which may be compressed (gzip, xz, zstd, bzip2, lz4: by its first bytes); "-" is
+ * stdin, through the FILE of that name (a byte looked at may be put back with ungetc before).
+ * `format` NULL recognises it. The source owns the file and a program, which holds at least one
+ * loop once an access has been read, and grows while the stream is read. NULL on failure, with
+ * `error` filled: an empty input and an unknown format are errors. Errors of the source name the
+ * file and the line and column, or the offset, in the decompressed data; damage to compressed data
+ * has its offset in the file.
  *
  * A .pst that ends too early delivers every access of its whole chunks, then
  * fails with PSNAP_ERROR_TRUNCATED.
@@ -109,20 +110,28 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *fi
                                                     struct psnap_program *program,
                                                     struct psnap_error *error);
 
+/*
+ * The same of a stream that may be what is left of a program's: `clock` then says, whenever
+ * accesses are put, how many the program made before these, for the formats that have times. It
+ * outlives the sink; NULL: the stream is all of it, an access is a unit of time.
+ */
+PSNAP_API struct psnap_sink *psnap_trace_writer_new_timed(const char *format, const uint64_t *clock,
+                                                          FILE *file, struct psnap_program *program,
+                                                          struct psnap_error *error);
+
 /* How a file of this name is to be compressed: ".gz", ".xz", ".zst" or NULL, not at all. */
 PSNAP_API const char *psnap_compression_of_path(const char *path);
 
 /*
- * psnap_trace_writer_new, with the file compressed in such a way. A stream may be what is left of a
- * program's: `clock` then says, whenever accesses are put, how many the program made before these,
- * for the formats that have times. It outlives the sink; NULL: the stream is all of it, an access
- * is a unit of time.
+ * A FILE whose bytes go to `to`, which is the caller's, compressed in such a way. The end flushes
+ * all of them unless `is_whole` is false: then a reader is to notice that something is missing. The
+ * compressor is freed either way; NULL is legal.
  */
-PSNAP_API struct psnap_sink *psnap_trace_writer_new_compressed(const char *format,
-                                                               const char *compression,
-                                                               const uint64_t *clock, FILE *file,
-                                                               struct psnap_program *program,
-                                                               struct psnap_error *error);
+PSNAP_API struct psnap_compressor *psnap_compressor_new(FILE *to, const char *compression,
+                                                        struct psnap_error *error);
+PSNAP_API FILE *psnap_compressor_file(struct psnap_compressor *compressor);
+PSNAP_API enum psnap_status psnap_compressor_end(struct psnap_compressor *compressor, bool is_whole,
+                                                 struct psnap_error *error);
 
 /* Addresses of a memory of a few GiB. */
 struct psnap_compact {

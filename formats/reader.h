@@ -47,6 +47,12 @@ struct psnap_reader *psnap_reader_new(ssize_t (*read)(void *, void *, size_t),
                                       void (*close)(void *), void *context, const char *name,
                                       struct psnap_error *error);
 
+/*
+ * A reader of what `inner` reads, decompressed when it begins as compressed data do (compressed.c),
+ * else `inner` itself. Owns `inner`, also when it fails with NULL.
+ */
+struct psnap_reader *psnap_decompress(struct psnap_reader *inner, struct psnap_error *error);
+
 void psnap_reader_free(struct psnap_reader *reader);
 
 /*

@@ -12,7 +12,6 @@
 
 #include "formats/base/output.h"
 #include "formats/base/text.h"
-#include "formats/compressed.h"
 #include "formats/foreign.h"
 #include "formats/pattern_states.h"
 #include "formats/trace_sink.h"
@@ -113,8 +112,6 @@ static const struct wrapping {
 } wrappings[] = {
     {0, 4, "PK\3\4", "a zip archive", "unzip -p"},
     {257, 5, "ustar", "a tar archive", "tar -xOf"},
-    {0, 3, "BZh", "compressed by bzip2", "bzip2 -dc"},
-    {0, 4, "\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc"},
     {0, 10, "\xff\6\0\0sNaPpY", "compressed by Snappy", "snzip -dc"},
     {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so"},
 };
@@ -152,6 +149,9 @@ static void not_recognised(const struct psnap_reader *reader, const unsigned cha
                         "%s, which is not unpacked here: '%s FILE | psnap ... -' passes on what "
                         "is in it",
                         wrapping->what, wrapping->command);
+    else if (n >= 6 && !memcmp(start, "psnap:", 6))
+        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                        "a compressed profile; profiles are read when they are not compressed");
     else if (either)
         psnap_error_set(error, PSNAP_ERROR_VALUE,
                         "it may be %s, or a format that looks like it: say --from %s if it is",
@@ -307,10 +307,10 @@ enum psnap_status psnap_format_check_path(const struct psnap_format *format, con
 struct psnap_sink *psnap_trace_writer_new(const char *name, FILE *file,
                                           struct psnap_program *program, struct psnap_error *error)
 {
-    return psnap_trace_writer_new_plain(name, NULL, file, program, error);
+    return psnap_trace_writer_new_timed(name, NULL, file, program, error);
 }
 
-struct psnap_sink *psnap_trace_writer_new_plain(const char *name, const uint64_t *clock, FILE *file,
+struct psnap_sink *psnap_trace_writer_new_timed(const char *name, const uint64_t *clock, FILE *file,
                                                 struct psnap_program *program,
                                                 struct psnap_error *error)
 {

@@ -45,8 +45,8 @@ struct psnap_format_ops {
     /* As psnap_trace_skip; NULL: by reading. */
     enum psnap_status (*skip)(struct psnap_source *source, uint64_t count, uint64_t *skipped,
                               struct psnap_error *error);
-    /* As psnap_trace_writer_new_compressed of a file that is not compressed; NULL, if the format is
-     * writable: psnap_trace_sink_new if it has `access`, else pattern_sink_new. */
+    /* As psnap_trace_writer_new_timed; NULL, if the format is writable: psnap_trace_sink_new if it
+     * has `access`, else pattern_sink_new. */
     struct psnap_sink *(*create)(const struct psnap_format *format, FILE *file,
                                  struct psnap_program *program, const uint64_t *clock,
                                  struct psnap_error *error);
@@ -88,11 +88,6 @@ struct psnap_format_ops {
     /* Why this build can neither read nor write it; NULL: it can. */
     const char *lacks;
 };
-
-/* psnap_trace_writer_new_compressed of a file that is not compressed. */
-struct psnap_sink *psnap_trace_writer_new_plain(const char *format, const uint64_t *clock,
-                                                FILE *file, struct psnap_program *program,
-                                                struct psnap_error *error);
 
 /* psnap_trace_open from the second step on: recognises what `reader` reads, which it owns. */
 struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const char *format,

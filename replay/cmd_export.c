@@ -47,17 +47,26 @@ enum psnap_status psnap_export_open(struct psnap_export *export, const char *com
 {
     const uint64_t *clock = export->is_filtered ? &export->side.accesses : NULL;
 
+    if (compression) {
+        export->compressor = psnap_compressor_new(file, compression, error);
+        if (!export->compressor)
+            return error->code;
+        file = psnap_compressor_file(export->compressor);
+    }
     export->sink = export->writer =
-        psnap_trace_writer_new_compressed(export->format, compression, clock, file, program, error);
+        psnap_trace_writer_new_timed(export->format, clock, file, program, error);
     if (export->writer && export->is_compact && !psnap_sink_place(export->writer, &export->compact))
         export->sink = export->placed = psnap_compact_new(export->writer, &export->compact, error);
     if (export->sink && export->is_filtered)
         export->sink = psnap_memory_side_new(&export->machine, export->sink, &export->side, error);
-    return export->sink ? PSNAP_OK : error->code;
+    return export->sink ? PSNAP_OK : psnap_export_close(export, error->code, error);
 }
 
-void psnap_export_close(struct psnap_export *export)
+enum psnap_status psnap_export_close(struct psnap_export *export, enum psnap_status status,
+                                     struct psnap_error *error)
 {
+    enum psnap_status end;
+
     if (export->sink)
         export->left_out = psnap_sink_left_out(export->writer);
     if (export->sink != export->writer && export->sink != export->placed)
@@ -66,6 +75,9 @@ void psnap_export_close(struct psnap_export *export)
     psnap_sink_free(export->placed);
     psnap_sink_free(export->writer);
     export->sink = export->placed = export->writer = NULL;
+    end = psnap_compressor_end(export->compressor, !status, error);
+    export->compressor = NULL;
+    return status ? status : end;
 }
 
 void psnap_export_report(const struct psnap_export *export)

@@ -40,6 +40,7 @@ struct psnap_export {
     bool is_compact, is_by_page;
     struct psnap_compact compact;
     uint64_t left_out; /* accesses that the format had no place for, when it is closed */
+    struct psnap_compressor *compressor;
     struct psnap_sink *writer, *placed, *sink; /* the sink is what the stream goes into */
 };
 
@@ -50,11 +51,15 @@ enum psnap_status psnap_export_init(struct psnap_export *export, const char *com
                                     const struct psnap_export_wish *wish,
                                     struct psnap_error *error);
 
-/* Opens the sink; `program` is the stream's, `compression` what psnap_compression_of_path says. */
+/* Opens the sink, or frees what there is of it; `program` is the stream's, `compression` what
+ * psnap_compression_of_path says. */
 enum psnap_status psnap_export_open(struct psnap_export *export, const char *compression,
                                     FILE *file, struct psnap_program *program,
                                     struct psnap_error *error);
-void psnap_export_close(struct psnap_export *export);
+/* Frees the sink; after a `status` of PSNAP_OK what is compressed is written to its end. Returns
+ * the status then. */
+enum psnap_status psnap_export_close(struct psnap_export *export, enum psnap_status status,
+                                     struct psnap_error *error);
 
 /* Says on stderr what the stream went through, and what the format does not keep. */
 void psnap_export_report(const struct psnap_export *export);

@@ -47,14 +47,13 @@ static int replay(struct request *request, const char *format)
         source = psnap_input_open(request->profile, &request->options, &error);
     if (source)
         output = psnap_output_open(request->output, request->force, &error);
-    if (output)
-        psnap_export_open(export, psnap_compression_of_path(request->output),
-                          psnap_output_file(output), source->program, &error);
-    if (export->sink)
+    if (output && !psnap_export_open(export, psnap_compression_of_path(request->output),
+                                     psnap_output_file(output), source->program, &error)) {
         status = psnap_pump(source, export->sink, &count, &error);
-    if (export->sink && status == PSNAP_ERROR_IO && !error.file[0])
-        psnap_error_at(&error, request->output, 0, 0);
-    psnap_export_close(export);
+        status = psnap_export_close(export, status, &error);
+        if (status == PSNAP_ERROR_IO && !error.file[0])
+            psnap_error_at(&error, request->output, 0, 0);
+    }
     psnap_source_free(source);
     if (status == PSNAP_OK)
         status = psnap_output_commit(output, &error);

@@ -260,7 +260,7 @@ static enum psnap_status pour(struct request *request, struct psnap_source *sour
     *has_left = status && is_closed(fd);
     *unread = bytes_in(fd);
     *rest = open_to_read(fd);
-    psnap_export_close(export);
+    psnap_export_close(export, status, error);
     fclose(file);
     return *has_left ? PSNAP_OK : status;
 }

@@ -70,9 +70,10 @@ wrapped() {
 }
 wrapped 'PK\3\4\24' 'a zip archive' 'unzip -p'
 wrapped "$(printf '%257s' '')ustar\0" 'a tar archive' 'tar -xOf'
-wrapped 'BZh91AY' 'compressed by bzip2' 'bzip2 -dc'
-wrapped '\4\42\115\30d' 'compressed by lz4' 'lz4 -dc'
 wrapped '\377\6\0\0sNaPpY' 'compressed by Snappy' 'snzip -dc'
+
+gzip -c good.yaml > good.yaml.gz
+says 1 "good.yaml.gz: a compressed profile; profiles are read when they are not" "$PSNAP" sim good.yaml.gz -m 32K:64:8
 
 # what is no access is counted, once for an input that is read again; no format is guessed that
 # another is as likely as

@@ -2,7 +2,7 @@
 /* The decompressors: what they make is read to its end or error, in two ways that must agree. */
 #include <stdint.h>
 
-#include "formats/compressed.h"
+#include "formats/reader.h"
 #include "tests/fuzz/fuzz_trace.h"
 
 #define OUT_MAX (8u << 20) /* bytes that are read of what is decompressed */

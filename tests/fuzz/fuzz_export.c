@@ -50,8 +50,8 @@ static char *write_as(const char *format, struct psnap_program *program, size_t 
     FILE *file = open_memstream(&text, bytes);
     struct psnap_memory_side side;
     struct psnap_error error;
-    struct psnap_sink *writer = psnap_trace_writer_new_compressed(
-        format, NULL, machine ? &side.accesses : NULL, file, program, &error);
+    struct psnap_sink *writer = psnap_trace_writer_new_timed(
+        format, machine ? &side.accesses : NULL, file, program, &error);
     struct psnap_sink *sink =
         machine ? psnap_memory_side_new(machine, writer, &side, &error) : writer;
     enum psnap_status status;

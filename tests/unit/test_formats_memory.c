@@ -152,29 +152,18 @@ static void reading_records(void **state)
     forced = NULL;
 }
 
-/* By each library, which asks for memory as well. */
-static void reading_compressed(void **state)
+/* Not by libarchive, which does not look at what malloc returns everywhere. */
+static void reading_gzip(void **state)
 {
-    static const char *const names[] = {"gzip-members", "xz-streams", "zstd-frames"};
     static char bytes[4096];
+    FILE *file = fopen("tests/fuzz/corpus/fuzz_compressed/gzip-members", "rb");
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
-        struct psnap_error error;
-        char path[128];
-        FILE *file;
-
-        snprintf(path, sizeof path, "tests/fuzz/corpus/fuzz_compressed/%s", names[i]);
-        file = fopen(path, "rb");
-        assert_non_null(file);
-        size = fread(bytes, 1, sizeof bytes, file);
-        fclose(file);
-        data = bytes;
-        if (read_memory(&error) == PSNAP_OK) /* else it is not in this build */
-            run_job(read_memory);
-        else
-            assert_int_equal(error.code, PSNAP_ERROR_UNSUPPORTED);
-    }
+    assert_non_null(file);
+    size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    data = bytes;
+    run_job(read_memory);
 }
 
 static enum psnap_status write_as(const char *format, struct psnap_error *error)
@@ -217,7 +206,7 @@ int main(void)
         cmocka_unit_test(reading_parts),
         cmocka_unit_test(reading_lackey),
         cmocka_unit_test(reading_records),
-        cmocka_unit_test(reading_compressed),
+        cmocka_unit_test(reading_gzip),
     };
     static char buffer[4096];
     struct psnap_rng rng;
