@@ -9,7 +9,6 @@
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_timing.h"
 #include "formats/base/text.h"
-#include "formats/cmd_manual.h"
 
 static const struct psnap_command commands[] = {
     {"cc", "compile C with clang, with capture compiled in", psnap_cmd_cc},
@@ -102,40 +101,16 @@ static int explain(int count, char **names)
 
 int psnap_cmd_help(int argc, char **argv)
 {
-    const char *completion = NULL, *folder = NULL;
-    bool is_man = false;
-    const struct psnap_option options[] = {
-        {PSNAP_OPTION_FLAG, 0, "man", &is_man, NULL,
-         "print the page of the manual, of psnap, a COMMAND or a trace format, for 'man -l -'"},
-        {PSNAP_OPTION_TEXT, 0, "manuals", &folder, "DIR", "write all pages of the manual to DIR"},
-        {PSNAP_OPTION_TEXT, 0, "completion", &completion, "bash",
-         "print what completes commands and options in this shell, for 'eval'"},
-        {0},
-    };
+    const struct psnap_option options[] = {{0}};
     const struct psnap_usage usage = {
-        "psnap help [COMMAND] [--man] | --manuals DIR | --completion bash",
+        "psnap help [COMMAND]",
         "Lists the commands; with a COMMAND ('sim', 'predict cache') it explains that one, as\n"
         "'psnap COMMAND --help' does.",
         options};
-    int status, operands;
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    operands = psnap_options_parse(argc, argv, &usage, false, &status);
-    if (operands < 0)
-        return status;
-    if (completion && strcmp(completion, "bash") != 0)
-        return psnap_cmd_usage("help", "no completion for '%s'; there is one for bash", completion);
-    if (is_man + (folder != NULL) + (completion != NULL) > 1)
-        return psnap_cmd_usage("help", "one of --man, --manuals and --completion");
-    if (operands && (folder || completion))
-        return psnap_cmd_usage("help", "'%s': neither --manuals nor --completion is of a command",
-                               argv[1]);
-    if (folder)
-        return psnap_manual_write(commands, folder);
-    if (completion)
-        return psnap_completion_print(commands);
-    if (is_man)
-        return psnap_manual_print(commands, operands, argv + 1);
-    return explain(operands, argv + 1);
+    return operands < 0 ? status : explain(operands, argv + 1);
 }
 
 /* Takes the folder and "psnap-" off such a name: `psnap-cc`, a link to this program, is `psnap cc`,

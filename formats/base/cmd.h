@@ -118,23 +118,11 @@ struct psnap_usage {
 int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
                         bool stop_at_operand, int *exit_status);
 
-/* What psnap_usage_print makes of a table. */
-enum psnap_usage_form {
-    PSNAP_USAGE_TEXT, /* the help of a terminal */
-    PSNAP_USAGE_MAN,  /* a page of the manual, in roff */
-    PSNAP_USAGE_BASH  /* a case of the completion's `case` */
-};
-
 /* -v, --verbose, which every command has whose table has none. */
 extern const struct psnap_option psnap_option_verbose;
 
 /* Prints the usage of a command to stdout; the parser does so for --help. */
 void psnap_usage_print(const struct psnap_usage *usage);
-
-/* Runs a command, or a part of it, for it to print its usage in another form than the text; returns
- * its exit status. */
-int psnap_usage_print_as(enum psnap_usage_form form, const struct psnap_command *command,
-                         const struct psnap_command *part);
 
 /* "-m, --machine MACHINE": what help and messages call an option. */
 void psnap_option_describe(const struct psnap_option *option, char *text, size_t size);

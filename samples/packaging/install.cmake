@@ -13,26 +13,27 @@ foreach(document ${documents})
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)
 endforeach()
 
-# The manual and the completion are printed by the program itself, which has to run where it is built.
-if(NOT CMAKE_CROSSCOMPILING)
-  find_program(GZIP gzip)
-  find_program(AWK awk)
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/completion.bash COMPONENT program RENAME psnap
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+
+# The manual is what the program itself says, which has to run where it is built.
+find_program(GZIP gzip)
+find_program(AWK awk)
+if(CMAKE_CROSSCOMPILING OR NOT AWK)
+  message(STATUS "no manual: it is made by awk, of what the program says")
+else()
   set(manual ${CMAKE_BINARY_DIR}/manual)
   add_custom_command(OUTPUT ${manual}/made
-    COMMAND ${CMAKE_COMMAND} -DPSNAP=$<TARGET_FILE:psnap> -DFOLDER=${manual}
-      -DSOURCES=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
-      $<$<BOOL:${GZIP}>:-DGZIP=${GZIP}> $<$<BOOL:${AWK}>:-DAWK=${AWK}>
-      -P ${CMAKE_CURRENT_LIST_DIR}/manual.cmake
-    DEPENDS psnap ${CMAKE_CURRENT_LIST_DIR}/manual.cmake ${CMAKE_CURRENT_LIST_DIR}/document.awk
+    COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/manual.sh $<TARGET_FILE:psnap> ${manual}
+      ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION}
+    DEPENDS psnap ${CMAKE_CURRENT_LIST_DIR}/manual.sh ${CMAKE_CURRENT_LIST_DIR}/document.awk
       ${documents}
-    COMMENT "Printing the manual" COMMAND_EXPAND_LISTS VERBATIM)
+    COMMENT "Printing the manual" VERBATIM)
   add_custom_target(manual ALL DEPENDS ${manual}/made)
   foreach(section 1 5 7)
     install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
       COMPONENT program FILES_MATCHING REGEX "[.]${section}([.]gz)?$")
   endforeach()
-  install(FILES ${manual}/psnap.bash COMPONENT program RENAME psnap
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 
 install(CODE "set(STEP end)\nset(FOLDER \"${CMAKE_BINARY_DIR}/installed\")\n\
