@@ -303,7 +303,6 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
     else
         status = psnap_pst_unpack_file_header(&source->unpacker, reader, error);
     if (status == PSNAP_OK) {
-        source->decoder.version = source->unpacker.version;
         status = find_chunk(source, error);
         if (status == PSNAP_ERROR_TRUNCATED)
             status = PSNAP_OK; /* next will say so, with what came before */

@@ -22,10 +22,8 @@
 
 #define PSNAP_PST_MAGIC "\x89PST\r\n\x1a\n"
 #define PSNAP_PST_VERSION 3u
-#define PSNAP_PST_VERSION_READ 2u   /* the oldest that is read */
-#define PSNAP_PST_VERSION_FOLDED 3u /* from which on there are streams and copies of copies */
-#define PSNAP_PST_FILE_HEADER 16u   /* bytes */
-#define PSNAP_PST_FRAME_HEADER 40u  /* bytes */
+#define PSNAP_PST_FILE_HEADER 16u  /* bytes */
+#define PSNAP_PST_FRAME_HEADER 40u /* bytes */
 
 /* Types of frames: four characters. A reader may pass over a type it does not know when the
  * first one is a lower-case letter. */
@@ -136,8 +134,7 @@ struct psnap_pst_packer {
 struct psnap_pst_unpacker {
     struct psnap_pst_expander *expander;
     uint64_t chain;
-    uint32_t version; /* of the format */
-    size_t consume;   /* bytes of the reader's buffer that the frame given out last still needs */
+    size_t consume; /* bytes of the reader's buffer that the frame given out last still needs */
     uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there; 0:
                                       there was none, as the file header is there */
     struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
@@ -154,7 +151,6 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
                                  const struct psnap_pst_frame *frame,
                                  const struct psnap_bytes *payload, struct psnap_error *error);
 
-/* Sets unpacker->version. */
 enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
                                                struct psnap_reader *reader,
                                                struct psnap_error *error);

@@ -58,8 +58,7 @@ static bool take_next(struct psnap_pst_decoder *decoder, uint32_t *index)
 }
 
 /* The step of an address token from `base`, given the base that is not in use. */
-static uint64_t step_of(const struct psnap_pst_decoder *decoder,
-                        const struct psnap_pst_read_tracks *tracks, uint64_t base,
+static uint64_t step_of(const struct psnap_pst_read_tracks *tracks, uint64_t base,
                         uint64_t other_base)
 {
     const struct psnap_pst_read_track *track = &tracks->address;
@@ -68,8 +67,7 @@ static uint64_t step_of(const struct psnap_pst_decoder *decoder,
         return track->token.value;
     if (!track->unfolder.expected)
         return track->token.value - base;
-    if (tracks->favourite.trust >= PSNAP_PST_TRUSTED &&
-        decoder->version >= PSNAP_PST_VERSION_FOLDED)
+    if (tracks->favourite.trust >= PSNAP_PST_TRUSTED)
         return other_base + tracks->favourite.other - base;
     return track->expected;
 }
@@ -87,7 +85,7 @@ static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint
 
     if (tracks->address.ended)
         return false;
-    token->value = step_of(decoder, tracks, base, other_base);
+    token->value = step_of(tracks, base, other_base);
     *address = base + token->value;
     other = *address - other_base;
     tracks->score = other == tracks->other ? tracks->score + 1 : 0;
@@ -96,8 +94,7 @@ static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint
     if (token->run == 0)
         lane->step = token->value;
     if (tracks->score == (lane->follows ? PSNAP_PST_OTHER_WINS : tracks->wins)) {
-        if (!lane->follows && tracks->wins <= PSNAP_PST_OTHER_WINS_MAX &&
-            decoder->version >= PSNAP_PST_VERSION_FOLDED)
+        if (!lane->follows && tracks->wins <= PSNAP_PST_OTHER_WINS_MAX)
             tracks->wins *= 2;
         tracks->other = lane->step;
         tracks->favourite = (struct psnap_pst_favourite){lane->step, 0};

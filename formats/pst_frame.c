@@ -136,6 +136,7 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
     const size_t have = psnap_reader_ahead(reader, PSNAP_PST_FILE_HEADER);
     const unsigned char *header = reader->data + reader->at;
     const size_t magic = have < 8 ? have : 8;
+    uint32_t version;
 
     if (memcmp(header, PSNAP_PST_MAGIC, magic) != 0)
         return fail(reader, 0, PSNAP_ERROR_CORRUPT, "not a psnap trace", error);
@@ -144,13 +145,12 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
     unpacker->chain = XXH3_64bits(header, 12);
     if (psnap_record_u32(header + 12) != (uint32_t)unpacker->chain)
         return fail(reader, 8, PSNAP_ERROR_CORRUPT, "file header is damaged", error);
-    unpacker->version = psnap_record_u32(header + 8);
-    if (unpacker->version < PSNAP_PST_VERSION_READ || unpacker->version > PSNAP_PST_VERSION) {
+    version = psnap_record_u32(header + 8);
+    if (version != PSNAP_PST_VERSION) {
         psnap_error_set(error, PSNAP_ERROR_VERSION,
-                        "written by %s psnap: trace version %" PRIu32
-                        ", this one reads versions %u to %u",
-                        unpacker->version < PSNAP_PST_VERSION ? "an older" : "a newer",
-                        unpacker->version, PSNAP_PST_VERSION_READ, PSNAP_PST_VERSION);
+                        "written by %s psnap: trace version %" PRIu32 ", this one reads version %u",
+                        version < PSNAP_PST_VERSION ? "an older" : "a newer", version,
+                        PSNAP_PST_VERSION);
         psnap_error_at_offset(error, reader->name, 8);
         return PSNAP_ERROR_VERSION;
     }
@@ -211,9 +211,6 @@ static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
         return cut_off(reader, "input ends before the end of the trace", error);
     if (!parse_header(reader->data + reader->at, unpacker->chain, frame))
         return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT, "damaged chunk header", error);
-    if (is_part(frame) && unpacker->version < PSNAP_PST_VERSION_FOLDED)
-        return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
-                    "chunk is part of a stream, which a trace of version 2 has not", error);
     want += frame->stored_size;
     if (psnap_reader_ahead(reader, want) < want)
         return cut_off(reader, "input ends in the middle of a chunk", error);

@@ -94,11 +94,6 @@ struct coding {
     bool absolute;
 };
 
-/* What rows may say. */
-struct row_rules {
-    uint32_t ref_count, levels;
-};
-
 /* The row's rest on a level of copies; whether another level follows. */
 static bool get_level_row(struct psnap_cursor *payload, struct copies_coding *level)
 {
@@ -116,8 +111,8 @@ static bool get_level_row(struct psnap_cursor *payload, struct copies_coding *le
     return window & PSNAP_PST_MORE_LEVELS;
 }
 
-static void get_track_row(struct psnap_cursor *payload, const struct row_rules *rules,
-                          bool addresses, uint64_t first, struct coding *coding)
+static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t first,
+                          struct coding *coding)
 {
     uint32_t copies;
     bool more;
@@ -138,7 +133,7 @@ static void get_track_row(struct psnap_cursor *payload, const struct row_rules *
     if (coding->absolute)
         coding->base = first + psnap_unzigzag(psnap_cursor_varint(payload));
     for (more = copies > 0; more && !payload->failed; coding->level_count++) {
-        if (coding->level_count == rules->levels) {
+        if (coding->level_count == PSNAP_PST_LEVELS) {
             payload->failed = true;
             return;
         }
@@ -152,19 +147,19 @@ static void get_track_row(struct psnap_cursor *payload, const struct row_rules *
 }
 
 /* Reads the row of a lane, given the access of the row before. */
-static void get_row(struct psnap_cursor *payload, const struct row_rules *rules,
-                    struct psnap_access *access, struct coding *next, struct coding *address)
+static void get_row(struct psnap_cursor *payload, uint32_t ref_count, struct psnap_access *access,
+                    struct coding *next, struct coding *address)
 {
     access->ref += (uint32_t)psnap_unzigzag(psnap_cursor_varint(payload));
     access->thread = (uint16_t)psnap_cursor_below(payload, UINT16_MAX);
     access->size = psnap_cursor_u8(payload);
     access->kind = psnap_cursor_u8(payload);
     access->address += psnap_unzigzag(psnap_cursor_varint(payload));
-    if (access->ref >= rules->ref_count || access->size < 1 ||
-        access->size > PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
+    if (access->ref >= ref_count || access->size < 1 || access->size > PSNAP_ACCESS_SIZE_MAX ||
+        access->kind > PSNAP_ATOMIC)
         payload->failed = true;
-    get_track_row(payload, rules, false, 0, next);
-    get_track_row(payload, rules, true, access->address, address);
+    get_track_row(payload, false, 0, next);
+    get_track_row(payload, true, access->address, address);
 }
 
 static void add_totals(struct totals *totals, const struct coding *coding)
@@ -228,14 +223,14 @@ static void get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *pa
 }
 
 static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *rows,
-                     struct psnap_cursor *planes, const struct row_rules *rules, uint32_t index,
+                     struct psnap_cursor *planes, uint32_t ref_count, uint32_t index,
                      struct psnap_access *access, struct totals *at)
 {
     struct psnap_pst_read_lane *lane = &decoder->lanes[index];
     struct psnap_pst_read_tracks *tracks = &decoder->tracks[index];
     struct coding next, address;
 
-    get_row(rows, rules, access, &next, &address);
+    get_row(rows, ref_count, access, &next, &address);
     get_track(decoder, planes, &next, false, at, &tracks->next);
     get_track(decoder, planes, &address, true, at, &tracks->address);
     if (planes->failed)
@@ -262,15 +257,13 @@ static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *row
 static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
                                    uint32_t ref_count, bool *good, struct psnap_error *error)
 {
-    const struct row_rules rules = {
-        ref_count, decoder->version < PSNAP_PST_VERSION_FOLDED ? 1 : PSNAP_PST_LEVELS};
     struct psnap_cursor rows = *payload;
     struct psnap_access access = {0};
     struct totals totals = {0}, at = {0};
     struct coding next, address;
 
     for (uint32_t i = 0; i < decoder->lane_count && !payload->failed; i++) {
-        get_row(payload, &rules, &access, &next, &address);
+        get_row(payload, ref_count, &access, &next, &address);
         add_totals(&totals, &next);
         add_totals(&totals, &address);
     }
@@ -282,7 +275,7 @@ static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psn
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     access = (struct psnap_access){0};
     for (uint32_t i = 0; i < decoder->lane_count && *good; i++)
-        *good = get_lane(decoder, &rows, payload, &rules, i, &access, &at);
+        *good = get_lane(decoder, &rows, payload, ref_count, i, &access, &at);
     *good = *good && !payload->failed && payload->at == payload->end;
     return PSNAP_OK;
 }

@@ -6,8 +6,7 @@
  * type (bits 0 and 1) and how it is stored, three for its accesses, two for its
  * size (both little-endian) and a payload. Bits 2 and 3 say how: as it is; as it
  * is, but called compressed (bits 4 and 5: the method); as the first part of a
- * stream; as the next one, which is what zstd makes of it. The file is of version 2 when bit 6 of
- * the first byte is set, else of the present one.
+ * stream; as the next one, which is what zstd makes of it.
  */
 #include <zstd.h>
 
@@ -85,9 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        size + size / 64);
     file.stream = ZSTD_createCCtx();
     fuzz_must(file.data && file.stream);
-    psnap_pst_file_header_make(
-        file.data, size > 0 && data[0] & 0x40 ? PSNAP_PST_VERSION_READ : PSNAP_PST_VERSION,
-        &file.chain);
+    psnap_pst_file_header_make(file.data, PSNAP_PST_VERSION, &file.chain);
     for (; size >= 6; data += used, size -= used)
         used = add_frame(&file, data, size);
     fuzz_trace(file.data, file.size, NULL);

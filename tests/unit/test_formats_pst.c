@@ -100,7 +100,7 @@ static void test_skip(void **state)
 }
 
 /*
- * rich.pst was written by write_random(3, 500, 5, 64) when version 2 was new:
+ * rich.pst was written by write_random(3, 500, 5, 64) when version 3 was new:
  * it must be readable for ever. (Its random numbers are those of base/rng.)
  */
 static void test_golden(void **state)

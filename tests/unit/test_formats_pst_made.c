@@ -14,8 +14,7 @@ struct hand_made {
     unsigned char data[1024];
     size_t size;
     uint64_t chain;
-    uint32_t version; /* 0: the present one */
-    uint8_t method;   /* of the frames to come */
+    uint8_t method; /* of the frames to come */
 };
 
 static void add_frame(struct hand_made *file, uint32_t type, uint64_t first, uint32_t accesses,
@@ -24,8 +23,7 @@ static void add_frame(struct hand_made *file, uint32_t type, uint64_t first, uin
     unsigned char *header = file->data + file->size;
 
     if (file->size == 0) {
-        psnap_pst_file_header_make(header, file->version ? file->version : PSNAP_PST_VERSION,
-                                   &file->chain);
+        psnap_pst_file_header_make(header, PSNAP_PST_VERSION, &file->chain);
         file->size = PSNAP_PST_FILE_HEADER;
         header += file->size;
     }
@@ -461,47 +459,18 @@ static void test_copies_of_copies(void **state)
                        PSNAP_ERROR_CORRUPT);
 }
 
-/* Version 2 has copies of tokens, but no copies of copies and no streams. */
-static void test_version_2(void **state)
-{
-    static const struct {
-        const unsigned char *chunk;
-        size_t size;
-        uint32_t accesses;
-        uint8_t method;
-        const char *message; /* NULL: it is good */
-    } cases[] = {
-        {copying_chunk, sizeof copying_chunk, 16, PSNAP_PST_STORED, NULL},
-        {nested_chunk, sizeof nested_chunk, 19, PSNAP_PST_STORED, "makes no sense"},
-        {copying_chunk, sizeof copying_chunk, 16, PSNAP_PST_BEGUN, "part of a stream"},
-        {copying_chunk, sizeof copying_chunk, 16, PSNAP_PST_CONTINUED, "part of a stream"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct hand_made file = {.version = PSNAP_PST_VERSION_READ};
-        struct psnap_error error;
-
-        add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
-        file.method = cases[i].method;
-        add_frame(&file, PSNAP_PST_ACCESSES, 0, cases[i].accesses, cases[i].chunk, cases[i].size);
-        file.method = PSNAP_PST_STORED;
-        add_end(&file, cases[i].accesses);
-        error = error_of(&file);
-        assert_int_equal(error.code, cases[i].message ? PSNAP_ERROR_CORRUPT : PSNAP_OK);
-        if (cases[i].message)
-            assert_non_null(strstr(error.message, cases[i].message));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_part_nonsense),     cmocka_unit_test(test_made_by_hand),
-        cmocka_unit_test(test_nonsense),          cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_of_copies),  cmocka_unit_test(test_replaced_rows),
-        cmocka_unit_test(test_version_2),         cmocka_unit_test(test_cut_off_tables),
-        cmocka_unit_test(test_payload_too_large), cmocka_unit_test(test_token_left_behind_a_run),
+        cmocka_unit_test(test_part_nonsense),
+        cmocka_unit_test(test_made_by_hand),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_of_copies),
+        cmocka_unit_test(test_replaced_rows),
+        cmocka_unit_test(test_cut_off_tables),
+        cmocka_unit_test(test_payload_too_large),
+        cmocka_unit_test(test_token_left_behind_a_run),
     };
 
     return cmocka_run_group_tests_name("formats_pst_made", tests, NULL, NULL);

