@@ -33,6 +33,12 @@ commands()
     said help
     cat << 'END'
 
+## Example
+
+    psnap cc -O2 cg.c -o cg -lm
+    psnap record -o cg.yaml --trace cg.pst -- ./cg
+    psnap compare cg.pst cg.yaml -m i7-5960x
+
 ## Environment
 
 * PSNAP_OUT: the file for the profile of a program that is started without `psnap record`

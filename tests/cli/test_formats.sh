@@ -65,6 +65,3 @@ for name, recipe in recipes:
 END
 grep -q 'expected_limit_insts = 0' d4.cfg || fail "Ramulator would begin anew"
 "$PSNAP" formats oracle | grep -q "^libCacheSim .*:$" || fail "oracle has no recipe"
-mkdir pages
-"$PSNAP" help --manuals pages
-grep -q "cachesim t.oracle.zst" pages/psnap-oracle.5 || fail "the manual has no recipe"

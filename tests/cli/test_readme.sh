@@ -87,7 +87,7 @@ script()
 session()
 {
     echo 'cp samples/cg.c samples/sample.h "$(mktemp -d)" && cd "$_" && place="psnap(1)"'
-    "$PSNAP" help --man | sed -n '/^\.nf/,/^\.fi/{ s/\\-/-/g; s/^ *psnap /psnap /p; }' | sed 's,\./cg$,& 200,'
+    sed -n 's/^    psnap /psnap /p' "$PSNAP_SOURCE/samples/packaging/manual.sh" | sed 's,\./cg$,& 200,'
 }
 [ "$(session | grep -c '^psnap ')" -ge 3 ] || { echo "psnap(1) shows no session"; exit 1; }
 
