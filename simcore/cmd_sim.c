@@ -88,7 +88,7 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
         if (form == PSNAP_REPORT_JSON)
             sim_report_json(&report);
         else if (form == PSNAP_REPORT_CSV)
-            sim_report_csv(&report);
+            sim_report_csv(&report, stdout);
         else
             sim_report_print(&report);
         status = psnap_cmd_close_stdout("sim", PSNAP_EXIT_DONE);

@@ -46,6 +46,6 @@ bool sim_foresees(const struct psnap_cache_level *level);
 
 void sim_report_print(const struct sim_report *report);
 void sim_report_json(const struct sim_report *report);
-void sim_report_csv(const struct sim_report *report);
+void sim_report_csv(const struct sim_report *report, FILE *file);
 
 #endif

@@ -75,7 +75,7 @@ static void row_records(struct psnap_csv *csv, const struct sim_report *report, 
     }
 }
 
-void sim_report_csv(const struct sim_report *report)
+void sim_report_csv(const struct sim_report *report, FILE *file)
 {
     static const char *const fields[] = {
         "machine",
@@ -96,7 +96,7 @@ void sim_report_csv(const struct sim_report *report)
         NULL};
     struct psnap_csv csv;
 
-    psnap_csv_init(&csv, stdout);
+    psnap_csv_init(&csv, file);
     for (size_t i = 0; fields[i]; i++)
         psnap_csv_text(&csv, fields[i]);
     for (int k = 0; k < SIM_EXTRAS; k++)

@@ -38,7 +38,7 @@
 
 /*
  * The form of results: what is counted, of the same stream on the same machine. Results that are
- * kept (psnap sweep --into) name it, and are made again when it is another one. Raise it whenever a
+ * kept (psnap sweep) name it, and are made again when it is another one. Raise it whenever a
  * count becomes another one: a model is mended, a default or the order of what is drawn changes.
  */
 #define PSNAP_SIMCORE_RESULTS_VERSION 1
@@ -389,62 +389,5 @@ PSNAP_API struct psnap_sink *psnap_memory_side_new(const struct psnap_machine *m
                                                    struct psnap_sink *to,
                                                    struct psnap_memory_side *side,
                                                    struct psnap_error *error);
-
-/* -------------------------------------------------------------- a split stream */
-
-/*
- * One stream's simulation in parts that can be simulated apart, with sums that are those of the
- * whole.
- *
- * Sets of a cache are independent where lines make room by the set's own order: what becomes of a
- * line follows from the accesses to its set alone. Where all levels of some machines have their
- * sets by address modulo a power of two, addresses that are equal modulo the least of these (the
- * period) meet in all levels or in none. The period is cut into as many ranges as there are parts,
- * at multiples of the longest line; a part is what lies in its range.
- *
- * An access counts once, however many lines it has, and may lie in two ranges. Therefore part p has
- * two windows on addresses modulo the period: `counted`, its range and behind it as much as an
- * access may reach into the next ones, and `subtracted`, what is behind alone. With A of window w,
- * A n w, the bytes of access A that lie in it, and f what a simulator of these counts,
- *
- *     f(A) = sum over p of f(A n counted_p) - f(A n subtracted_p)
- *
- * An access within one range is counted by that range's part; any part that has it behind adds and
- * subtracts it. One that goes on into the next range is whole in the part where it begins; its rest
- * is subtracted there, and added by the next part, which sees no more of it. So the sum is exact
- * for accesses, hits and write-backs, of all references; a part's alone may be negative, and counts
- * are sums modulo 2^64. The largest `counted` window has to fit in the period, or it would have an
- * access at its begin and behind its end at once: that limits the number of parts.
- */
-
-struct psnap_split {
-    uint64_t period_bytes, unit_bytes; /* powers of two: the longest line is a unit */
-    uint32_t parts;
-};
-
-/*
- * Finds the split of machines into so many parts, without their TLBs. An error says which machine
- * cannot be: its sets are too few or not independent (random replacement, which draws for all sets;
- * prefetchers; victim caches; hashed sets).
- */
-PSNAP_API enum psnap_status psnap_split_plan(struct psnap_split *split,
-                                             const struct psnap_machine *machines, size_t n,
-                                             uint32_t parts, struct psnap_error *error);
-
-/* Of addresses modulo the period; it may go beyond, and begin again at 0. */
-struct psnap_split_window {
-    uint64_t begin, bytes;
-};
-
-/* The windows of a part, from 0: its counts are those of the first less those of the second. */
-PSNAP_API void psnap_split_windows(const struct psnap_split *split, uint32_t part,
-                                   struct psnap_split_window *counted,
-                                   struct psnap_split_window *subtracted);
-
-/* A sink that hands on to `to`, which it does not own, the bytes of accesses that lie in a window.
- * NULL: out of memory. */
-PSNAP_API struct psnap_sink *psnap_split_sink_new(const struct psnap_split *split,
-                                                  struct psnap_split_window window,
-                                                  struct psnap_sink *to);
 
 #endif

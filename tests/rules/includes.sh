@@ -150,7 +150,7 @@ check_angled()
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
     "formats zlib" | "formats archive" | "formats protobuf") ;;
     "profile zstd" | "profile xxhash" | "profile sqlite3" | "profile archive" | "capture xxhash" | "capture zstd") ;;
-    "simcore xxhash" | "predict gsl" | "predict nlopt") ;;
+    "simcore xxhash" | "predict xxhash" | "predict gsl" | "predict nlopt") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
     esac
     case "${users["$from $library"]-} " in
