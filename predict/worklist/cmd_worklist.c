@@ -103,16 +103,22 @@ static enum psnap_status write_table(struct sweep *sweep, bool force, size_t *mi
     if (output)
         fwrite(text, 1, size, psnap_output_file(output));
     status = psnap_output_finish(output, output || *missing ? PSNAP_OK : error->code, error);
+    if (status == PSNAP_ERROR_EXISTS && sweep->ranks > 1) { /* another rank has found all, too */
+        char *found = worklist_content(sweep->output, &size);
+        status = found && !strcmp(found, text) ? PSNAP_OK : status;
+        free(found);
+    }
     free(text);
-    /* Another rank may have found all results, too, and have written the same. */
-    return status == PSNAP_ERROR_EXISTS && sweep->ranks > 1 ? PSNAP_OK : status;
+    return status;
 }
 
 static int run(struct sweep *sweep, char **operands, size_t count, bool force)
 {
     struct worklist *list = &sweep->list;
     struct psnap_error error;
-    struct psnap_output *probe = psnap_output_open(sweep->output, force, &error);
+    /* A rank may begin when others have found all results. */
+    struct psnap_output *probe =
+        psnap_output_open(sweep->output, force || sweep->ranks > 1, &error);
     enum psnap_status status = probe ? PSNAP_OK : error.code;
     size_t missing = 0;
     bool fits = false;
@@ -170,25 +176,21 @@ int psnap_cmd_sweep(int argc, char **argv)
          "each machine with each of these values, as levels[L2].size_bytes=1M,2M; may be repeated"},
         {PSNAP_OPTION_LIST, 'e', "edit", &list->edits, "EDIT",
          "of profiles, as of 'psnap whatif', beside the profile as it is; may be repeated"},
-        {PSNAP_OPTION_LIST, 0, "seed", &list->seeds, "N",
-         "of profiles' replay; may be repeated (0)"},
+        {PSNAP_OPTION_LIST, 0, "seed", &list->seeds, "N", "of profiles; may be repeated (0)"},
         {PSNAP_OPTION_COUNT, 0, "count", &list->accesses, "N", "stop after N accesses of each"},
         {PSNAP_OPTION_FLAG, 0, "loops", &list->by_loop, NULL, "rows of loops, too"},
         {PSNAP_OPTION_U64, 'j', "jobs", &sweep.jobs, "N", "items at a time (processors)"},
-        {PSNAP_OPTION_TEXT, 0, "rank", &rank, "I/N",
-         "each N-th item from I on (what mpirun or srun say)"},
-        {PSNAP_OPTION_TEXT, 0, "into", &list->folder, "DIR",
-         "where results are kept and looked for (R.csv.psnap-sweep)"},
+        {PSNAP_OPTION_TEXT, 0, "rank", &rank, "I/N", "every N-th item (as mpirun or srun say)"},
+        {PSNAP_OPTION_TEXT, 0, "into", &list->folder, "DIR", "of results (R.csv.psnap-sweep)"},
         {PSNAP_OPTION_FLAG, 0, "force", &force, NULL, "overwrite R.csv"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
         "psnap sweep INPUT... [-m MACHINE ...] [-p PARAMETER ...] [-e EDIT ...] -o R.csv",
-        "Simulates each input, a profile with each edit and seed, on all machines, as a\n"
-        "work list: on the processors there are, or, started by mpirun or srun, on those\n"
-        "of several machines that see the same files. Results are files in\n"
-        "R.csv.psnap-sweep/; started again after a crash, it goes on with what is missing.\n"
-        "R.csv appears when all items are done, in the list's order.",
+        "Simulates each input, a profile with each edit and seed, on all machines: on the\n"
+        "processors there are, or, by mpirun or srun, on those of several computers that\n"
+        "see the same files. Each result is a file in R.csv.psnap-sweep/; started again, it\n"
+        "goes on with what is missing. R.csv appears when all results are there.",
         options};
     int status, operands = psnap_options_parse(argc, argv, &usage, false, &status);
 

@@ -46,6 +46,8 @@ enum psnap_status worklist_lay_out(struct worklist *list, char *const *paths, si
                                    struct psnap_error *error);
 void worklist_release(struct worklist *list);
 
+/* All bytes of a file, for the caller to free; NULL: it is not there, or cannot be read. */
+char *worklist_content(const char *path, size_t *size);
 struct hash_text worklist_hash(const void *bytes, size_t size);
 /* The rows of an item's result, which the caller frees; NULL: it is not there. With `tells` a
  * damaged one is named on standard error. */

@@ -26,8 +26,9 @@
 
 enum { HASH_LINE = sizeof(struct hash_text) }; /* bytes of the first line */
 
-static struct hash_text text_of(XXH128_hash_t hash)
+struct hash_text worklist_hash(const void *bytes, size_t size)
 {
+    const XXH128_hash_t hash = XXH3_128bits(bytes, size);
     struct hash_text text;
 
     snprintf(text.digits, sizeof text.digits, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
@@ -35,35 +36,32 @@ static struct hash_text text_of(XXH128_hash_t hash)
     return text;
 }
 
-struct hash_text worklist_hash(const void *bytes, size_t size)
-{
-    return text_of(XXH3_128bits(bytes, size));
-}
-
-/* Hashes an input's content, by a chain of blocks as it may be longer than memory. */
-static enum psnap_status hash_input(const struct input *input, struct hash_text *text,
+/* Hashes an input, which may be longer than memory: each block with the hash before it. */
+static enum psnap_status hash_input(const struct input *input, struct hash_text *hash,
                                     struct psnap_error *error)
 {
     FILE *file = psnap_input_file(input->path, error);
-    XXH128_hash_t hash = {0};
-    char block[1 << 16];
+    char block[sizeof *hash + (1 << 16)];
     size_t n;
 
     if (!file)
         return error->code;
-    while ((n = fread(block, 1, sizeof block, file)))
-        hash = XXH3_128bits_withSeed(block, n, hash.low64);
-    if (ferror(file))
+    *hash = worklist_hash("", 0);
+    while ((n = fread(block + sizeof *hash, 1, 1 << 16, file))) {
+        memcpy(block, hash, sizeof *hash);
+        *hash = worklist_hash(block, sizeof *hash + n);
+    }
+    if (ferror(file)) {
         psnap_error_file(error, EIO, "read", input->path);
-    else
-        *text = text_of(hash);
+        *hash->digits = '\0';
+    }
     fclose(file);
-    return *text->digits ? PSNAP_OK : error->code;
+    return *hash->digits ? PSNAP_OK : error->code;
 }
 
 /* ------------------------------------------------------------------- files */
 
-/* The key of an item's result and its path, for the caller to free. */
+/* The key of an item's result, a line, and its path, for the caller to free. */
 static enum psnap_status locate(const struct worklist *list, const struct item *item, char **key,
                                 char **path, struct psnap_error *error)
 {
@@ -71,12 +69,10 @@ static enum psnap_status locate(const struct worklist *list, const struct item *
 
     if (!*input->hash.digits && hash_input(input, &input->hash, error))
         return error->code;
-    if (asprintf(key, "%s|%s|%s|%s|%" PRIu64 "|%d|%" PRIu64 "|%s", SIDE_MAKER,
+    if (asprintf(key, "%s|%s|%s|%s|%" PRIu64 "|%d|%" PRIu64 "|%s\n", SIDE_MAKER,
                  input->is_profile ? "profile" : "trace", input->hash.digits,
                  list->machine_hash.digits, item->seed, list->by_loop, list->accesses,
                  item->edit) >= 0) {
-        for (char *at = *key; (at = strchr(at, '\n'));)
-            *at = ' ';
         if (asprintf(path, "%s/%s", list->folder, worklist_hash(*key, strlen(*key)).digits) >= 0)
             return PSNAP_OK;
         free(*key);
@@ -84,14 +80,14 @@ static enum psnap_status locate(const struct worklist *list, const struct item *
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a result");
 }
 
-/* Whether the text of a file is a result with this key. */
-static bool is_whole(const char *text, size_t size, const char *key)
+char *worklist_content(const char *path, size_t *size)
 {
-    const size_t length = strlen(key);
+    FILE *file = fopen(path, "re");
+    char *text = file ? psnap_cmd_content(file, size) : NULL;
 
-    return size > HASH_LINE + length && !strncmp(text + HASH_LINE, key, length) &&
-           text[HASH_LINE + length] == '\n' &&
-           !strncmp(worklist_hash(text + HASH_LINE, size - HASH_LINE).digits, text, HASH_LINE - 1);
+    if (file)
+        fclose(file);
+    return text;
 }
 
 char *result_read(const struct worklist *list, const struct item *item, bool tells)
@@ -99,18 +95,15 @@ char *result_read(const struct worklist *list, const struct item *item, bool tel
     char *key, *path, *text, *rows = NULL;
     struct psnap_error error;
     size_t size = 0;
-    FILE *file;
 
     if (locate(list, item, &key, &path, &error))
         return NULL;
-    file = fopen(path, "re");
-    text = file ? psnap_cmd_content(file, &size) : NULL;
-    if (text && is_whole(text, size, key))
-        rows = strdup(text + HASH_LINE + strlen(key) + 1);
-    else if (file && tells)
+    text = worklist_content(path, &size);
+    if (text && size >= HASH_LINE && !strncmp(text + HASH_LINE, key, strlen(key)) &&
+        !strncmp(text, worklist_hash(text + HASH_LINE, size - HASH_LINE).digits, HASH_LINE - 1))
+        rows = strdup(text + HASH_LINE + strlen(key));
+    else if (text && tells)
         psnap_print(stderr, "psnap sweep: %s: it is damaged, and made again\n", path);
-    if (file)
-        fclose(file);
     free(text);
     free(key);
     free(path);
@@ -148,7 +141,7 @@ static enum psnap_status run_pass(void *context, struct psnap_source *source,
     pass->text = NULL;
     file = open_memstream(&pass->text, &pass->size);
     if (file && !status) {
-        fprintf(file, "%s\n", pass->key);
+        fputs(pass->key, file);
         sim_report_csv(&report, file);
     }
     if ((!file || fclose(file)) && !status)
@@ -184,7 +177,7 @@ static enum psnap_status simulate(struct pass *pass, struct psnap_error *error)
 {
     const struct input *input = pass->item->input;
     struct psnap_input_options options = PSNAP_INPUT_DEFAULTS;
-    struct hash_text now = {""};
+    struct hash_text now;
     struct psnap_profile *profile;
     enum psnap_status status;
     bool in_turn;

@@ -107,7 +107,7 @@ expect 0 $list --rank 1/2 -o later.csv
 has err "4 of 8 results are in later.csv.psnap-sweep; who finds all writes later.csv"
 expect 0 env PMI_RANK=0 PMI_SIZE=2 $list -o later.csv
 cmp one.csv later.csv || fail "another table after a part was there"
-seq 0 9 | xargs -P 4 -I{} $list -j 1 --rank {}/10 -o xargs.csv 2> err || fail "xargs: $(cat err)"
+seq 0 19 | xargs -P 4 -I{} $list -j 1 --rank {}/20 -o xargs.csv 2> err || fail "xargs: $(cat err)"
 cmp one.csv xargs.csv || fail "xargs: another table: $(cat err)"
 if command -v mpirun > /dev/null; then
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
