@@ -43,8 +43,11 @@ static enum psnap_status change(struct edited *edited, const char *line, const c
                                 struct psnap_error *error)
 {
     size_t size = 0;
-    char *text = edit_line(edited->text, edited->size, edited->name, line, &size, error);
+    struct psnap_yaml_doc *doc =
+        psnap_yaml_read_text(edited->text, edited->size, edited->name, error);
+    char *text = doc ? edit_line(doc, line, &size, error) : NULL;
 
+    psnap_yaml_doc_free(doc);
     if (text && prefix && *error->message)
         psnap_print(stderr, "%s: %s: %s\n", prefix, line + strspn(line, " \t"), error->message);
     return text ? put(edited, text, size) : error->code;
@@ -56,11 +59,13 @@ enum psnap_status edited_change(struct edited *edited, const char *lines, const 
     enum psnap_status status = PSNAP_OK;
 
     for (size_t length; *lines && !status; lines += length + (lines[length] == ';')) {
+        size_t kept = length = strcspn(lines, ";");
         char *line;
-        length = strcspn(lines, ";");
-        if (length <= strspn(lines, " \t"))
+        while (kept && strchr(" \t", lines[kept - 1]))
+            kept--;
+        if (!kept)
             continue;
-        line = strndup(lines, length);
+        line = strndup(lines, kept);
         status = line ? change(edited, line, prefix, error)
                       : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         free(line);

@@ -18,20 +18,17 @@ struct psnap_yaml_node *edit_find_node(struct psnap_yaml_doc *doc, const char *p
 enum psnap_status edit_set(struct psnap_yaml_doc *doc, const char *assignment,
                            struct psnap_error *error);
 
-/* Reads "128", "-64", "4K". */
-bool edit_read_bytes(const char *text, int64_t *bytes);
-
 /* The profile's text, as it is after a check; the caller frees it. NULL with `error` filled. */
 char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
                          struct psnap_error *error);
 
 /*
- * A profile's text after an edit in one line (cmd_edit_line.c has the forms), which is checked;
- * `name` is what messages call it. The caller frees it. NULL with `error` filled. When it is done,
- * error->message says what could not be changed, or is empty.
+ * A profile's text after an edit in one line (cmd_edit_line.c has the forms), which is checked; the
+ * document is of no use any more. The caller frees the text. NULL with `error` filled. When it is
+ * done, error->message says what could not be changed, or is empty.
  */
-char *edit_line(const char *profile, size_t size, const char *name, const char *line,
-                size_t *new_size, struct psnap_error *error);
+char *edit_line(struct psnap_yaml_doc *doc, const char *line, size_t *new_size,
+                struct psnap_error *error);
 
 /* The forms, for help. */
 extern const char edit_line_forms[];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An edit in one line: what it is of, with the ids in brackets, an operator and a value.
+ * An edit in one line: what it is of, with the ids in brackets, an operator and a value; or a verb
+ * and what it is of.
  *
  *     loops[spmv:20].regions[x].working_set *= 2
+ *     interleave regions[a], regions[b] by 8
  *
  * Words that name what edits are for (edit.h) do those, which change all that has to be; of other
  * paths the field alone is changed, as psnap edit --set does, and operators are of numbers.
@@ -24,21 +26,29 @@ const char edit_line_forms[] =
     "  regions[NAME].strides[OLD] = NEW  of an array, or of a loop\n"
     "  loops[ID].iterations *= K         each time that the loop is entered\n"
     "  loops[ID].entries *= K            it is entered K times where it was once\n"
-    "  regions[NAME].reuse *= F          reuse times (objects[NAME].reuse)\n"
+    "  regions[NAME].reuse *= F          reuse times of 16 and more (also of objects[NAME],\n"
+    "                                    of loops[ID], or of all: reuse *= F)\n"
+    "  interleave regions[A], regions[B] by BYTES   element by element (AoS)\n"
+    "  split regions[NAME] into BYTES, BYTES...     records as an array a field (SoA)\n"
     "  remove loops[ID]                  it is not there\n"
     "  PATH = VALUE                      any field (+= -= *= /= of numbers)\n"
     "NAME is of an array, everywhere; with loops[ID]. before it, of a region of\n"
     "that loop.";
 
-enum { TEXT_MAX = 512 };
+enum { TEXT_MAX = 512, REGIONS_MAX = 16, FIELDS_MAX = 64 };
 
 /* A line, taken apart. */
 struct line {
     char loop[TEXT_MAX], region[TEXT_MAX], object[TEXT_MAX], stride[TEXT_MAX];
     char field[TEXT_MAX], path[TEXT_MAX]; /* the path's last name, and all with dots */
+    uint32_t others;                      /* names in the path that no edit is of */
     char operator;                        /* '=' or that before it */
     const char *value;
-    bool removes;
+    const char *verb;                    /* NULL: a path and an operator */
+    char regions[REGIONS_MAX][TEXT_MAX]; /* interleave */
+    size_t region_count;
+    uint64_t fields[FIELDS_MAX]; /* interleave: of an element; split: of each field */
+    size_t field_count;
 };
 
 static enum psnap_status not_understood(const char *line, const char *at, const char *wanted,
@@ -85,7 +95,7 @@ static const char *read_path(const char *line, const char *at, struct line *part
                              struct psnap_error *error)
 {
     while (true) {
-        const size_t n = strcspn(at, ".[ \t=+-*/");
+        const size_t n = strcspn(at, ".[ \t=+-*/,");
         char *place = place_of(parts, at, n);
         if (!n) {
             not_understood(line, at, "a name is missing", error);
@@ -93,6 +103,7 @@ static const char *read_path(const char *line, const char *at, struct line *part
         }
         keep(parts->field, at, n);
         add_to_path(parts, at, n);
+        parts->others += !place && at[n + strcspn(at + n, ".=,")] == '.';
         if (at[n] == '[') {
             const size_t length = strcspn(at + n + 1, "]");
             if (at[n + 1 + length] != ']' || !length) {
@@ -111,19 +122,71 @@ static const char *read_path(const char *line, const char *at, struct line *part
     }
 }
 
+/* Reads "8, 8, 16". */
+static bool read_fields(const char *text, struct line *parts)
+{
+    while (parts->field_count < FIELDS_MAX) {
+        uint64_t *bytes = &parts->fields[parts->field_count++];
+        const size_t length = strcspn(text, " \t,");
+        char field[32];
+        snprintf(field, sizeof field, "%.*s", length < sizeof field ? (int)length : 31, text);
+        if (!psnap_text_size(field, bytes) || !*bytes || *bytes > PSNAP_COUNT_MAX)
+            return false;
+        text += length + strspn(text + length, " \t");
+        if (!*text)
+            return true;
+        if (*text++ != ',')
+            return false;
+        text += strspn(text, " \t");
+    }
+    return false;
+}
+
+/* Reads what a verb is of: remove loops[ID]; interleave regions[A], regions[B] by BYTES; split
+ * regions[NAME] into BYTES, BYTES. */
+static enum psnap_status read_verb(const char *line, const char *at, struct line *parts,
+                                   struct psnap_error *error)
+{
+    const char *before = *parts->verb == 'i' ? "by " : "into ";
+
+    while (true) {
+        at = read_path(line, at, parts, error);
+        if (!at)
+            return error->code;
+        if (*parts->verb == 'r')
+            return !*at && *parts->loop && !*parts->region
+                       ? PSNAP_OK
+                       : not_understood(line, at, "remove is of loops[ID]", error);
+        if (!*parts->region || parts->region_count == REGIONS_MAX)
+            return not_understood(line, at, "regions[NAME] is missing, or there are too many",
+                                  error);
+        keep(parts->regions[parts->region_count++], parts->region, TEXT_MAX);
+        if (*at != ',' || *parts->verb == 's')
+            break;
+        at += 1 + strspn(at + 1, " \t");
+    }
+    if (strncmp(at, before, strlen(before)) != 0 ||
+        !read_fields(at + strlen(before) + strspn(at + strlen(before), " \t"), parts) ||
+        (*parts->verb == 'i') != (parts->field_count == 1))
+        return not_understood(line, at,
+                              *parts->verb == 'i' ? "'by' and the bytes of an element are wanted"
+                                                  : "'into' and the bytes of each field are wanted",
+                              error);
+    return PSNAP_OK;
+}
+
 static enum psnap_status read_line(const char *line, struct line *parts, struct psnap_error *error)
 {
+    static const char *const verbs[] = {"remove ", "interleave ", "split "};
     const char *at = line + strspn(line, " \t");
 
     *parts = (struct line){.operator= '=' };
-    if (!strncmp(at, "remove ", 7)) {
-        parts->removes = true;
-        at = read_path(line, at + 7 + strspn(at + 7, " \t"), parts, error);
-        if (!at)
-            return error->code;
-        if (*at || !*parts->loop || *parts->region)
-            return not_understood(line, at, "remove is of loops[ID]", error);
-        return PSNAP_OK;
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        const size_t n = strlen(verbs[i]);
+        if (strncmp(at, verbs[i], n) != 0)
+            continue;
+        parts->verb = verbs[i];
+        return read_verb(line, at + n + strspn(at + n, " \t"), parts, error);
     }
     at = read_path(line, at, parts, error);
     if (!at)
@@ -154,7 +217,7 @@ static bool read_factor(const struct line *parts, bool has_parts, struct psnap_e
     return true;
 }
 
-bool edit_read_bytes(const char *text, int64_t *bytes)
+static bool read_bytes(const char *text, int64_t *bytes)
 {
     const bool is_negative = *text == '-';
     uint64_t size;
@@ -168,7 +231,7 @@ bool edit_read_bytes(const char *text, int64_t *bytes)
 static bool read_move(const struct line *parts, struct psnap_edit *edit)
 {
     if (!(parts->operator== '+' || parts->operator== '-') ||
-        !edit_read_bytes(parts->value, &edit->bytes))
+        !read_bytes(parts->value, &edit->bytes))
         return false;
     if (parts->operator== '-')
         edit->bytes = -edit->bytes;
@@ -188,8 +251,8 @@ static bool read_scale(const struct line *parts, struct psnap_edit *edit)
 
 static bool read_strides(const struct line *parts, struct psnap_edit *edit)
 {
-    return parts->operator== '=' && edit_read_bytes(parts->stride, &edit->old_stride) &&
-           edit_read_bytes(parts->value, &edit->new_stride);
+    return parts->operator== '=' && read_bytes(parts->stride, &edit->old_stride) &&
+           read_bytes(parts->value, &edit->new_stride);
 }
 
 /* Whether the line is one of edit.h's; *is_good is whether it says all that one needs, else *wanted
@@ -199,9 +262,13 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
 {
     const bool has_region = *parts->region, has_loop = *parts->loop;
 
-    if (parts->removes) {
-        edit->what = PSNAP_EDIT_REMOVE;
-        *is_good = true;
+    *is_good = true;
+    if (parts->verb) {
+        edit->what = *parts->verb == 'r'   ? PSNAP_EDIT_REMOVE
+                     : *parts->verb == 'i' ? PSNAP_EDIT_INTERLEAVE
+                                           : PSNAP_EDIT_SPLIT;
+    } else if (parts->others) {
+        return false;
     } else if (!strcmp(parts->field, "working_set") && has_region) {
         edit->what = PSNAP_EDIT_SPAN;
         *wanted = "working_set wants *= or /= and " FACTOR;
@@ -226,7 +293,8 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
         edit->what = PSNAP_EDIT_STRIDE;
         *wanted = "strides[OLD] wants = and the new stride in bytes";
         *is_good = read_strides(parts, edit);
-    } else if (!strcmp(parts->field, "reuse") && (has_region || *parts->object)) {
+    } else if (!strcmp(parts->field, "reuse") &&
+               (has_region || *parts->object || parts->operator!= '=')) {
         edit->what = PSNAP_EDIT_REUSE;
         *wanted = "reuse wants *= or /= and a factor";
         *is_good = read_scale(parts, edit);
@@ -316,48 +384,85 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
     return NULL;
 }
 
-char *edit_line(const char *text, size_t size, const char *name, const char *line, size_t *new_size,
+/* The line of a loop, or of a region of it, that an error is about. */
+static void place(const struct psnap_yaml_doc *doc, uint32_t loop, uint32_t region,
+                  struct psnap_error *error)
+{
+    const struct psnap_yaml_node *loops = psnap_yaml_get(psnap_yaml_root(doc), "loops");
+    const struct psnap_yaml_node *node = loops ? loops->first : NULL;
+    const struct psnap_yaml_node *regions;
+
+    psnap_error_at(error, psnap_yaml_name(doc), 0, 0);
+    if (loop == PSNAP_NONE)
+        return;
+    while (node && loop--)
+        node = node->next;
+    regions = psnap_yaml_get(node, "regions");
+    if (regions && region != PSNAP_NONE) {
+        node = regions->first;
+        while (node && region--)
+            node = node->next;
+    }
+    if (node)
+        psnap_error_at(error, NULL, node->src_line, node->column);
+}
+
+/* The profile of a document with the edit that a line is of; NULL with `error` filled. */
+static struct psnap_profile *edit_profile(const struct psnap_yaml_doc *doc, struct line *parts,
+                                          struct psnap_edit *edit, struct psnap_error *error)
+{
+    struct psnap_profile *profile = psnap_profile_read_document(doc, error);
+    const char *regions[REGIONS_MAX] = {parts->region};
+    uint32_t loop, region;
+    enum psnap_status status;
+
+    if (!profile)
+        return NULL;
+    for (size_t i = 0; i < parts->region_count; i++)
+        regions[i] = parts->regions[i];
+    edit->loop = *parts->loop ? parts->loop : NULL;
+    edit->object = *parts->object ? parts->object : NULL;
+    edit->regions = regions;
+    edit->region_count = parts->region_count ? parts->region_count : *parts->region != 0;
+    edit->fields = parts->fields;
+    edit->field_count = parts->field_count;
+    status = psnap_profile_edit(profile, edit, &loop, &region, error);
+    if (!status)
+        return profile;
+    if (status != PSNAP_ERROR_MEMORY)
+        place(doc, loop, region, error);
+    psnap_profile_free(profile);
+    return NULL;
+}
+
+char *edit_line(struct psnap_yaml_doc *doc, const char *line, size_t *new_size,
                 struct psnap_error *error)
 {
     struct psnap_profile *profile = NULL;
     struct psnap_edit edit = {0};
-    struct psnap_yaml_doc *doc;
-    const char *regions[1], *wanted = NULL;
+    const char *wanted = NULL;
+    char said[sizeof error->message] = ""; /* what could not be changed */
     struct line parts;
-    uint32_t loop, region;
-    bool is_good = false, is_one;
-    char *result = NULL;
+    bool is_good;
+    char *result;
 
     if (read_line(line, &parts, error))
         return NULL;
-    is_one = is_edit(&parts, &edit, &is_good, &wanted);
-    if (is_one && !is_good) {
-        not_understood(line, parts.value ? parts.value : line, wanted, error);
-        return NULL;
-    }
-    edit.loop = *parts.loop ? parts.loop : NULL;
-    edit.object = *parts.object ? parts.object : NULL;
-    regions[0] = parts.region;
-    edit.regions = regions;
-    edit.region_count = *parts.region != 0;
-    doc = psnap_yaml_read_text(text, size, name, error);
-    if (doc && (is_one || !set_field(doc, line, &parts, error)))
-        profile = psnap_profile_read_document(doc, error);
-    if (profile)
-        *error->message = '\0';
-    if (profile && is_one && psnap_profile_edit(profile, &edit, &loop, &region, error)) {
-        psnap_profile_free(profile);
-        profile = NULL;
-    } else if (profile && !is_one)
-        profile->certificate = NULL;
-    if (profile) {
-        char said[sizeof error->message]; /* what could not be changed */
+    if (is_edit(&parts, &edit, &is_good, &wanted)) {
+        if (!is_good) {
+            not_understood(line, parts.value ? parts.value : line, wanted, error);
+            return NULL;
+        }
+        profile = edit_profile(doc, &parts, &edit, error);
         memcpy(said, error->message, sizeof said);
-        result = edit_write_checked(profile, new_size, error);
-        if (result)
-            memcpy(error->message, said, sizeof said);
+    } else if (!set_field(doc, line, &parts, error)) {
+        profile = psnap_profile_read_document(doc, error);
+        if (profile)
+            profile->certificate = NULL;
     }
+    result = profile ? edit_write_checked(profile, new_size, error) : NULL;
+    if (result)
+        memcpy(error->message, said, sizeof said);
     psnap_profile_free(profile);
-    psnap_yaml_doc_free(doc);
     return result;
 }

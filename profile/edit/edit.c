@@ -108,9 +108,7 @@ static enum psnap_status edit_model(struct editing *e)
     const uint64_t before = accesses_of_main(e->profile->stream);
     enum psnap_status status;
 
-    if (e->edit->what == PSNAP_EDIT_MERGE)
-        status = edit_merge(e);
-    else if (e->edit->what == PSNAP_EDIT_REUSE)
+    if (e->edit->what == PSNAP_EDIT_REUSE)
         status = edit_reuse(e);
     else if (e->edit->what == PSNAP_EDIT_REMOVE)
         status = edit_remove(e);
@@ -120,7 +118,7 @@ static enum psnap_status edit_model(struct editing *e)
         status = model_count(e->profile->stream, e->error);
     if (!status)
         move_begins(e->profile->stream, before);
-    return status || e->edit->what == PSNAP_EDIT_MERGE ? status : describe(e);
+    return status ? status : describe(e);
 }
 
 /* ---- which loops ---- */
@@ -218,7 +216,7 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
         status = select_loops(&e);
     if (!status)
         status = edit_find_arrays(&e);
-    if (!status && edit->what != PSNAP_EDIT_MERGE && edit->what != PSNAP_EDIT_REUSE)
+    if (!status && edit->what != PSNAP_EDIT_REUSE)
         status = edit_want_arrays(&e);
     for (uint32_t i = 0; i < e.array_count && !status; i++) {
         struct edit_array *array = &e.arrays[i];

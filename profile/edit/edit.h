@@ -16,7 +16,6 @@
  *   remove      a loop, and all within it, is not there
  *   interleave  element i of arrays comes behind element i of the one before (AoS)
  *   split       the fields of records are arrays of their own (SoA)
- *   merge       regions of a loop are told as one
  *   reuse       reuse times of 16 and more are F times as long (model nests)
  *
  * References that are drawn by reuse time have no addresses to change: edit_reuse.c says what
@@ -40,7 +39,6 @@ enum psnap_edit_what {
     PSNAP_EDIT_REMOVE,
     PSNAP_EDIT_INTERLEAVE,
     PSNAP_EDIT_SPLIT,
-    PSNAP_EDIT_MERGE,
     PSNAP_EDIT_REUSE
 };
 
@@ -149,10 +147,6 @@ enum psnap_status edit_lay_fields(struct editing *e);
 enum psnap_status edit_place(const struct editing *e, uint64_t *address);
 
 enum psnap_status edit_published(struct editing *e);
-
-/* edit_merge.c: the regions of a loop that the edit names as one; `from` to another region, but for
- * their strides: false, out of memory. */
-enum psnap_status edit_merge(struct editing *e);
 
 /* ---- of model nests ---- */
 

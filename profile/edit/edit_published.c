@@ -426,8 +426,6 @@ enum psnap_status edit_published(struct editing *e)
     case PSNAP_EDIT_INTERLEAVE:
         status = interleave_regions(e);
         break;
-    case PSNAP_EDIT_MERGE:
-        return edit_merge(e);
     case PSNAP_EDIT_SPLIT:
         status = edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                            "the published model does not say which accesses are of which field: "

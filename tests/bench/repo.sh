@@ -33,7 +33,7 @@ record_sample()
 # one variant: BASE REGION PADDING SECONDS OUTPUT
 vary()
 {
-    "$psnap" edit "$1" -o "$5" --set "program.recorded=$(date -u -d "@$4" +%FT%TZ)" --pad "$3" --region "$2" \
+    "$psnap" edit "$1" -o "$5" --set "program.recorded=$(date -u -d "@$4" +%FT%TZ)" -e "regions[$2].pad += $3" \
         2> /dev/null || "$psnap" edit "$1" -o "$5" --set "program.recorded=$(date -u -d "@$4" +%FT%TZ)"
 }
 export psnap

@@ -26,15 +26,14 @@ expect 0 "$PSNAP" record --model psnap -o p.yaml -- ./matmul 40 1
 
 # Nothing is changed by what changes nothing.
 stream w.yaml > before
-for change in '--iterations 1 --loop multiply:39' '--entries 1 --loop multiply:36' \
-    '--span 1 --region a' '--pad 0 --region b'; do
-    # shellcheck disable=SC2086
-    edit w.yaml same.yaml $change
+for change in 'loops[multiply:39].iterations *= 1' 'loops[multiply:36].entries *= 1' \
+    'regions[a].working_set *= 1' 'regions[b].pad += 0'; do
+    edit w.yaml same.yaml -e "$change"
     stream same.yaml | cmp - before
 done
 
 # An array twice as large, the same accesses: each address is where the definition has it.
-edit w.yaml span.yaml --span 2 --region a
+edit w.yaml span.yaml -e 'regions[a].working_set *= 2'
 stream span.yaml > after
 python3 - <<'END'
 import re
@@ -51,32 +50,32 @@ for x, y in zip(old, new):
 END
 
 # Twice as many iterations of the outer loop: rows 40 to 79 of c, of matrices of 40 columns.
-edit w.yaml rows.yaml --iterations 2 --loop multiply:35
+edit w.yaml rows.yaml -e 'loops[multiply:35].iterations *= 2'
 stream rows.yaml | wc -l > n
 [ "$(cat n)" = $((134406 + 129600)) ]
 
 # The loop is not there: what is left is the rest of the stream, in its order.
-edit w.yaml gone.yaml --remove-loop multiply:36
+edit w.yaml gone.yaml -e 'remove loops[multiply:36]'
 if grep -q 'multiply:3[69]' gone.yaml; then fail "the loop is still there"; fi
 (head -n 3205 before && tail -n 1601 before) > rest
 [ "$(wc -l < rest)" = 4806 ]
 stream gone.yaml | cmp - rest
 
 # Another stride: told by the program's, of a loop that is unrolled twice.
-edit w.yaml stride.yaml --stride 320=640 --loop multiply:39 --region b
+edit w.yaml stride.yaml -e 'loops[multiply:39].regions[b].strides[320] = 640'
 grep -q 'start: 640, counts: \[40, 40, 20\], strides: \[0, 8, 1280\]' stride.yaml
-expect 1 "$PSNAP" edit w.yaml -o x.yaml --stride 24=640 --loop multiply:39 --region b
+expect 1 "$PSNAP" edit w.yaml -o x.yaml -e 'loops[multiply:39].regions[b].strides[24] = 640'
 has err "no stride is 24 there, only 0, 8, 320"
 [ ! -e x.yaml ]
 
 # The published model: as many accesses, spread; more of them; none.
-edit p.yaml span.yaml --span 4 --region b
+edit p.yaml span.yaml -e 'regions[b].working_set *= 4'
 [ "$(grep -c 'bytes: 51200' span.yaml)" = 2 ]
-edit p.yaml rows.yaml --iterations 2 --loop multiply:36
+edit p.yaml rows.yaml -e 'loops[multiply:36].iterations *= 2'
 grep -q 'repeat: 3200, of:' rows.yaml
-edit p.yaml gone.yaml --remove-loop multiply:36
-edit p.yaml twice.yaml --entries 2 --loop init:27
-expect 1 "$PSNAP" edit p.yaml -o x.yaml --span 1/2 --region stdout
+edit p.yaml gone.yaml -e 'remove loops[multiply:36]'
+edit p.yaml twice.yaml -e 'loops[init:27].entries *= 2'
+expect 1 "$PSNAP" edit p.yaml -o x.yaml -e 'regions[stdout].working_set /= 2'
 has err "region 'stdout': a working set of 4 bytes is too small"
 [ "$(stream twice.yaml | wc -l)" = $((134406 + 3200)) ]
 
@@ -86,18 +85,18 @@ expect 0 "$PSNAP" record -o h.yaml -- ./hashjoin 4000 2
 
 # its tuples twice as far apart, though the last one ends in padding that nothing uses
 expect 0 "$PSNAP" record -o far.yaml -- ./hashjoin 20000 1
-expect 0 "$PSNAP" edit far.yaml -o wide.yaml --span 2 \
-    --region "$(sed -n 's/^ *allocation: //p' far.yaml | sort -u | tail -1)"
+expect 0 "$PSNAP" edit far.yaml -o wide.yaml \
+    -e "regions[$(sed -n 's/^ *allocation: //p' far.yaml | sort -u | tail -1)].working_set *= 2"
 expect 0 "$PSNAP" check wide.yaml
 for loop in $(sed -n "/^loops:/,\$s/^- id: //p" h.yaml | tr -d "'"); do
-    edit h.yaml e.yaml --entries 2 --loop "$loop"
-    edit h.yaml e.yaml --remove-loop "$loop"
-    [ "$loop" = main ] || [ "$loop" = main:114 ] || edit h.yaml e.yaml --iterations 3 --loop "$loop"
+    edit h.yaml e.yaml -e "loops[$loop].entries *= 2"
+    edit h.yaml e.yaml -e "remove loops[$loop]"
+    [ "$loop" = main ] || [ "$loop" = main:114 ] || edit h.yaml e.yaml -e "loops[$loop].iterations *= 3"
 done
 
 # Three times as many probes, in the same two calls: chains of each length come three times as often,
 # each as long as it was; all else is as before.
-edit h.yaml probes.yaml --iterations 3 --loop probe:78
+edit h.yaml probes.yaml -e 'loops[probe:78].iterations *= 3'
 for profile in h probes; do
     "$PSNAP" replay $profile.yaml -f csv -o $profile.csv --force 2> log
 done
@@ -122,28 +121,27 @@ def lengths(refs):
 was, now = lengths(old), lengths(new)
 assert len(was) > 5 and now == {n: 3 * was[n] for n in was}, (was, now)
 END
-expect 1 "$PSNAP" edit h.yaml -o x.yaml --iterations 2 --loop main
+expect 1 "$PSNAP" edit h.yaml -o x.yaml -e 'loops[main].iterations *= 2'
 grep -Eq "^psnap edit: h.yaml:[0-9]+:3: 'main' is the body of a function" err
 
 # What is drawn by reuse time has no strides, but times.
-expect 0 "$PSNAP" edit h.yaml -o e.yaml --force --stride 16=32 --loop probe:78
+expect 0 "$PSNAP" edit h.yaml -o e.yaml --force -e 'loops[probe:78].strides[16] = 32'
 has err "it depends on another one" # of the loop, though others have that stride
 offset=$(sed -n "s/.*, and '\(loops.*offset\)' (--set) is how far.*/\1/p" err)
 edit h.yaml e.yaml --set "$offset=16"
-expect 1 "$PSNAP" edit h.yaml -o x.yaml --stride 8=64 --loop probe:81
+expect 1 "$PSNAP" edit h.yaml -o x.yaml -e 'loops[probe:81].strides[8] = 64'
 grep -q "no stride is 8 there; reference [0-9] of loop 'probe:81' has no strides: its addresses are drawn" err
 steps=$(sed -n "s/.*; '\(loops.*references.[0-9]*.reuse\)' has 'steps' within.*/\1/p" err)
 firsts=$(sed -n "s/.*, '\(objects.*first_touches\)' has those to new lines.*/\1/p" err)
 edit h.yaml e.yaml --set "$steps.${firsts:8:-14}.steps={32: 1}" --set "$firsts={strides_lines: {4: 1}}"
-edit h.yaml e.yaml --reuse-scale 2 --object heap
-edit h.yaml e.yaml --reuse-scale 0.3 --loop probe:81
-edit h.yaml e.yaml --reuse-scale 1/2 --region 'main hashjoin.c:109'
-expect 1 "$PSNAP" edit h.yaml -o x.yaml --reuse-scale 2 --object nothing
+edit h.yaml e.yaml -e 'objects[heap].reuse *= 2'
+edit h.yaml e.yaml -e 'loops[probe:81].reuse *= 0.3'
+edit h.yaml e.yaml -e 'regions[main hashjoin.c:109].reuse /= 2'
+expect 1 "$PSNAP" edit h.yaml -o x.yaml -e 'objects[nothing].reuse *= 2'
 has err "nothing in 'nothing' is drawn by reuse time"
-expect 1 "$PSNAP" edit w.yaml -o x.yaml --reuse-scale 2
+expect 1 "$PSNAP" edit w.yaml -o x.yaml -e 'reuse *= 2'
 has err "nothing is drawn by reuse time"
-expect 2 "$PSNAP" edit h.yaml -o x.yaml --reuse-scale 0
-expect 2 "$PSNAP" edit h.yaml -o x.yaml --span 2 --object heap
+expect 2 "$PSNAP" edit h.yaml -o x.yaml -e 'reuse *= 0'
 edit h.yaml e.yaml --set 'objects.heap.bytes=40000'
 expect 1 "$PSNAP" edit h.yaml -o x.yaml --set 'loops.probe:81.references.1.reuse.heap.2.times.32=5'
 grep -Eq "h.yaml:[0-9]+:[0-9]+: reference 1 has addresses for [0-9]+ accesses, but bodies make" err
@@ -211,31 +209,37 @@ has err "there is no 'multiply:93.accesses' in this; did you mean 'multiply:39'?
 expect 2 "$PSNAP" edit w.yaml -o x.yaml --set nonsense
 
 # Several changes: one behind the other.
-"$PSNAP" edit w.yaml -o - --span 2 --region a | "$PSNAP" edit - -o both.yaml --pad 64 --region b
+"$PSNAP" edit w.yaml -o - -e 'regions[a].working_set *= 2' | "$PSNAP" edit - -o both.yaml -e 'regions[b].pad += 64'
 expect 0 "$PSNAP" check both.yaml
-expect 2 "$PSNAP" edit w.yaml -o x.yaml --span 2 --pad 64 --region a
-has err "one change at a time"
-expect 2 "$PSNAP" edit w.yaml -o x.yaml --span 2
-expect 2 "$PSNAP" edit w.yaml -o x.yaml --iterations 2
-expect 2 "$PSNAP" edit w.yaml -o x.yaml --iterations 2.5 --loop multiply:39
+edit w.yaml at_once.yaml -e 'regions[a].working_set *= 2; regions[b].pad += 64'
+cmp at_once.yaml both.yaml
+edit w.yaml at_once.yaml -e 'regions[a].working_set *= 2' -e ' regions[b].pad += 64 ;'
+cmp at_once.yaml both.yaml
+expect 2 "$PSNAP" edit w.yaml -o x.yaml -e 'loops[multiply:39].iterations *= 2.5'
+has err "iterations wants"
+expect 2 "$PSNAP" edit w.yaml -o x.yaml -e 'regions[a].working_set *= 2; nonsense'
+for wrong in 'interleave regions[a], regions[b]' 'interleave regions[a] by 8,8' 'split regions[a] into 8' \
+    'split regions[a], regions[b] into 8,8' 'interleave loops[multiply:39] by 8' 'split regions[a] into 8,x'; do
+    expect 2 "$PSNAP" edit w.yaml -o x.yaml -e "$wrong"
+done
 expect 2 "$PSNAP" edit w.yaml -o x.yaml
-expect 2 "$PSNAP" edit w.yaml --span 2 --region a
-expect 1 "$PSNAP" edit w.yaml -o both.yaml --span 2 --region a # it is there
-expect 1 "$PSNAP" edit w.yaml -o x.yaml --span 2 --region nothing
+expect 2 "$PSNAP" edit w.yaml -e 'regions[a].working_set *= 2'
+expect 1 "$PSNAP" edit w.yaml -o both.yaml -e 'regions[a].working_set *= 2' # it is there
+expect 1 "$PSNAP" edit w.yaml -o x.yaml -e 'regions[nothing].working_set *= 2'
 has err "no region is in an array 'nothing'"
-expect 1 "$PSNAP" edit "$PSNAP_SOURCE/README.md" -o x.yaml --span 2 --region a
+expect 1 "$PSNAP" edit "$PSNAP_SOURCE/README.md" -o x.yaml -e 'regions[a].working_set *= 2'
 [ ! -e x.yaml ]
 
 # A certificate is of what there was.
 expect 0 "$PSNAP" record --certify -m 32K:64:8 -o c.yaml -- ./matmul 8 1
 grep -q '^certificate:' c.yaml
-edit c.yaml d.yaml --pad 64 --region b
+edit c.yaml d.yaml -e 'regions[b].pad += 64'
 if grep -q '^certificate:' d.yaml; then fail "the certificate is still there"; fi
 
 # Two arrays of which element i of one comes behind element i of the other; then apart again.
-edit w.yaml aos.yaml --interleave 8 --region a --region b
+edit w.yaml aos.yaml -e 'interleave regions[a], regions[b] by 8'
 grep -q 'id: a+b' aos.yaml
-edit aos.yaml soa.yaml --split 8,8 --region a+b
+edit aos.yaml soa.yaml -e 'split regions[a+b] into 8,8'
 stream w.yaml > one
 stream soa.yaml > two
 python3 - <<'END'
@@ -247,13 +251,5 @@ for x, y in zip(*lines):
     moved.add(int(y[0], 0) - int(x[0], 0))
 assert len(moved) == 2, moved  # a stays, b is behind it, for which there is room before c
 END
-expect 1 "$PSNAP" edit w.yaml -o x.yaml --split 4,4 --region a
+expect 1 "$PSNAP" edit w.yaml -o x.yaml -e 'split regions[a] into 4,4'
 has err "8 bytes at once"
-
-# Regions told as one: with walks the stream stays; the published model has walks of both in one.
-edit w.yaml merged.yaml --merge-regions --loop multiply:39 --region a --region b
-stream merged.yaml | cmp - before
-edit p.yaml merged.yaml --merge-regions --loop multiply:39 --region a --region b
-[ "$(stream merged.yaml | wc -l)" = 134406 ]
-expect 1 "$PSNAP" edit p.yaml -o x.yaml --merge-regions --loop multiply:39 --region a --region c
-has err "does not have all of these regions"

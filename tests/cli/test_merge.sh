@@ -10,7 +10,7 @@ set -eu
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
 expect 0 "$PSNAP" record -o p.yaml -- ./matmul 40 1
 expect 0 "$PSNAP" record -o q.yaml -- ./matmul 60 1
-expect 0 "$PSNAP" edit p.yaml -o near.yaml --entries 2 --loop checksum:50
+expect 0 "$PSNAP" edit p.yaml -o near.yaml -e 'loops[checksum:50].entries *= 2'
 
 # rank FROM NUMBER: a rank's profile
 rank() {
@@ -49,16 +49,16 @@ assert sys.argv[2] in groups[1]["changes"] and groups[1]["accesses"] == groups[0
 assert groups[1]["apart"] > 0.01 and not groups[1]["folded"], groups[1]
 END
 }
-expect 0 "$PSNAP" edit p.yaml -o stride.yaml --stride 320=640 --loop multiply:39
+expect 0 "$PSNAP" edit p.yaml -o stride.yaml -e 'loops[multiply:39].strides[320] = 640'
 apart stride.yaml working_set
-expect 0 "$PSNAP" edit p.yaml -o span.yaml --span 2 --region a
+expect 0 "$PSNAP" edit p.yaml -o span.yaml -e 'regions[a].working_set *= 2'
 apart span.yaml strides
 sed 's/{repeat: 1600, of: .*/{repeat: 1600, of: ["multiply:39"]}\n- {repeat: 1600, of: ["multiply:36"]}/' \
     p.yaml > order.yaml
 apart order.yaml order
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/spmv.c" -o spmv -lm
 expect 0 "$PSNAP" record -o p.yaml --force -- ./spmv 5000 2
-expect 0 "$PSNAP" edit p.yaml -o reuse.yaml --reuse-scale 8
+expect 0 "$PSNAP" edit p.yaml -o reuse.yaml -e 'reuse *= 8'
 apart reuse.yaml reuse
 expect 0 "$PSNAP" record -o p.yaml --force --model psnap -- ./matmul 40 1
 cp p.yaml ps.yaml
@@ -77,7 +77,7 @@ expect 0 "$PSNAP" merge ps.yaml d.yaml c.yaml -o m.yaml --force
 
 # another place is named, and no distance; a size that is nearly the same is folded
 expect 0 "$PSNAP" record -o p.yaml --force -- ./matmul 40 1
-expect 0 "$PSNAP" edit p.yaml -o moved.yaml --move 4096 --region b
+expect 0 "$PSNAP" edit p.yaml -o moved.yaml -e 'regions[b].base += 4096'
 expect 0 "$PSNAP" merge p.yaml p.yaml moved.yaml -o m.yaml --force
 grep -Eq '^ *1 +2 .* 0\.000 +place +folded$' out || fail "$(cat out)"
 expect 0 "$PSNAP" record -o p.yaml --force -- ./spmv 20000 2

@@ -114,14 +114,11 @@ drawn mergesort 8000 1
 drawn cg 600 1
 expect 0 "$PSNAP" compare cg.pst cg.yaml -m 32K:64:8 --max-error 4
 grep -Eq 'element: 8, region: [a-z0-9]+, start: 0, counts: ' cg.yaml # the rows are swept
-for change in '--iterations 2' '--entries 3' '--remove-loop'; do
-    case $change in
-    --remove-loop) expect 0 "$PSNAP" edit cg.yaml --force -o changed.yaml $change multiply:75 ;;
-    *) expect 0 "$PSNAP" edit cg.yaml --force -o changed.yaml $change --loop multiply:75 ;;
-    esac
+for change in 'loops[multiply:75].iterations *= 2' 'loops[multiply:75].entries *= 3' 'remove loops[multiply:75]'; do
+    expect 0 "$PSNAP" edit cg.yaml --force -o changed.yaml -e "$change"
     expect 0 "$PSNAP" check changed.yaml
 done
-expect 1 "$PSNAP" edit cg.yaml --force -o changed.yaml --remove-loop multiply:75.1
+expect 1 "$PSNAP" edit cg.yaml --force -o changed.yaml -e 'remove loops[multiply:75.1]'
 has err 'share a sweep: one loop cannot be left out without the other'
 
 expect 2 "$PSNAP" profile matmul.pst --model nest -o x.yaml

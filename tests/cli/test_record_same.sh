@@ -299,7 +299,7 @@ same lives.yaml again.yaml "./lives again"
 "$PSNAP" show lives.yaml --schedule > shown
 grep -q "^thread 1, after 300[0-9] accesses of thread 0" shown || fail "$(head -20 shown)"
 fill=$(sed -n 's/^- id: \(main:[0-9]*\)$/\1/p' lives.yaml | sed -n 2p)
-"$PSNAP" edit lives.yaml --iterations 3 --loop "$fill" -o edited.yaml
+"$PSNAP" edit lives.yaml -e "loops[$fill].iterations *= 3" -o edited.yaml
 "$PSNAP" check edited.yaml
 begins() { sed -n 's/^  after: //p' "$1" | sed -n 2p; } # the second one
 [ "$(begins edited.yaml)" -gt "$(begins lives.yaml)" ] || fail "begins too early: $(begins edited.yaml)"

@@ -94,7 +94,7 @@ has out "made1"
 [ "$("$PSNAP" repo list r --limit 2 --ids | wc -l)" = 2 ] || fail "--limit"
 
 # profiles of the same run, which were edited, are told apart; nothing that is found is said
-"$PSNAP" edit p1.yaml -o edited.yaml --entries 2 --loop work0:10
+"$PSNAP" edit p1.yaml -o edited.yaml -e 'loops[work0:10].entries *= 2'
 expect 0 "$PSNAP" repo init variants
 expect 0 "$PSNAP" repo add variants p1.yaml p2.yaml edited.yaml
 expect 0 "$PSNAP" repo list variants

@@ -96,7 +96,7 @@ assert len(changes) == 3 and set(changes) == {"0.00"}, changes
 END
 
 # what if: an array of a matrix product as wide as 64 of them
-"$PSNAP" edit "$golden/tutorial_nests.psnap.yaml" --span 64 --region b -o wide.yaml
+"$PSNAP" edit "$golden/tutorial_nests.psnap.yaml" -e 'regions[b].working_set *= 64' -o wide.yaml
 expect 0 "$PSNAP" report "$golden/tutorial_nests.psnap.yaml" wide.yaml -m 1K:64:2 -m table1-3 -o if.html
 page if.html --has 'synthetic and what if' --has 'table1-3' --has 'Largest, any machine'
 python3 - << 'END'

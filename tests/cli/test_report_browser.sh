@@ -30,7 +30,7 @@ sed 's|</main>|<img src="http://127.0.0.1:9/x.png" alt=""></main>|' page.html > 
 chrome --dump-dom "file://$dir/refused.html" > out
 [ -s console ] || fail "this test is blind: $(cat chrome.err)"
 
-"$PSNAP" edit "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" --span 64 --region b -o other.yaml
+"$PSNAP" edit "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" -e 'regions[b].working_set *= 64' -o other.yaml
 "$PSNAP" report "$PSNAP_SOURCE/tests/golden/tutorial_nests.psnap.yaml" other.yaml \
     -m i7-5960x -m table1-3 -o two.html
 for page in page two; do

@@ -11,11 +11,10 @@ machine=4K:64:4,64K:64:8
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
 expect 0 "$PSNAP" record -o p.yaml -- ./matmul 60 1
 
-# same EDIT OPTIONS...: a scenario and the same edit by psnap edit OPTIONS
+# same EDIT [OPTION]: a scenario and the same edit by psnap edit, or by its option
 same() {
     local edit=$1
-    shift
-    expect 0 "$PSNAP" edit p.yaml -o edited.yaml --force "$@"
+    expect 0 "$PSNAP" edit p.yaml -o edited.yaml --force "${2:--e$edit}"
     expect 0 "$PSNAP" sim edited.yaml -m $machine --json
     cp out sim.json
     expect 0 "$PSNAP" whatif p.yaml -e "$edit" -m $machine --json -o written.yaml --force
@@ -39,15 +38,15 @@ assert after["to_memory"] == left, (after, left)
 END
 }
 
-same 'regions[b].working_set *= 4' --span 4 --region b
-same 'regions[b].working_set /= 2' --span 1/2 --region b
-same 'regions[b].pad += 4K' --pad 4K --region b
-same 'regions[a].base -= 64' --move -64 --region a
-same 'regions[b].strides[480] = 8' --stride 480=8 --region b
-same 'loops[multiply:39].strides[480]=16' --stride 480=16 --loop multiply:39
-same 'loops[multiply:35].entries *= 2' --entries 2 --loop multiply:35
-same 'remove loops[main:66]' --remove-loop main:66
-same 'capture.region_gap_bytes *= 2' --set capture.region_gap_bytes=512
+same 'regions[b].working_set *= 4'
+same 'regions[b].working_set /= 2'
+same 'regions[b].pad += 4K'
+same 'regions[a].base -= 64'
+same 'regions[b].strides[480] = 8'
+same 'loops[multiply:39].strides[480]=16'
+same 'loops[multiply:35].entries *= 2'
+same 'remove loops[main:66]'
+same 'capture.region_gap_bytes *= 2' --set=capture.region_gap_bytes=512
 
 # Together, one on top of the other, and apart.
 cat > list.yaml << 'END'
@@ -60,10 +59,10 @@ END
 expect 0 "$PSNAP" whatif p.yaml --edits list.yaml --cumulative -m $machine -m i7-5960x -o all.yaml
 grep -q '^wider .*[+-][0-9]' out || fail "no row of a scenario: $(cat out)"
 [ "$(grep -c '^machine ' out)" = 2 ] || fail "no table for each machine"
-expect 0 "$PSNAP" edit p.yaml -o 1.yaml --stride 480=8 --region b
-expect 0 "$PSNAP" edit 1.yaml -o 2.yaml --span 4 --region b
-expect 0 "$PSNAP" edit 2.yaml -o 3.yaml --pad 64 --region a
-expect 0 "$PSNAP" edit 3.yaml -o 4.yaml --entries 2 --loop multiply:35
+expect 0 "$PSNAP" edit p.yaml -o 1.yaml -e 'regions[b].strides[480] = 8'
+expect 0 "$PSNAP" edit 1.yaml -o 2.yaml -e 'regions[b].working_set *= 4'
+expect 0 "$PSNAP" edit 2.yaml -o 3.yaml -e 'regions[a].pad += 64'
+expect 0 "$PSNAP" edit 3.yaml -o 4.yaml -e 'loops[multiply:35].entries *= 2'
 cmp 4.yaml all.yaml || fail "edits one on top of the other are another profile"
 expect 0 "$PSNAP" whatif p.yaml --edits list.yaml -m $machine --json
 python3 - << 'END'

@@ -36,20 +36,13 @@ build()
 row()
 {
     local name=$1 kind=$2 nature=$3 before=$4 after=$5 script=$6 options=$7
-    local one
-    local -a edit
     mkdir -p "$work/run"
     build "" "$work/run/$name" || return 1
     # shellcheck disable=SC2086
     (cd "$work/run" && "$psnap" record --force --trace "$work/before.pst" -o "$work/before.yaml" -- \
         "./$name" $before) > /dev/null 2>&1
     "$psnap" compare "$work/before.pst" "$work/before.yaml" --json > "$work/before.json"
-    cp "$work/before.yaml" "$work/edited.yaml"
-    while read -r one; do
-        eval "edit=($one)"
-        "$psnap" edit "$work/edited.yaml" -o "$work/next.yaml" --force "${edit[@]}" || return 1
-        mv "$work/next.yaml" "$work/edited.yaml"
-    done <<< "${options// ; /$'\n'}"
+    "$psnap" edit "$work/before.yaml" -o "$work/edited.yaml" --force -e "$options" || return 1
     "$psnap" check "$work/edited.yaml" > /dev/null || return 1
     build "$script" "$work/run/$name" || return 1
     rm -f "$work/after.pst"

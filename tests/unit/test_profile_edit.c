@@ -394,79 +394,6 @@ static void test_published_loops(void **state)
     psnap_program_free(program);
 }
 
-/* ---- merging ---- */
-
-/* Regions are words for nests: the stream stays. */
-static void test_merged_nests(void **state)
-{
-    static const char *const both[] = {"r1", "r2"};
-    const struct psnap_edit edit = {PSNAP_EDIT_MERGE, LOOP("f:1", 1), .regions = both,
-                                    .region_count = 2};
-    static struct psnap_access accesses[ACCESSES];
-    struct stream stream = {accesses, 0};
-    struct psnap_program *program = make_program(4, REFS);
-    struct psnap_profile *profile = record(program, &plain, true);
-    const struct psnap_profile_region *region;
-    struct psnap_error error = {0};
-    uint32_t loop, index;
-
-    (void)state;
-    if (psnap_profile_edit(profile, &edit, &loop, &index, &error))
-        fail_msg("%s", error.message);
-    walk(&plain, &stream);
-    assert_replays(profile, &stream, true);
-    assert_is_its_text(profile);
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        if (!strcmp(profile->loops[i].id, "f:1")) {
-            assert_int_equal(profile->loops[i].region_count, 1);
-            region = &profile->loops[i].regions[0];
-            assert_int_equal(region->stride_count, 0); /* not known of both together */
-            assert_int_equal(region->accesses, 600);
-            assert_int_equal(region->low, plain.a);
-        }
-    psnap_profile_free(profile);
-    psnap_program_free(program);
-}
-
-/* Of the published model one region does what two did: for these its strides say all. */
-static void test_merged_published(void **state)
-{
-    static const char *const both[] = {"r1", "r2"};
-    struct nest near = swept;
-    struct psnap_program *program = make_program(4, REFS);
-    struct psnap_profile *profile;
-    struct psnap_error error = {0};
-    uint32_t loop, index;
-    char *text;
-
-    (void)state;
-    near.b = near.a + 512; /* beyond the gap behind a */
-    near.stride_b = 8;
-    profile = record(program, &near, false);
-    if (psnap_profile_edit(profile,
-                           &(struct psnap_edit){PSNAP_EDIT_MERGE, LOOP("f:1", 1), .regions = both,
-                                                .region_count = 2},
-                           &loop, &index, &error))
-        fail_msg("%s", error.message);
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        if (!strcmp(profile->loops[i].id, "f:1")) {
-            const struct psnap_profile_region *region = &profile->loops[i].regions[0];
-            assert_int_equal(profile->loops[i].region_count, 1);
-            assert_int_equal(region->accesses, 40);
-            assert_int_equal(region->kinds[PSNAP_STORE], 20);
-            assert_int_equal(region->low, near.a);
-            assert_int_equal(region->bytes, 512 + 160);
-            assert_int_equal(region->stride_count, 1); /* to and fro, more than 256 bytes */
-            assert_int_equal(region->strides[0].bin, PSNAP_STRIDE_RANDOM);
-            assert_int_equal(region->strides[0].count, 39);
-        }
-    text = write_text(profile);
-    psnap_profile_free(read_text(text));
-    free(text);
-    psnap_profile_free(profile);
-    psnap_program_free(program);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,8 +404,6 @@ int main(void)
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_remove),
         cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_merged_nests),
-        cmocka_unit_test(test_merged_published),
         cmocka_unit_test(test_published_space),
         cmocka_unit_test(test_published_loops),
     };
