@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap edit --remove-loop on a model: bodies of the loop and of those within it leave orders and
+ * remove loops[ID], of a model: bodies of the loop and of those within it leave orders and
  * chains, whose other states execute as often as before, and their references are not there. When
  * all bases of others are gone, the first of these gets the rule of its first base, a reuse
  * histogram scaled to its own executions, and is the base of the others.
