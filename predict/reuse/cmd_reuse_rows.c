@@ -48,45 +48,25 @@ static void release_row(struct reuse_row *row)
     psnap_distances_free(row->distances);
 }
 
-bool reuse_rows_append(struct reuse_rows *rows, const struct reuse_row *row)
-{
-    struct reuse_row *room, taken = *row;
-    const bool is_named = row->id && row->name;
-
-    room = psnap_with_room(rows->rows, &rows->room, rows->count + 1, sizeof *room);
-    if (room)
-        rows->rows = room;
-    if (room && is_named && row->distances) {
-        room[rows->count++] = taken;
-        return true;
-    }
-    release_row(&taken);
-    return room && is_named; /* it has no accesses */
-}
-
-void reuse_rows_sort(struct reuse_rows *rows, size_t first)
-{
-    if (rows->count > first)
-        qsort(rows->rows + first, rows->count - first, sizeof *rows->rows, by_accesses);
-}
-
 /* Names the sums, which are the rows' from now on. */
 static bool take(struct reuse_rows *rows, struct psnap_distances **sums,
                  const struct psnap_grouping *grouping)
 {
     const size_t first = rows->count;
-    bool fits = true;
+    bool fits =
+        psnap_make_room(&rows->rows, &rows->room, first + grouping->row_count, sizeof *rows->rows);
 
     for (uint32_t i = 0; i < grouping->row_count && fits; i++) {
-        struct reuse_row row = {.scope = grouping->scope, .index = i, .distances = sums[i]};
-
+        struct reuse_row *row = &rows->rows[rows->count];
         if (!sums[i])
             continue;
+        *row = (struct reuse_row){.scope = grouping->scope, .index = i, .distances = sums[i]};
         sums[i] = NULL;
-        fits = psnap_grouping_name(grouping, i, &row.id, &row.name);
-        fits = reuse_rows_append(rows, &row) && fits;
+        rows->count++;
+        fits = psnap_grouping_name(grouping, i, &row->id, &row->name);
     }
-    reuse_rows_sort(rows, first);
+    if (fits && rows->count > first)
+        qsort(rows->rows + first, rows->count - first, sizeof *rows->rows, by_accesses);
     return fits;
 }
 

@@ -26,12 +26,6 @@ enum psnap_status reuse_rows_add(struct reuse_rows *rows, enum psnap_scope scope
                                  const struct psnap_touched *touched, struct psnap_error *error);
 void reuse_rows_release(struct reuse_rows *rows);
 
-/* Adds a row, whose texts and distances are taken over: unless it has no distances. False: out of
- * memory, or one of the texts was. */
-bool reuse_rows_append(struct reuse_rows *rows, const struct reuse_row *row);
-/* Sorts those from `first` on, of a scope. */
-void reuse_rows_sort(struct reuse_rows *rows, size_t first);
-
 /* An error of the input at `path` if there were no accesses, of which nothing can be said. */
 enum psnap_status reuse_need_accesses(uint64_t accesses, const char *path,
                                       struct psnap_error *error);

@@ -21,8 +21,7 @@ struct measure_view {
 struct measure;
 
 /* `options` are those of the sink, checked, and outlive it. A chunk is measured for itself: first
- * touches in it are not counted but kept for measure_merge(). A whole may be a chunk itself, of a
- * longer stream. NULL: out of memory. */
+ * touches in it are not counted but kept for measure_merge(). NULL: out of memory. */
 struct measure *measure_new(const struct psnap_reuse_options *options, bool is_chunk);
 void measure_free(struct measure *measure);
 

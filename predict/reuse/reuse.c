@@ -9,7 +9,6 @@
 #include "predict/predict.h"
 #include "predict/reuse/chunks.h"
 #include "predict/reuse/measure.h"
-#include "predict/reuse/reuse.h"
 
 enum { TAGGED = 1024 };
 
@@ -131,9 +130,9 @@ static enum psnap_status check_options(const struct psnap_reuse_options *options
     return PSNAP_OK;
 }
 
-struct psnap_sink *reuse_new(const struct psnap_program *program,
-                             const struct psnap_reuse_options *options, bool is_part,
-                             struct psnap_error *error)
+struct psnap_sink *psnap_reuse_new(const struct psnap_program *program,
+                                   const struct psnap_reuse_options *options,
+                                   struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {put, finish, free_reuse, put_run};
     struct reuse *reuse;
@@ -146,7 +145,7 @@ struct psnap_sink *reuse_new(const struct psnap_program *program,
         reuse->base.ops = &ops;
         reuse->program = program;
         reuse->options = *options;
-        reuse->measure = measure_new(&reuse->options, is_part);
+        reuse->measure = measure_new(&reuse->options, false);
         if (reuse->measure && is_apart)
             reuse->chunks = chunks_new(&reuse->options, reuse->measure);
         if (reuse->measure && (reuse->chunks || !is_apart))
@@ -155,18 +154,6 @@ struct psnap_sink *reuse_new(const struct psnap_program *program,
     }
     psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for reuse distances");
     return NULL;
-}
-
-struct psnap_sink *psnap_reuse_new(const struct psnap_program *program,
-                                   const struct psnap_reuse_options *options,
-                                   struct psnap_error *error)
-{
-    return reuse_new(program, options, false, error);
-}
-
-struct measure *reuse_measure(struct psnap_sink *sink)
-{
-    return ((struct reuse *)sink)->measure;
 }
 
 uint32_t psnap_reuse_threads(const struct psnap_sink *sink)

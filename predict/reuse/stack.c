@@ -163,32 +163,8 @@ uint64_t stack_leave(struct stack *stack, uint64_t line)
     return before + timeline_behind(&stack->below, slot);
 }
 
-/* Hands over the lines, the one touched last at the end; false: out of memory, or `take` was. */
-static inline bool each_line(const struct stack *stack, bool (*take)(void *context, uint64_t line),
-                             void *context)
+static bool join_line(struct stack *stack, uint64_t line)
 {
-    const struct timeline *line = &stack->below;
-    uint64_t *pages = malloc((stack->table.page_count + (size_t)1) * sizeof *pages);
-    bool fits = pages != NULL;
-
-    if (fits)
-        table_list_pages(&stack->table, pages);
-    for (uint32_t run = 0; fits && run * TIMELINE_RUN < line->head; run++)
-        for (uint64_t bits = line->taken[run]; fits && bits; bits &= bits - 1) {
-            const uint32_t slot = run * TIMELINE_RUN + (uint32_t)__builtin_ctzll(bits);
-            const uint32_t cell = line->owners[slot];
-            const uint64_t page = pages[cell / TABLE_PAGE];
-            fits = take(context, page * TABLE_PAGE + cell % TABLE_PAGE);
-        }
-    for (uint32_t i = stack->top_count; fits && i > 0; i--)
-        fits = take(context, stack->top[i - 1]);
-    free(pages);
-    return fits;
-}
-
-static bool join_line(void *context, uint64_t line)
-{
-    struct stack *stack = context;
     const uint32_t joined = table_add(&stack->table, line);
 
     return joined && stack_lower(stack, joined);
@@ -196,21 +172,24 @@ static bool join_line(void *context, uint64_t line)
 
 bool stack_join(struct stack *stack, const struct stack *chunk)
 {
+    const struct timeline *line = &chunk->below;
+    uint64_t *pages = malloc((chunk->table.page_count + (size_t)1) * sizeof *pages);
+    bool fits = pages != NULL;
+
     stack->left = 0;
-    return each_line(chunk, join_line, stack);
-}
-
-static bool list_line(void *context, uint64_t line)
-{
-    uint64_t **at = context;
-
-    *(*at)++ = line;
-    return true;
-}
-
-bool stack_list(const struct stack *stack, uint64_t *lines)
-{
-    return each_line(stack, list_line, &lines);
+    if (fits)
+        table_list_pages(&chunk->table, pages);
+    for (uint32_t run = 0; fits && run * TIMELINE_RUN < line->head; run++)
+        for (uint64_t bits = line->taken[run]; fits && bits; bits &= bits - 1) {
+            const uint32_t slot = run * TIMELINE_RUN + (uint32_t)__builtin_ctzll(bits);
+            const uint32_t cell = line->owners[slot];
+            const uint64_t page = pages[cell / TABLE_PAGE];
+            fits = join_line(stack, page * TABLE_PAGE + cell % TABLE_PAGE);
+        }
+    for (uint32_t i = chunk->top_count; fits && i > 0; i--)
+        fits = join_line(stack, chunk->top[i - 1]);
+    free(pages);
+    return fits;
 }
 
 /* ------------------------------------------------------------------- sample */

@@ -65,10 +65,6 @@ uint64_t stack_leave(struct stack *stack, uint64_t line);
 void stack_expect(const struct stack *stack, uint64_t line);
 bool stack_join(struct stack *stack, const struct stack *chunk); /* false: as above */
 
-/* Its stack_lines() lines, which are no sample, the one touched last at the end: a stack that
- * touches them in this order is the same. False: out of memory. */
-bool stack_list(const struct stack *stack, uint64_t *lines);
-
 /* --------------------------------------------------------------------- a run */
 
 #define STACK_RUN_MAX 56 /* touches of a repetition */
