@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An edit from its beginning to its end: which loops and arrays it is about, the change in either
- * model, loops that are not there any more. In model nests it changes addresses as trees
+ * An edit from its beginning to its end: which loops and arrays it is about, the change,
+ * loops that are not there any more. It changes addresses as trees
  * (edit_tree.h), orders, trip counts and histograms; counts follow from orders and trip counts, and
  * regions and patterns are derived anew: objects have their names from the regions that there were,
  * and lie where arrays are now.
@@ -14,8 +14,6 @@
 #include "profile/edit/edit.h"
 #include "profile/edit/edit_tree.h"
 #include "profile/model.h"
-
-/* ---- model nests ---- */
 
 static bool add_object(struct psnap_program *program, const struct edit_array *array)
 {
@@ -178,9 +176,6 @@ static enum psnap_status drop_loops(struct editing *e)
         return edit_no_memory(e);
     for (uint32_t i = 0; i < profile->loop_count; i++)
         kept[i] = e->is_inside[i] ? PSNAP_NONE : count++;
-    for (uint32_t i = 0; i < profile->schedule.count; i++)
-        if (profile->schedule.items[i].what != PSNAP_NONE)
-            profile->schedule.items[i].what = kept[profile->schedule.items[i].what];
     for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
         if (kept[i] == PSNAP_NONE)
@@ -189,8 +184,7 @@ static enum psnap_status drop_loops(struct editing *e)
         loop->whole = loop->whole == PSNAP_NONE ? PSNAP_NONE : kept[loop->whole];
         profile->loops[kept[i]] = *loop;
     }
-    if (profile->stream)
-        edit_renumber(e, kept);
+    edit_renumber(e, kept);
     profile->loop_count = status ? profile->loop_count : count;
     free(kept);
     return status;
@@ -212,6 +206,9 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
     *loop = *region = PSNAP_NONE;
     *error->message = '\0';
     profile->certificate = NULL;
+    if (!status && !profile->stream)
+        status = edit_fail(&e, PSNAP_NONE, PSNAP_NONE,
+                           "the published model is edited by its fields (--set)");
     if (!status)
         status = select_loops(&e);
     if (!status)
@@ -232,12 +229,8 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
     }
     if (!status && (edit->what == PSNAP_EDIT_INTERLEAVE || edit->what == PSNAP_EDIT_SPLIT))
         status = edit_lay_fields(&e);
-    if (!status && !profile->stream && edit->what == PSNAP_EDIT_REUSE)
-        status = edit_fail(&e, PSNAP_NONE, PSNAP_NONE,
-                           "the published model has no reuse times: strides and working sets of "
-                           "its regions can be changed");
     if (!status)
-        status = profile->stream ? edit_model(&e) : edit_published(&e);
+        status = edit_model(&e);
     if (!status && edit->what == PSNAP_EDIT_REMOVE)
         status = drop_loops(&e);
     for (uint32_t i = 0; i < e.array_count; i++)

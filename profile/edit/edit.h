@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of a profile that answer a question: what if this array were twice as large, if this
- * loop ran more often, if it were not there. One change touches many fields (in the published model
- * counts, histograms, graphs and the schedule; of model nests addresses, trip counts, orders and
- * reuse histograms); all of them are changed together, and strides that were seen and do not follow
- * any more are left out, so that nothing contradicts.
- *
- * Each has one meaning for both models, as far as these can say it (FORMAT.md, "psnap edit"):
+ * Changes of a profile of model nests that answer a question: what if this array were twice as
+ * large, if this loop ran more often, if it were not there. One change touches many fields
+ * (addresses, trip counts, orders, reuse histograms); all of them are changed together, and regions
+ * and patterns are derived anew, so that nothing contradicts. Profiles of the published model are
+ * edited by their fields.
  *
  *   span        the address a of an array becomes base + K (a - base)
  *   pad, move   it becomes a + B; with pad so do those of all that lies behind it
@@ -110,9 +108,8 @@ enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t reg
                             const char *format, ...) PSNAP_PRINTF(4, 5);
 /* The status, of what was done to a loop; an error that has no place yet is about that loop. */
 enum psnap_status edit_in_loop(const struct editing *e, uint32_t loop, enum psnap_status status);
-/* That the loops of the edit are no bodies of functions, as far as they are not in `is_there`
- * (NULL: all), which have no iterations. */
-enum psnap_status edit_have_iterations(const struct editing *e, const bool *is_there);
+/* That the loops of the edit are no bodies of functions, which have no iterations. */
+enum psnap_status edit_have_iterations(const struct editing *e);
 enum psnap_status edit_no_memory(const struct editing *e);
 /* value / over * times, an error when value is no multiple of over, or that is too large. */
 enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over,
@@ -123,8 +120,6 @@ enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint
 
 /* Counts that loops have: of iterations, entries and operations. */
 enum psnap_status edit_scale_loops(struct editing *e);
-/* Whether a loop is another one, or within it. */
-bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
 
 /* edit_space.c: which arrays there are, which of them are wanted, and what lies where then. */
 enum psnap_status edit_find_arrays(struct editing *e);
@@ -145,8 +140,6 @@ enum psnap_status edit_map(const struct editing *e, uint32_t loop, uint32_t arra
 enum psnap_status edit_lay_fields(struct editing *e);
 /* Where an address is then. */
 enum psnap_status edit_place(const struct editing *e, uint64_t *address);
-
-enum psnap_status edit_published(struct editing *e);
 
 /* ---- of model nests ---- */
 

@@ -371,7 +371,7 @@ enum psnap_status edit_order(struct editing *e)
                                    : edit_no_memory(e);
 
     if (!status && e->edit->what == PSNAP_EDIT_ITERATIONS)
-        status = edit_have_iterations(e, NULL);
+        status = edit_have_iterations(e);
     if (!status && e->edit->times > 1)
         status = change(&o);
     free(o.is_rows);

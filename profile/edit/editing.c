@@ -38,10 +38,10 @@ enum psnap_status edit_in_loop(const struct editing *e, uint32_t loop, enum psna
                      message);
 }
 
-enum psnap_status edit_have_iterations(const struct editing *e, const bool *is_there)
+enum psnap_status edit_have_iterations(const struct editing *e)
 {
     for (uint32_t i = 0; i < e->profile->loop_count; i++)
-        if (e->is_selected[i] && !(is_there && is_there[i]) && e->profile->loops[i].depth == 0)
+        if (e->is_selected[i] && e->profile->loops[i].depth == 0)
             return edit_fail(e, i, PSNAP_NONE,
                              "'%.100s' is the body of a function, which has no iterations",
                              e->profile->loops[i].id);
@@ -81,14 +81,6 @@ enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint
                          *count);
     *count = (uint64_t)product;
     return PSNAP_OK;
-}
-
-bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other)
-{
-    for (; loop != PSNAP_NONE; loop = profile->loops[loop].parent)
-        if (loop == other)
-            return true;
-    return false;
 }
 
 static enum psnap_status scale_known(const struct editing *e, uint64_t *count)
