@@ -223,7 +223,7 @@ static const char *change_name(const struct group *group, unsigned number)
     const unsigned later = ~first & ~(unsigned)DIFF_REGIONS;
 
     if (group->has_other_model && !number--)
-        return "model or threads";
+        return "model";
     for (unsigned bit = 0; bit < DIFF_CHANGES; bit++)
         if (group->changes & first & 1U << bit && !number--)
             return diff_change_name(bit);

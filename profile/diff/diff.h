@@ -161,8 +161,8 @@ struct diff_apart {
     const char
         *furthest;    /* id of the loop that has most of it; NULL: none, or it is another thing */
     unsigned changes; /* that there are, bits */
-    bool has_other_order; /* of loops, of regions or of strides */
-    bool has_other_model; /* or one alone has parts for threads */
+    bool has_other_order; /* of loops */
+    bool has_other_model; /* one of them has the published model */
 };
 
 /* False: out of memory. */
@@ -206,6 +206,5 @@ double diff_ref_apart(const struct model_ref *a, const struct model_ref *b);
 double diff_trips_apart(const struct model_body *a, const struct model_body *b);
 /* Negative: out of memory. */
 double diff_order_apart(const struct profile_diff *diff);
-double diff_pattern_apart(const struct psnap_sequence *a, const struct psnap_sequence *b);
 
 #endif

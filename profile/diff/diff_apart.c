@@ -4,17 +4,16 @@
  * profile with more of them) that do something else. Of a pair of loops it is the largest of
  *
  *   counts       1 - less / more, of accesses and of bytes of the working set
- *   shares       half the sum of differences: of kinds, sizes, strides, of reuse times, and in
- * model psnap of the stride graph and the order of regions regions      the same of each, by its
- * share of the loop's accesses; a thing that only one of the loops touches is other wholly
- *   references   how far the numbers of its nest (counts, strides, steps) are apart, 1 for another
- *                rule or form, by its share of the accesses
- *   trip counts  the same, by the body's share of the loop's iterations
+ *   shares       half the sum of differences: of kinds, sizes, strides, of reuse times
+ *   regions      the same of each, by its share of the loop's accesses; a thing that only one of
+ * the loops touches is other wholly references   how far the numbers of its nest (counts, strides,
+ * steps) are apart, 1 for another rule or form, by its share of the accesses trip counts  the same,
+ * by the body's share of the loop's iterations
  *
  * times the larger number of accesses; a loop that only one profile has is other wholly. The order
  * of loops is measured on its own (diff_order.c), and the larger of the two is the distance.
  *
- * Profiles of different models, or of which one alone has parts for threads, are apart wholly.
+ * Profiles of the published model are apart wholly.
  *
  * Where memory lies is no part of it: what lies where depends on what was allocated before, by
  * libraries as well, and of a whole thing that is moved strides and working set stay.
@@ -83,65 +82,15 @@ static double trips_apart(const struct profile_diff *diff, const struct diff_pai
     return pair->a->iterations == UINT64_MAX ? 0 : sum / fmax(1, (double)pair->a->iterations);
 }
 
-/* ---- what is the model of model psnap, and derived else ---- */
-
-static double graph_apart(const struct psnap_profile_region *a,
-                          const struct psnap_profile_region *b)
+/* Accesses of a pair that do something else. */
+static double pair_apart(const struct profile_diff *diff, const struct diff_pair *pair)
 {
-    uint64_t counts[2][PSNAP_STRIDE_BINS * PSNAP_STRIDE_BINS] = {{0}};
-
-    for (uint32_t i = 0; i < a->edge_count; i++)
-        counts[0][a->edges[i].from * PSNAP_STRIDE_BINS + a->edges[i].to] += a->edges[i].count;
-    for (uint32_t i = 0; i < b->edge_count; i++)
-        counts[1][b->edges[i].from * PSNAP_STRIDE_BINS + b->edges[i].to] += b->edges[i].count;
-    return diff_of_shares(counts[0], counts[1], PSNAP_STRIDE_BINS * PSNAP_STRIDE_BINS);
-}
-
-/* Of two parts of a loop. Negative: out of memory. */
-static double part_apart(const struct psnap_profile_loop *a, const struct psnap_profile_loop *b)
-{
-    const uint32_t regions = a->region_count < b->region_count ? a->region_count : b->region_count;
-    double sum = 0, pattern = 0;
-
-    for (uint32_t r = 0; r < regions; r++)
-        if (!a->regions[r].is_derived && !b->regions[r].is_derived)
-            sum += graph_apart(&a->regions[r], &b->regions[r]) * (double)a->regions[r].accesses;
-    if (!a->is_pattern_derived && !b->is_pattern_derived)
-        pattern = diff_pattern_apart(&a->pattern, &b->pattern);
-    return pattern < 0 ? pattern : fmax(pattern, sum / fmax(1, (double)a->accesses));
-}
-
-static double parts_apart(const struct profile_diff *diff, const struct diff_pair *pair)
-{
-    double sum = 0;
-
-    for (uint32_t k = 0; k < pair->a->all_parts && k < pair->b->all_parts; k++) {
-        const struct psnap_profile_loop *a = &diff->a.profile->loops[pair->a->parts[k]];
-        const struct psnap_profile_loop *b = &diff->b.profile->loops[pair->b->parts[k]];
-        const double part = part_apart(a, b);
-        if (part < 0)
-            return part;
-        sum += part * fmax((double)a->accesses, (double)b->accesses);
-    }
-    return sum / fmax(1, larger(&pair->a->all, &pair->b->all));
-}
-
-/* ---- all of it ---- */
-
-/* Accesses of a pair that do something else. Negative: out of memory. */
-static double pair_apart(const struct profile_diff *diff, const struct diff_pair *pair,
-                         bool *has_other_order)
-{
-    double most, parts;
+    double most;
 
     if (!pair->a || !pair->b)
         return (double)(pair->a ? pair->a : pair->b)->all.accesses;
-    parts = parts_apart(diff, pair);
-    if (parts < 0)
-        return parts;
-    *has_other_order |= parts > 0;
     most = fmax(region_apart(&pair->a->all, &pair->b->all), regions_apart(pair));
-    most = fmax(fmax(most, parts), fmax(refs_apart(diff, pair), trips_apart(diff, pair)));
+    most = fmax(most, fmax(refs_apart(diff, pair), trips_apart(diff, pair)));
     return fmin(1, most) * larger(&pair->a->all, &pair->b->all);
 }
 
@@ -152,17 +101,14 @@ bool diff_measure(const struct profile_diff *diff, struct diff_apart *apart)
     double sum = 0, most = 0, order;
 
     *apart = (struct diff_apart){.has_other_model =
-                                     strcmp(diff->a.profile->model, diff->b.profile->model) != 0 ||
-                                     diff->a.profile->is_apart != diff->b.profile->is_apart};
+                                     !diff->a.profile->stream || !diff->b.profile->stream};
     if (apart->has_other_model) { /* nothing in them is the same */
         apart->share = 1;
         return true;
     }
     for (uint32_t i = 0; i < diff->pair_count; i++) {
         const struct diff_pair *pair = &diff->pairs[i];
-        const double part = pair_apart(diff, pair, &apart->has_other_order);
-        if (part < 0)
-            return false;
+        const double part = pair_apart(diff, pair);
         sum += part;
         apart->changes |= part > 0 && (!pair->a || !pair->b) ? DIFF_ACCESSES : pair->changes;
         for (uint32_t r = 0; r < pair->region_count; r++)

@@ -158,28 +158,6 @@ static double body_weight(const struct psnap_stream_model *model, const struct m
     return accesses / fmax(1, (double)body->executions);
 }
 
-/* ---- sequences of model psnap ---- */
-
-static struct ends sequence(struct counter *counter, const struct psnap_sequence_item *items,
-                            uint32_t n, double times)
-{
-    struct ends ends = {PSNAP_NONE, PSNAP_NONE};
-
-    for (uint32_t i = 0; i < n; i += 1 + items[i].span) {
-        const double repeats = (double)items[i].repeat;
-        struct ends inner;
-        if (items[i].what == PSNAP_NONE) {
-            inner = sequence(counter, items + i + 1, items[i].span, times * repeats);
-            if (inner.first != PSNAP_NONE)
-                count(counter, inner.last, inner.first, times * (repeats - 1));
-        } else {
-            inner = leaf(counter, items[i].what, repeats, times);
-        }
-        join(counter, &ends, inner, times);
-    }
-    return ends;
-}
-
 /* ---- comparing ---- */
 
 static int by_keys(const void *left, const void *right)
@@ -212,61 +190,10 @@ static double differences(struct counter *counter, double whole)
     return counter->is_full ? -1 : sum / fmax(1, whole);
 }
 
-/* Regions are those of equal place; each access of the pattern weighs 1. */
-double diff_pattern_apart(const struct psnap_sequence *a, const struct psnap_sequence *b)
+/* Bodies of a side: their keys, none yet, and weights. False: out of memory. */
+static bool fill(const struct psnap_stream_model *model, uint32_t **keys, double **weights)
 {
-    uint32_t most = 0;
-    uint32_t *keys;
-    double *weights, apart = -1;
-
-    for (uint32_t i = 0; i < a->count; i++)
-        most = a->items[i].what != PSNAP_NONE && a->items[i].what > most ? a->items[i].what : most;
-    for (uint32_t i = 0; i < b->count; i++)
-        most = b->items[i].what != PSNAP_NONE && b->items[i].what > most ? b->items[i].what : most;
-    keys = malloc((most + (size_t)1) * sizeof *keys);
-    weights = malloc((most + (size_t)1) * sizeof *weights);
-    if (keys && weights) {
-        struct counter counter = {.keys = keys, .weights = weights, .sign = 1};
-        double all = 0;
-        for (uint32_t i = 0; i <= most; i++) {
-            keys[i] = i;
-            weights[i] = 1;
-        }
-        sequence(&counter, a->items, a->count, 1);
-        counter.sign = -1;
-        sequence(&counter, b->items, b->count, 1);
-        for (size_t i = 0; i < counter.count; i++)
-            all += fabs(counter.all[i].times);
-        apart = differences(&counter, all);
-    }
-    free(keys);
-    free(weights);
-    return apart;
-}
-
-/* Accesses of a visit, by loop. False: out of memory. */
-static bool weigh_loops(const struct psnap_profile *profile, double *weights)
-{
-    const struct psnap_sequence *schedule = &profile->schedule;
-    uint64_t *visits = calloc(schedule->count + (size_t)1, sizeof *visits);
-
-    if (!visits)
-        return false;
-    psnap_sequence_visits(schedule, visits);
-    for (uint32_t i = 0; i < schedule->count; i++)
-        if (schedule->items[i].what != PSNAP_NONE)
-            weights[schedule->items[i].what] += (double)visits[i];
-    for (uint32_t l = 0; l < profile->loop_count; l++)
-        weights[l] = (double)profile->loops[l].accesses / fmax(1, weights[l]);
-    free(visits);
-    return true;
-}
-
-/* Bodies, or loops, of a side: their keys, none yet, and weights. False: out of memory. */
-static bool fill(const struct psnap_profile *profile, uint32_t **keys, double **weights)
-{
-    const struct psnap_stream_model *model = profile->stream;
-    const size_t n = model ? model->body_count : profile->loop_count;
+    const size_t n = model->body_count;
 
     *keys = malloc((n + 1) * sizeof **keys);
     *weights = calloc(n + 1, sizeof **weights);
@@ -274,31 +201,24 @@ static bool fill(const struct psnap_profile *profile, uint32_t **keys, double **
         return false;
     for (uint32_t i = 0; i < n; i++) {
         (*keys)[i] = PSNAP_NONE;
-        (*weights)[i] = model ? body_weight(model, &model->bodies[i]) : 0;
+        (*weights)[i] = body_weight(model, &model->bodies[i]);
     }
-    return model || weigh_loops(profile, *weights);
+    return true;
 }
 
-/* Keys of bodies are their indices in b, of loops the pair that they are of and their part. */
+/* Keys of bodies are their indices in b. */
 static void match(const struct profile_diff *diff, uint32_t *of_a, uint32_t *of_b)
 {
-    uint32_t key = 0;
-
-    for (uint32_t i = 0; diff->body_of && i < diff->a.profile->stream->body_count; i++) {
+    for (uint32_t i = 0; i < diff->a.profile->stream->body_count; i++) {
         of_a[i] = diff->body_of[i];
         if (of_a[i] != PSNAP_NONE)
             of_b[of_a[i]] = of_a[i];
-    }
-    for (uint32_t i = 0; !diff->body_of && i < diff->pair_count; i++) {
-        const struct diff_loop *a = diff->pairs[i].a, *b = diff->pairs[i].b;
-        for (uint32_t k = 0; a && b && k < a->all_parts && k < b->all_parts; k++)
-            of_a[a->parts[k]] = of_b[b->parts[k]] = key++;
     }
 }
 
 double diff_order_apart(const struct profile_diff *diff)
 {
-    const struct psnap_profile *a = diff->a.profile, *b = diff->b.profile;
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
     const double accesses = fmax((double)diff->a.totals.accesses, (double)diff->b.totals.accesses);
     uint32_t *keys[2] = {NULL, NULL};
     double *weights[2] = {NULL, NULL}, apart = -1;
@@ -307,14 +227,10 @@ double diff_order_apart(const struct profile_diff *diff)
         struct counter counter = {.sign = 1};
         match(diff, keys[0], keys[1]);
         for (unsigned side = 0; side < 2; side++) {
-            const struct psnap_profile *profile = side ? b : a;
             counter.keys = keys[side];
             counter.weights = weights[side];
             counter.sign = side ? -1 : 1;
-            if (profile->stream)
-                count_model(&counter, profile->stream);
-            else
-                sequence(&counter, profile->schedule.items, profile->schedule.count, 1);
+            count_model(&counter, side ? b : a);
         }
         apart = differences(&counter, 2 * accesses);
     }
