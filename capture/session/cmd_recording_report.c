@@ -16,18 +16,12 @@
 #include "capture/session/cmd_recording_parts.h"
 #include "capture/session/cmd_roi.h"
 #include "capture/valgrind/engine_valgrind.h"
-#include "capture/valgrind/guest_roi.h"
 #include "formats/base/text.h"
 
 struct psnap_roi_report psnap_recording_roi(const struct psnap_recording *recording,
                                             const struct psnap_source *capture)
 {
-    const struct psnap_guest_roi *roi;
-
-    if (!recording->is_foreign)
-        return psnap_capture_report(capture).roi;
-    roi = psnap_valgrind_roi(capture);
-    return (struct psnap_roi_report){roi->list && *roi->list, roi->regions, roi->found, 0, true};
+    return recording->is_foreign ? psnap_valgrind_roi(capture) : psnap_capture_report(capture).roi;
 }
 
 /* What makes the system keep the environment, and so the recording, from a program; NULL: nothing

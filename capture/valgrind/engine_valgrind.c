@@ -5,23 +5,46 @@
  * records, of steps (guest_calls.c) and accesses. With --trace-sched=yes
  * Valgrind says which thread runs.
  *
+ * It prints each line with a write of its own, into a pipe. The pipe starts small and almost full
+ * (Valgrind writes at most 128 bytes at once). So the program cannot have ended when its mappings
+ * are first read. The reader sleeps when there is little to read: waking it up for each line would
+ * cost more than the line.
+ *
+ * Regions of interest are from the first instruction of a function that was named, looked up by the
+ * symbol and for C++ by the name in the source ("ns::f"), until the thread executes one of a frame
+ * above it. What tail calls lead to counts as called; a longjmp or an exception ends in a frame
+ * above, and is seen there.
+ *
  * Records are delivered one batch late: so a loop's first iteration is known to
  * be one when its accesses are delivered, unless it is longer than a batch;
  * what comes before counts for the loop around it.
  */
 #include "capture/valgrind/engine_valgrind.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "capture/valgrind/guest_calls.h"
-#include "capture/valgrind/guest_roi.h"
-#include "capture/valgrind/valgrind_pipe.h"
+#include "capture/collect/find_program.h"
+#include "capture/valgrind/guest_code.h"
 
 enum {
     BATCH = 1 << 16,
-    THREADS = 512 /* Valgrind's own limit is 500 */
+    THREADS = 512, /* Valgrind's own limit is 500 */
+    READ_BYTES = 1 << 16,
+    PIPE_BYTES = 1 << 18, /* fewer switches between the two; more, and its mappings lag behind */
+    LINE_BYTES = 256,     /* longer ones are no lackey's */
+    PIPE_START = 4096,    /* bytes of the pipe until the mappings are read */
+    PIPE_FREE = 1024      /* of these, free: about 40 lines */
 };
+
+enum { UNKNOWN, OTHER, WANTED }; /* of a function: is it recorded? */
 
 /* Of a record; a step is one of enum psnap_guest_step. */
 enum {
@@ -42,7 +65,7 @@ struct thread {
     /* When delivering: */
     uint32_t *rows;           /* the loop that each frame is in */
     uint32_t at_node, at_row; /* of the instruction delivered last */
-    uint64_t outermost;       /* of its region of interest */
+    uint64_t outermost;       /* depth of its region of interest, plus one; 0: none */
     uint16_t number;
 };
 
@@ -54,7 +77,13 @@ struct batch {
 struct valgrind_source {
     struct psnap_source base;
     struct psnap_guest_code code;
-    struct psnap_valgrind_pipe pipe;
+    char path[4096], log_option[32]; /* of valgrind */
+    int ends[2];                     /* of the pipe: read, write; -1: closed */
+    pid_t pid;
+    char *text; /* read and not taken: [at, end) */
+    size_t at, end;
+    bool is_in_long_line;
+    bool has_ended; /* nothing will come */
     bool is_loaded; /* the program's mappings have been read */
     struct thread *threads[THREADS];
     struct thread *running, *delivered;
@@ -65,8 +94,10 @@ struct valgrind_source {
     size_t delivered_count;
     uint64_t split_address; /* rest of an access that is wider than 64 bytes */
     uint32_t split_bytes, split_ref;
-    struct psnap_guest_roi roi;
-    bool is_skipping; /* executions do not count */
+    const char *roi;                 /* names, a line each; NULL or empty: all is wanted */
+    uint32_t open_regions;           /* threads in a region */
+    uint64_t regions, found_regions; /* as in struct psnap_roi_report */
+    bool is_skipping;                /* executions do not count */
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -79,7 +110,7 @@ static enum psnap_status no_memory(struct psnap_error *error)
 static void free_thread(struct thread *thread)
 {
     if (thread) {
-        psnap_guest_calls_release(&thread->calls);
+        free(thread->calls.frames);
         free(thread->rows);
     }
     free(thread);
@@ -209,15 +240,128 @@ static enum psnap_status take_line(struct valgrind_source *self, char *line,
     return PSNAP_OK;
 }
 
+/* The pipe. */
+
+/* A pipe of PIPE_START bytes, of which PIPE_FREE are not filled with empty lines. */
+static enum psnap_status make_pipe(struct valgrind_source *self, struct psnap_error *error)
+{
+    char lines[PIPE_START - PIPE_FREE];
+
+    memset(lines, '\n', sizeof lines);
+    if (pipe2(self->ends, O_CLOEXEC) != 0 || fcntl(self->ends[1], F_SETPIPE_SZ, PIPE_START) < 0 ||
+        write(self->ends[1], lines, sizeof lines) != (ssize_t)sizeof lines ||
+        fcntl(self->ends[1], F_SETFD, 0) != 0) /* for Valgrind alone: closed when it has started */
+        return psnap_error_system(error, errno, "cannot make a pipe for valgrind");
+    return PSNAP_OK;
+}
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec time = {0, ms * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static bool program_has_ended(const struct valgrind_source *self)
+{
+    siginfo_t about = {0};
+
+    return waitid(P_PID, (id_t)self->pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           about.si_pid == self->pid;
+}
+
+/* Waits until the program runs, which it will not do for long without open_wide(); false when it
+ * has ended before. */
+static bool wait_for_start(struct valgrind_source *self)
+{
+    int waiting = 0;
+
+    while (ioctl(self->ends[0], FIONREAD, &waiting) == 0 && waiting <= PIPE_START - PIPE_FREE) {
+        if (program_has_ended(self))
+            return false; /* it cannot be run, and Valgrind has said why */
+        pause_ms(1);
+    }
+    return true;
+}
+
+static void open_wide(struct valgrind_source *self)
+{
+    fcntl(self->ends[0], F_SETPIPE_SZ, PIPE_BYTES);
+    fcntl(self->ends[0], F_SETFL, O_NONBLOCK);
+}
+
+/* More text behind what is there; sets has_ended when nothing will come. */
+static enum psnap_status read_text(struct valgrind_source *self, struct psnap_error *error)
+{
+    bool had_ended = false;
+    ssize_t n;
+
+    memmove(self->text, self->text + self->at, self->end - self->at);
+    self->end -= self->at;
+    self->at = 0;
+    for (;;) {
+        n = read(self->ends[0], self->text + self->end, READ_BYTES);
+        if (n > 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+            break;
+        if (n == 0 || had_ended) {
+            self->has_ended = true;
+            return PSNAP_OK;
+        }
+        had_ended = program_has_ended(self); /* its children may keep the pipe open */
+        if (!had_ended)
+            pause_ms(1);
+    }
+    if (n < 0)
+        return psnap_error_system(error, errno, "cannot read what valgrind prints");
+    self->end += (size_t)n;
+    if (n < READ_BYTES / 4)
+        pause_ms(1);
+    return PSNAP_OK;
+}
+
+/* The next line, of `length` bytes and a newline; none (length 0) where it was too long or nothing
+ * will come any more. Valid until the next call. */
+static enum psnap_status next_line(struct valgrind_source *self, char **line, size_t *length,
+                                   struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    *length = 0;
+    while (!status && !self->has_ended) {
+        const size_t left = self->end - self->at;
+        const char *end;
+        *line = self->text + self->at;
+        end = memchr(*line, '\n', left);
+        if (end) {
+            self->at += (size_t)(end - *line) + 1;
+            *length = self->is_in_long_line ? 0 : (size_t)(end - *line);
+            self->is_in_long_line = false;
+            break;
+        }
+        if (left >= LINE_BYTES) { /* pass over it, part by part */
+            self->at = self->end;
+            self->is_in_long_line = true;
+        }
+        status = read_text(self, error);
+    }
+    return status;
+}
+
 /* Waits until the program runs, reads its mappings before it can have ended, and lets it go on. */
 static enum psnap_status begin(struct valgrind_source *self, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
     self->is_loaded = true;
-    if (psnap_valgrind_pipe_wait(&self->pipe)) {
-        status = psnap_guest_code_start(&self->code, self->pipe.pid, error);
-        psnap_valgrind_pipe_open(&self->pipe);
+    if (wait_for_start(self)) {
+        status = psnap_guest_code_start(&self->code, self->pid, error);
+        open_wide(self);
     }
     return status;
 }
@@ -229,14 +373,61 @@ static enum psnap_status fill(struct valgrind_source *self, struct psnap_error *
     enum psnap_status status = PSNAP_OK;
 
     batch->count = 0;
-    while (!status && batch->count < BATCH && !self->pipe.has_ended) {
+    while (!status && batch->count < BATCH && !self->has_ended) {
         char *line;
         size_t length;
-        status = psnap_valgrind_pipe_line(&self->pipe, &line, &length, error);
+        status = next_line(self, &line, &length, error);
         if (!status && length > 4)
             status = take_line(self, line, error);
     }
     return status ? status : psnap_guest_code_update(&self->code, error);
+}
+
+/* Regions of interest. */
+
+static bool is_wanted(const struct valgrind_source *self)
+{
+    return !self->roi || !*self->roi || self->open_regions;
+}
+
+static bool is_named(struct valgrind_source *self, struct psnap_guest_function *function)
+{
+    struct psnap_place_in_source place;
+    uint64_t bits = 0;
+
+    if (function->wish == UNKNOWN && function->symbol) {
+        bits = psnap_roi_find(self->roi, function->symbol, strcspn(function->symbol, "@"));
+        if (!bits && !strncmp(function->symbol, "_Z", 2) && function->image) {
+            psnap_symbols_place(function->image, function->low, true, &place);
+            bits = psnap_roi_find(self->roi, place.function, strlen(place.function));
+        }
+        self->found_regions |= bits;
+    }
+    if (function->wish == UNKNOWN)
+        function->wish = bits ? WANTED : OTHER;
+    return function->wish == WANTED;
+}
+
+static void end_region(struct valgrind_source *self)
+{
+    self->open_regions -= self->delivered->outermost != 0;
+    self->delivered->outermost = 0;
+}
+
+/* The thread executes `node`, `depth` frames deep. */
+static void look_for_region(struct valgrind_source *self, uint32_t node, uint64_t depth)
+{
+    struct psnap_guest_function *function =
+        &self->code.functions[self->code.flow.nodes[node].function];
+    struct thread *thread = self->delivered;
+
+    if (thread->outermost && depth + 1 < thread->outermost)
+        end_region(self);
+    if (thread->outermost || function->low != self->code.nodes[node].pc ||
+        !is_named(self, function))
+        return;
+    thread->outermost = depth + 1;
+    self->regions += !self->open_regions++;
 }
 
 /* Delivering. */
@@ -274,10 +465,9 @@ static enum psnap_status deliver_step(struct valgrind_source *self, const struct
         *at = PSNAP_NONE;
     else if (record->type == PSNAP_STEP_RESUME)
         *at = thread->at_row;
-    if (self->roi.list)
-        psnap_guest_roi_step(&self->roi, &self->code, record->node, record->address,
-                             &thread->outermost);
-    counts = !self->is_skipping && psnap_guest_roi_is_wanted(&self->roi);
+    if (self->roi)
+        look_for_region(self, record->node, record->address);
+    counts = !self->is_skipping && is_wanted(self);
     if (*at != thread->at_row) {
         if (counts)
             count_entries(self, *at, thread->at_row);
@@ -293,7 +483,7 @@ static enum psnap_status deliver_access(struct valgrind_source *self, const stru
 {
     enum psnap_status status;
 
-    if (!psnap_guest_roi_is_wanted(&self->roi))
+    if (!is_wanted(self))
         return PSNAP_OK;
     status = psnap_guest_code_ref(&self->code, self->delivered->at_node, self->delivered->at_row,
                                   record->type == LOAD ? PSNAP_LOAD : PSNAP_STORE, record->size,
@@ -333,7 +523,7 @@ static enum psnap_status deliver(struct valgrind_source *self, const struct reco
         if (record->address) {
             self->delivered->number = (uint16_t)(record->address - 1);
             self->delivered->rows[0] = PSNAP_NONE;
-            psnap_guest_roi_end(&self->roi, &self->delivered->outermost);
+            end_region(self);
         }
         return PSNAP_OK;
     default:
@@ -355,7 +545,7 @@ static ssize_t valgrind_next(struct psnap_source *base, struct psnap_access *blo
         } else if (self->delivered_count < batch->count) {
             status = deliver(self, &batch->records[self->delivered_count++], error);
         } else {
-            if (self->pipe.has_ended && !self->batches[self->filling].count)
+            if (self->has_ended && !self->batches[self->filling].count)
                 break;
             self->filling = !self->filling; /* what was filled is delivered now */
             self->delivered_count = 0;
@@ -369,11 +559,12 @@ static void valgrind_free(struct psnap_source *base)
 {
     struct valgrind_source *self = (struct valgrind_source *)base;
 
-    psnap_valgrind_pipe_release(&self->pipe);
+    close_end(&self->ends[0]);
+    close_end(&self->ends[1]);
+    free(self->text);
     for (size_t i = 0; i < THREADS; i++)
         free_thread(self->threads[i]);
     psnap_guest_code_release(&self->code);
-    psnap_guest_roi_release(&self->roi);
     psnap_program_free(self->base.program);
     free(self->batches[0].records);
     free(self->batches[1].records);
@@ -384,21 +575,27 @@ struct psnap_source *psnap_valgrind_new(struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {.next = valgrind_next, .free = valgrind_free};
     struct valgrind_source *self = calloc(1, sizeof *self);
-    enum psnap_status status;
+    enum psnap_status status = PSNAP_OK;
 
     if (!self) {
         no_memory(error);
         return NULL;
     }
-    status = psnap_valgrind_pipe_init(&self->pipe, error);
     self->base.ops = &ops;
     self->base.program = psnap_program_new();
+    self->ends[0] = self->ends[1] = -1;
+    self->text = malloc(READ_BYTES + LINE_BYTES);
     for (int i = 0; i < 2; i++) /* a line is three records at most */
         self->batches[i].records = malloc((BATCH + 2) * sizeof *self->batches[i].records);
-    if (!status && (!self->base.program || !self->batches[0].records || !self->batches[1].records))
+    psnap_guest_code_init(&self->code, self->base.program);
+    if (!self->base.program || !self->text || !self->batches[0].records ||
+        !self->batches[1].records)
         status = no_memory(error);
-    if (!status)
-        status = psnap_guest_code_init(&self->code, self->base.program, error);
+    else if (!psnap_find_program("valgrind", self->path, sizeof self->path))
+        status = psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                                 "valgrind is not installed (Debian package valgrind)");
+    else
+        status = make_pipe(self, error);
     if (status) {
         valgrind_free(&self->base);
         return NULL;
@@ -409,7 +606,31 @@ struct psnap_source *psnap_valgrind_new(struct psnap_error *error)
 
 char **psnap_valgrind_command(struct psnap_source *source, char **argv)
 {
-    return psnap_valgrind_pipe_command(&((struct valgrind_source *)source)->pipe, argv);
+    static const char *const options[] = {"--command-line-only=yes",
+                                          "--tool=lackey",
+                                          "--trace-mem=yes",
+                                          "--basic-counts=no",
+                                          "--trace-sched=yes",
+                                          "--child-silent-after-fork=yes",
+                                          "--vgdb=no",
+                                          "-q"};
+    struct valgrind_source *self = (struct valgrind_source *)source;
+    const size_t option_count = sizeof options / sizeof *options;
+    size_t count = 0;
+    char **command;
+
+    while (argv[count])
+        count++;
+    command = malloc((option_count + count + 4) * sizeof *command);
+    if (!command)
+        return NULL;
+    snprintf(self->log_option, sizeof self->log_option, "--log-fd=%d", self->ends[1]);
+    command[0] = self->path;
+    memcpy(command + 1, options, sizeof options);
+    command[option_count + 1] = self->log_option;
+    command[option_count + 2] = "--";
+    memcpy(command + option_count + 3, argv, (count + 1) * sizeof *argv);
+    return command;
 }
 
 /*
@@ -425,12 +646,15 @@ void psnap_valgrind_environment(void)
 
 void psnap_valgrind_choose(struct psnap_source *source, const char *roi)
 {
-    ((struct valgrind_source *)source)->roi.list = roi;
+    ((struct valgrind_source *)source)->roi = roi;
 }
 
-const struct psnap_guest_roi *psnap_valgrind_roi(const struct psnap_source *source)
+struct psnap_roi_report psnap_valgrind_roi(const struct psnap_source *source)
 {
-    return &((const struct valgrind_source *)source)->roi;
+    const struct valgrind_source *self = (const struct valgrind_source *)source;
+
+    return (struct psnap_roi_report){self->roi && *self->roi, self->regions, self->found_regions, 0,
+                                     true};
 }
 
 void psnap_valgrind_attend(struct psnap_source *source, uint64_t accesses, bool counts)
@@ -441,10 +665,22 @@ void psnap_valgrind_attend(struct psnap_source *source, uint64_t accesses, bool 
 
 void psnap_valgrind_watch(struct psnap_source *source, pid_t pid)
 {
-    psnap_valgrind_pipe_watch(&((struct valgrind_source *)source)->pipe, pid);
+    struct valgrind_source *self = (struct valgrind_source *)source;
+
+    close_end(&self->ends[1]);
+    self->pid = pid;
+    self->has_ended = !pid;
 }
 
 void psnap_valgrind_drain(struct psnap_source *source)
 {
-    psnap_valgrind_pipe_drain(&((struct valgrind_source *)source)->pipe);
+    struct valgrind_source *self = (struct valgrind_source *)source;
+    struct psnap_error error;
+
+    open_wide(self);
+    while (!self->has_ended) {
+        self->at = self->end;
+        if (read_text(self, &error))
+            break;
+    }
 }

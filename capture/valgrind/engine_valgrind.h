@@ -10,9 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "capture/capture.h"
 #include "formats/base/stream.h"
-
-struct psnap_guest_roi;
 
 /*
  * A stream for a program that is still to be started, with the command that
@@ -31,7 +30,7 @@ void psnap_valgrind_environment(void);
 /* Before it is started: only what runs while a function of the list (PSNAP_ENV_ROI; it is kept)
  * does is in the stream; NULL: everything. */
 void psnap_valgrind_choose(struct psnap_source *source, const char *roi);
-const struct psnap_guest_roi *psnap_valgrind_roi(const struct psnap_source *source);
+struct psnap_roi_report psnap_valgrind_roi(const struct psnap_source *source);
 
 /* As psnap_sampled_ops (sampling.h) has it. */
 void psnap_valgrind_attend(struct psnap_source *source, uint64_t accesses, bool counts);

@@ -27,12 +27,13 @@ struct psnap_guest_node {
 };
 
 struct psnap_guest_function {
-    const struct psnap_image *image; /* NULL: none */
-    uint64_t low, high;              /* high 0: no symbol says where it ends */
-    const char *symbol;              /* NULL: none */
-    const char *title;               /* unique; NULL until it is needed */
-    uint32_t first_row;              /* of its loops, and itself */
-    uint32_t generation;             /* goes up when its loops have changed */
+    struct psnap_image *image; /* NULL: none */
+    uint64_t low, high;        /* high 0: no symbol says where it ends */
+    const char *symbol;        /* NULL: none */
+    const char *title;         /* unique; NULL until it is needed */
+    uint32_t first_row;        /* of its loops, and itself */
+    uint32_t generation;       /* goes up when its loops have changed */
+    uint8_t wish;              /* whether it is one of the regions that are recorded */
 };
 
 /* Beside a row of program->loops. */
@@ -58,7 +59,6 @@ struct psnap_guest_names {
 
 struct psnap_guest_code {
     struct psnap_program *program; /* not owned */
-    struct psnap_symbols *symbols;
     struct psnap_guest_space space;
     struct psnap_flow flow;
     struct psnap_map by_pc, by_low; /* nodes and functions, plus one */
@@ -71,20 +71,12 @@ struct psnap_guest_code {
     uint32_t rest; /* node of all code beyond what there is room for, or none */
 };
 
-enum psnap_status psnap_guest_code_init(struct psnap_guest_code *code,
-                                        struct psnap_program *program, struct psnap_error *error);
+void psnap_guest_code_init(struct psnap_guest_code *code, struct psnap_program *program);
 void psnap_guest_code_release(struct psnap_guest_code *code);
 
 /* As psnap_guest_space_start; also names the program's variables. */
 enum psnap_status psnap_guest_code_start(struct psnap_guest_code *code, pid_t program,
                                          struct psnap_error *error);
-
-/*
- * The node of the instruction at `pc`. `near` is the one that was executed before it in the same
- * function for all that is known, or none when `pc` has been called.
- */
-enum psnap_status psnap_guest_code_node(struct psnap_guest_code *code, uint64_t pc, uint8_t size,
-                                        uint32_t near, uint32_t *node, struct psnap_error *error);
 
 /* The reference of a node in a row. */
 enum psnap_status psnap_guest_code_ref(struct psnap_guest_code *code, uint32_t node, uint32_t row,
@@ -96,14 +88,60 @@ enum psnap_status psnap_guest_code_place(struct psnap_guest_code *code, uint32_t
                                          uint64_t address, uint64_t *canonical,
                                          struct psnap_error *error);
 
-/* Loops (guest_loops.c). */
-
 /* Finds loops again where the flow graph has changed. */
 enum psnap_status psnap_guest_code_update(struct psnap_guest_code *code, struct psnap_error *error);
 
 /* Row of program->loops that a node is in. */
 enum psnap_status psnap_guest_code_row(struct psnap_guest_code *code, uint32_t node, uint32_t *row,
                                        struct psnap_error *error);
+
+/* Calls, returns and jumps of a thread, from the order of its instructions. */
+
+/* Calls that are remembered; deeper, the outermost are forgotten. */
+enum { PSNAP_GUEST_FRAMES = 1 << 12 };
+
+/* How an instruction was come to. */
+enum psnap_guest_step {
+    PSNAP_STEP,        /* from one of the same function */
+    PSNAP_STEP_CALL,   /* it is the first of a function that was called */
+    PSNAP_STEP_RETURN, /* it is behind a call */
+    PSNAP_STEP_RESUME, /* behind a call that has been forgotten */
+    PSNAP_STEP_LEAP,   /* from another function, without a call */
+};
+
+/* A call that has not returned. */
+struct psnap_guest_frame {
+    uint64_t slot, back; /* where its return address lies, and what it is */
+    uint32_t caller;     /* node */
+};
+
+struct psnap_guest_calls {
+    struct psnap_guest_frame *frames;  /* the one at depth d: frames[d % PSNAP_GUEST_FRAMES] */
+    uint64_t depth, known;             /* of which the topmost `known` frames are there */
+    uint32_t node;                     /* executed last, PSNAP_FLOW_NONE at the start */
+    uint64_t stored, loaded, returned; /* addresses: of the last instruction, of the last return */
+    bool has_stored, has_loaded;
+};
+
+/* False when out of memory; the frames are to be freed. */
+bool psnap_guest_calls_init(struct psnap_guest_calls *calls);
+/* A new thread. */
+void psnap_guest_calls_restart(struct psnap_guest_calls *calls);
+
+/* The instruction at `pc` is executed: calls->node is its node then. */
+enum psnap_status psnap_guest_calls_step(struct psnap_guest_calls *calls,
+                                         struct psnap_guest_code *code, uint64_t pc, uint8_t size,
+                                         enum psnap_guest_step *step, struct psnap_error *error);
+
+/* It accesses memory: a word may be a return address. */
+static inline void psnap_guest_calls_access(struct psnap_guest_calls *calls, bool is_store,
+                                            uint64_t address, uint16_t size)
+{
+    if (size != sizeof(uint64_t))
+        return;
+    *(is_store ? &calls->stored : &calls->loaded) = address;
+    *(is_store ? &calls->has_stored : &calls->has_loaded) = true;
+}
 
 /* Names (guest_names.c). */
 

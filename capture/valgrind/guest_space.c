@@ -36,16 +36,11 @@ static uint64_t canonical(enum psnap_group group, uint32_t index)
     return psnap_layout_join((struct psnap_place){group, index, 0});
 }
 
-void psnap_guest_space_init(struct psnap_guest_space *space, struct psnap_symbols *symbols)
-{
-    *space = (struct psnap_guest_space){.symbols = symbols};
-}
-
 void psnap_guest_space_release(struct psnap_guest_space *space)
 {
     psnap_ranges_release(&space->areas);
     psnap_ranges_release(&space->others);
-    psnap_guest_space_init(space, NULL);
+    psnap_symbols_free(space->loaded);
 }
 
 static const struct psnap_range *holder(const struct psnap_ranges *ranges, uint64_t address)
@@ -72,7 +67,7 @@ static enum psnap_status add_area(struct psnap_guest_space *space, uint64_t addr
 }
 
 static enum psnap_status add_image(struct psnap_guest_space *space, uint64_t address,
-                                   const struct psnap_image *image, struct psnap_error *error)
+                                   struct psnap_image *image, struct psnap_error *error)
 {
     const uint32_t instances = (uint32_t)(PSNAP_LAYOUT_WINDOW / PSNAP_LAYOUT_INSTANCE);
     uint64_t base = canonical(PSNAP_GROUP_IMAGE, space->images % instances);
@@ -89,7 +84,7 @@ struct walk {
     struct psnap_mapping mapping;
     char path[PATH_LONGEST + 1]; /* of the latest file */
     uint64_t low;                /* where it starts */
-    const struct psnap_image *image;
+    struct psnap_image *image;
 };
 
 static bool next_step(struct psnap_guest_space *space, struct walk *walk, enum psnap_status *status,
@@ -101,7 +96,7 @@ static bool next_step(struct psnap_guest_space *space, struct walk *walk, enum p
     if (walk->mapping.name == '/' && strncmp(walk->mapping.path, walk->path, PATH_LONGEST) != 0) {
         snprintf(walk->path, sizeof walk->path, "%s", walk->mapping.path);
         walk->low = walk->mapping.low;
-        *status = psnap_symbols_image(space->symbols, walk->path, walk->low, &walk->image, error);
+        *status = psnap_symbols_image(&space->loaded, walk->path, walk->low, &walk->image, error);
     }
     return *status == PSNAP_OK;
 }

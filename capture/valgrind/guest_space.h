@@ -14,16 +14,15 @@
 #include "capture/valgrind/symbols.h"
 
 struct psnap_guest_space {
-    struct psnap_ranges areas;     /* images, heap, stack: what is known for good */
-    struct psnap_ranges others;    /* found mapped with something else; areas hide them */
-    struct psnap_symbols *symbols; /* not owned */
+    struct psnap_ranges areas;  /* images, heap, stack: what is known for good */
+    struct psnap_ranges others; /* found mapped with something else; areas hide them */
+    struct psnap_image *loaded; /* files, the latest first */
     pid_t program;
-    uint32_t images;
+    uint32_t images; /* instances of the layout that they take */
     bool has_stack;
     uint32_t generation; /* goes up when areas are added */
 };
 
-void psnap_guest_space_init(struct psnap_guest_space *space, struct psnap_symbols *symbols);
 void psnap_guest_space_release(struct psnap_guest_space *space);
 
 /* The program has been loaded and has not run far: its image is the first, then its interpreter,
