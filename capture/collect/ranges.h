@@ -15,7 +15,7 @@ struct psnap_image;
 /* canonical = address + delta, for addresses in [low, high). */
 struct psnap_range {
     uint64_t low, high, delta;
-    struct psnap_image *image; /* the file that is mapped there; NULL: none, or not known */
+    const struct psnap_image *image; /* the file that is mapped there; NULL: none, or not known */
 };
 
 /* Sorted, disjoint. */

@@ -362,7 +362,7 @@ static enum psnap_status add_ref(struct psnap_guest_code *code, uint32_t node, u
 {
     struct psnap_program *program = code->program;
     const struct psnap_loop *loop = &program->loops[row];
-    struct psnap_image *image = code->functions[code->flow.nodes[node].function].image;
+    const struct psnap_image *image = code->functions[code->flow.nodes[node].function].image;
     struct psnap_ref ref = {
         .block = loop->header,
         .loop = row,

@@ -27,13 +27,13 @@ struct psnap_guest_node {
 };
 
 struct psnap_guest_function {
-    struct psnap_image *image; /* NULL: none */
-    uint64_t low, high;        /* high 0: no symbol says where it ends */
-    const char *symbol;        /* NULL: none */
-    const char *title;         /* unique; NULL until it is needed */
-    uint32_t first_row;        /* of its loops, and itself */
-    uint32_t generation;       /* goes up when its loops have changed */
-    uint8_t wish;              /* whether it is one of the regions that are recorded */
+    const struct psnap_image *image; /* NULL: none */
+    uint64_t low, high;              /* high 0: no symbol says where it ends */
+    const char *symbol;              /* NULL: none */
+    const char *title;               /* unique; NULL until it is needed */
+    uint32_t first_row;              /* of its loops, and itself */
+    uint32_t generation;             /* goes up when its loops have changed */
+    uint8_t wish;                    /* whether it is one of the regions that are recorded */
 };
 
 /* Beside a row of program->loops. */

@@ -88,7 +88,7 @@ static bool is_better(const struct psnap_place_in_source *place,
 }
 
 /* The best of the places of a loop's header and its jumps back. */
-static void find_place(const struct psnap_guest_code *code, struct psnap_image *image,
+static void find_place(const struct psnap_guest_code *code, const struct psnap_image *image,
                        uint32_t header, struct psnap_place_in_source *best)
 {
     const struct psnap_flow *flow = &code->flow;

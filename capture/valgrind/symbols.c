@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libdwfl finds an ELF file's symbol table and its DWARF, also where they are
- * in separate files (build id, debug link), and the symbol for an address. Of
- * several variables at one address the one is kept that is global before weak
- * before local.
+ * in separate files (build id, debug link). Symbols are kept here, sorted.
+ *
+ * Of several symbols at one address the one is kept that is global before weak
+ * before local, then the one with fewer leading underscores, then the first by
+ * name: the same whatever the order in the table. A function symbol without a
+ * size, as assembly has them, reaches to the next one.
  */
 #include "capture/valgrind/symbols.h"
 
@@ -20,6 +23,15 @@
 
 enum { OBJECTS_MAX = 1 << 16 };
 
+/* A function or a variable: [low, high), absolute. */
+struct psnap_symbol {
+    const char *name; /* as in the symbol table */
+    uint64_t low, high;
+    int rank; /* the less the better */
+    bool is_variable;
+    Dwarf_Die *unit; /* that holds it; NULL: not known */
+};
+
 void psnap_symbols_free(struct psnap_image *images)
 {
     while (images) {
@@ -27,8 +39,67 @@ void psnap_symbols_free(struct psnap_image *images)
         images = image->next;
         dwfl_end(image->dwfl);
         free(image->path);
+        free(image->symbols);
         free(image);
     }
+}
+
+static int rank_of(const char *name, const GElf_Sym *sym)
+{
+    const int binding = GELF_ST_BIND(sym->st_info);
+    const int rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 100 : 200;
+
+    return rank + (int)strspn(name, "_") + (sym->st_size ? 0 : 1000);
+}
+
+static int compare_symbols(const void *left, const void *right)
+{
+    const struct psnap_symbol *a = left, *b = right;
+
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    return a->rank != b->rank ? a->rank - b->rank : strcmp(a->name, b->name);
+}
+
+/* Sorts, keeps one symbol of each address, ends it where the next starts if it has no size. */
+static void tidy(struct psnap_image *image, size_t n)
+{
+    struct psnap_symbol *symbols = image->symbols;
+    size_t kept = 0;
+
+    if (n)
+        qsort(symbols, n, sizeof *symbols, compare_symbols);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || symbols[i].low != symbols[kept - 1].low)
+            symbols[kept++] = symbols[i];
+    for (size_t i = 0; i < kept; i++)
+        if (symbols[i].high == symbols[i].low)
+            symbols[i].high = i + 1 < kept ? symbols[i + 1].low : image->high;
+    image->symbol_count = kept;
+}
+
+static bool read_symbols(struct psnap_image *image)
+{
+    const int count = dwfl_module_getsymtab(image->module);
+    size_t n = 0;
+
+    image->symbols = calloc(count > 0 ? (size_t)count : 1, sizeof *image->symbols);
+    for (int i = 1; image->symbols && i < count; i++) {
+        GElf_Addr low;
+        GElf_Sym sym;
+        const char *name = dwfl_module_getsym_info(image->module, i, &sym, &low, NULL, NULL, NULL);
+        const int type = name ? GELF_ST_TYPE(sym.st_info) : STT_NOTYPE;
+        const bool is_variable = type == STT_OBJECT;
+        if (!name || !*name || sym.st_shndx == SHN_UNDEF || low < image->low ||
+            low >= image->high || sym.st_size > image->high - low ||
+            (type != STT_FUNC && type != STT_GNU_IFUNC && !(is_variable && sym.st_size)))
+            continue;
+        image->symbols[n++] = (struct psnap_symbol){
+            name, low, low + sym.st_size, rank_of(name, &sym), is_variable, NULL};
+    }
+    if (image->symbols)
+        tidy(image, n);
+    return image->symbols;
 }
 
 /* Hands the file to libdwfl as it lies in memory. */
@@ -80,76 +151,74 @@ enum psnap_status psnap_symbols_image(struct psnap_image **images, const char *p
         image->next = *images;
         *images = image;
         report(image);
+        if (image->module && !read_symbols(image))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     }
     *found = image->module ? image : NULL;
     return PSNAP_OK;
 }
 
+/* The symbol whose range an address is in; NULL: none. */
+static struct psnap_symbol *symbol_at(const struct psnap_image *image, uint64_t address)
+{
+    size_t below = 0, above = image->symbol_count;
+
+    while (below < above) { /* the first that starts behind */
+        const size_t middle = below + (above - below) / 2;
+        if (image->symbols[middle].low <= address)
+            below = middle + 1;
+        else
+            above = middle;
+    }
+    return below && image->symbols[below - 1].high > address ? &image->symbols[below - 1] : NULL;
+}
+
 const char *psnap_symbols_function(const struct psnap_image *image, uint64_t address, uint64_t *low,
                                    uint64_t *high)
 {
-    GElf_Off offset;
-    GElf_Sym sym;
-    const char *name =
-        dwfl_module_addrinfo(image->module, address, &offset, &sym, NULL, NULL, NULL);
-    const int type = name ? GELF_ST_TYPE(sym.st_info) : STT_NOTYPE;
+    const struct psnap_symbol *symbol = symbol_at(image, address);
 
-    if (!name || !*name || (type != STT_FUNC && type != STT_GNU_IFUNC))
+    if (!symbol || symbol->is_variable)
         return NULL;
-    *low = address - offset;
-    *high = *low + sym.st_size;
-    return name;
-}
-
-/* Adds a symbol of the table if it is a variable with this binding; false when out of memory. */
-static bool add_variable(const struct psnap_image *image, int index, int binding, uint64_t delta,
-                         struct psnap_program *program)
-{
-    GElf_Addr address;
-    GElf_Sym sym;
-    const char *name =
-        dwfl_module_getsym_info(image->module, index, &sym, &address, NULL, NULL, NULL);
-    struct psnap_object object = {.kind = PSNAP_OBJECT_GLOBAL};
-
-    if (!name || !*name || sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_OBJECT ||
-        GELF_ST_BIND(sym.st_info) != binding || !sym.st_size || address < image->low ||
-        address >= image->high || sym.st_size > image->high - address)
-        return true;
-    object.address = address + delta;
-    object.size_bytes = sym.st_size;
-    object.name = psnap_program_string(program, name);
-    return object.name && psnap_program_add_object(program, &object) != PSNAP_NONE;
+    *low = symbol->low;
+    *high = symbol->high;
+    return symbol->name;
 }
 
 bool psnap_symbols_add_variables(const struct psnap_image *image, uint64_t delta,
                                  struct psnap_program *program)
 {
-    static const int bindings[] = {STB_LOCAL, STB_WEAK,
-                                   STB_GLOBAL}; /* a later object hides others */
-    const int count = dwfl_module_getsymtab(image->module);
-
-    for (size_t b = 0; b < sizeof bindings / sizeof *bindings; b++)
-        for (int i = 1; i < count && program->object_count < OBJECTS_MAX; i++)
-            if (!add_variable(image, i, bindings[b], delta, program))
-                return false;
+    for (size_t i = 0; i < image->symbol_count && program->object_count < OBJECTS_MAX; i++) {
+        const struct psnap_symbol *symbol = &image->symbols[i];
+        const struct psnap_object object = {
+            .address = symbol->low + delta,
+            .size_bytes = symbol->high - symbol->low,
+            .name = symbol->is_variable ? psnap_program_string(program, symbol->name) : NULL,
+            .kind = PSNAP_OBJECT_GLOBAL,
+        };
+        if (symbol->is_variable &&
+            (!object.name || psnap_program_add_object(program, &object) == PSNAP_NONE))
+            return false;
+    }
     return true;
 }
 
-/* The unit that holds an address of DWARF's, or NULL. Units are asked one after the other:
- * compilers leave .debug_aranges out, and libdw 0.188 finds none without it. */
-static Dwarf_Die *find_unit(struct psnap_image *image, uint64_t address)
+/* The unit that holds an address, or NULL. Units are asked one after the other, once for each
+ * symbol: compilers leave .debug_aranges out, and libdw 0.188 finds none without it. */
+static Dwarf_Die *find_unit(const struct psnap_image *image, uint64_t address)
 {
-    Dwarf_Die *unit = image->unit;
+    struct psnap_symbol *symbol = symbol_at(image, address);
+    Dwarf_Die *unit = symbol ? symbol->unit : NULL;
     Dwarf_Addr bias;
 
-    if (unit && dwarf_haspc(unit, address) > 0)
+    if (unit && dwarf_haspc(unit, address - image->bias) > 0)
         return unit;
     unit = NULL;
     while ((unit = dwfl_module_nextcu(image->module, unit, &bias)))
-        if (dwarf_haspc(unit, address) > 0)
+        if (dwarf_haspc(unit, address - image->bias) > 0)
             break;
-    if (unit)
-        image->unit = unit;
+    if (symbol)
+        symbol->unit = unit;
     return unit;
 }
 
@@ -226,10 +295,10 @@ static void find_scope(Dwarf_Die *unit, Dwarf_Addr address, struct psnap_place_i
     free(scopes);
 }
 
-void psnap_symbols_place(struct psnap_image *image, uint64_t address, bool with_function,
+void psnap_symbols_place(const struct psnap_image *image, uint64_t address, bool with_function,
                          struct psnap_place_in_source *place)
 {
-    Dwarf_Die *unit = find_unit(image, address -= image->bias);
+    Dwarf_Die *unit = find_unit(image, address);
     Dwarf_Line *line;
     const char *file;
     int number;
@@ -237,6 +306,7 @@ void psnap_symbols_place(struct psnap_image *image, uint64_t address, bool with_
     *place = (struct psnap_place_in_source){.file = ""};
     if (!unit)
         return;
+    address -= image->bias;
     line = dwarf_getsrc_die(unit, address);
     file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
@@ -247,7 +317,7 @@ void psnap_symbols_place(struct psnap_image *image, uint64_t address, bool with_
         find_scope(unit, address, place);
 }
 
-void psnap_symbols_origin(struct psnap_image *image, uint64_t address, const char **language,
+void psnap_symbols_origin(const struct psnap_image *image, uint64_t address, const char **language,
                           const char **compiler)
 {
     static const struct {
@@ -268,7 +338,7 @@ void psnap_symbols_origin(struct psnap_image *image, uint64_t address, const cha
         {DW_LANG_Fortran03, "Fortran"},
         {DW_LANG_Fortran08, "Fortran"},
     };
-    Dwarf_Die *unit = find_unit(image, address - image->bias);
+    Dwarf_Die *unit = find_unit(image, address);
     Dwarf_Attribute attribute;
     const char *producer;
 

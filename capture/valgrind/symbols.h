@@ -8,6 +8,7 @@
 #define PSNAP_CAPTURE_VALGRIND_SYMBOLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "formats/base/program.h"
@@ -21,7 +22,8 @@ struct psnap_image {
     /* libdwfl's; module is NULL when the file is none that it can read. */
     struct Dwfl *dwfl;
     struct Dwfl_Module *module;
-    void *unit;    /* of DWARF, that was found last */
+    struct psnap_symbol *symbols; /* by address */
+    size_t symbol_count;
     uint64_t bias; /* address in memory - address in DWARF */
 };
 
@@ -52,11 +54,11 @@ bool psnap_symbols_add_variables(const struct psnap_image *image, uint64_t delta
 
 /* Where the instruction at `address` comes from; the function of the source too when it is asked
  * for, which takes longer. */
-void psnap_symbols_place(struct psnap_image *image, uint64_t address, bool with_function,
+void psnap_symbols_place(const struct psnap_image *image, uint64_t address, bool with_function,
                          struct psnap_place_in_source *place);
 
 /* Language ("C", "C++", "Fortran", "") and compiler of the unit that holds `address`. */
-void psnap_symbols_origin(struct psnap_image *image, uint64_t address, const char **language,
+void psnap_symbols_origin(const struct psnap_image *image, uint64_t address, const char **language,
                           const char **compiler);
 
 #endif
