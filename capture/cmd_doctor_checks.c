@@ -13,7 +13,7 @@
 
 #include "capture/cmd_compiler.h"
 #include "capture/cmd_doctor.h"
-#include "capture/collect/find_program.h"
+#include "capture/collect/process.h"
 #include "capture/collect/rings.h"
 #include "formats/formats.h"
 #include "predict/amm/cmd_mca.h"

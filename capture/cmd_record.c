@@ -16,26 +16,8 @@
 #include "capture/session/cmd_recording.h"
 #include "capture/session/cmd_roi.h"
 #include "capture/valgrind/engine_valgrind.h"
-#include "capture/collect/find_program.h"
+#include "capture/collect/process.h"
 #include "formats/base/cmd.h"
-
-static void summarise(const struct psnap_recording *recording)
-{
-    char digits[32];
-    psnap_print(stderr, "psnap record: %s accesses",
-                psnap_group_digits(recording->accesses, digits));
-    if (!recording->no_profile)
-        psnap_print(stderr, ", profile in %s", recording->profile);
-    if (recording->trace)
-        psnap_print(stderr, ", trace in %s", recording->trace);
-    if (recording->trace && recording->trace_format->loses[0])
-        psnap_print(stderr, " (%s does not keep: %s)", recording->trace_format->name,
-                    recording->trace_format->loses);
-    if (recording->trace_left_out)
-        psnap_print(stderr, "; the trace leaves out %s of the accesses",
-                    psnap_group_digits(recording->trace_left_out, digits));
-    fputc('\n', stderr);
-}
 
 /* Also of a reader that has gone: the recording is lost with it. */
 static int lost(const struct psnap_error *error)
@@ -115,7 +97,7 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
     if (status || psnap_recording_complain(recording, capture))
         result = PSNAP_EXIT_LOST;
     else if (is_verbose)
-        summarise(recording);
+        psnap_recording_summarise(recording, 0);
     return result;
 }
 
@@ -289,7 +271,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     psnap_valgrind_watch(capture, pid > 0 ? pid : 0);
     result = pid > 0 ? finish_valgrind(recording, capture, argv, path) : lost(&error);
     if (pid > 0 && result != PSNAP_EXIT_LOST && is_verbose)
-        summarise(recording);
+        psnap_recording_summarise(recording, 0);
     psnap_recording_release(recording);
     psnap_source_free(capture);
     return result;

@@ -14,14 +14,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/collect/build_id.h"
+#include "capture/collect/process.h"
 #include "capture/collect/rings.h"
 
 struct capture {
@@ -243,12 +242,6 @@ static void done_with_chunk(struct capture *self)
     self->ring = 0;
 }
 
-static bool has_exited(int pidfd)
-{
-    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
-    return pidfd < 0 || poll(&ended, 1, 0) > 0;
-}
-
 static bool has_chunks(const struct capture *self)
 {
     for (uint32_t i = 1, end = psnap_rings_used(&self->rings); i < end; i++)
@@ -282,7 +275,7 @@ static pid_t recorded_process(struct capture *self)
     const uint32_t us = (uint32_t)getpid();
     uint32_t nobody = 0;
 
-    if (program || !self->taker || !has_exited(self->watched) ||
+    if (program || !self->taker || !psnap_process_is_over(self->watched) ||
         __atomic_compare_exchange_n(self->taker, &nobody, us, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST))
         return (pid_t)program;
@@ -300,7 +293,7 @@ static void wait_for_program(struct capture *self)
     if (program && self->other < 0)
         self->other = (int)syscall(SYS_pidfd_open, program, 0);
     if (__atomic_load_n(&session->closing, __ATOMIC_ACQUIRE) ||
-        (has_exited(self->watched) && has_exited(self->other))) {
+        (psnap_process_is_over(self->watched) && psnap_process_is_over(self->other))) {
         self->rings.has_ended = true;
         return;
     }

@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/collect/mappings.h"
+#include "capture/collect/process.h"
 #include "formats/base/layout.h"
 #include "formats/base/room.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collector's side of the shared memory: having it (shared_memory.c), and
- * how far each ring may be read (rings.c). Decoding is the collector's.
+ * The collector's side of the shared memory: having it, and
+ * how far each ring may be read. Decoding is the collector's.
  */
 #ifndef PSNAP_CAPTURE_COLLECT_RINGS_H
 #define PSNAP_CAPTURE_COLLECT_RINGS_H
@@ -32,6 +32,16 @@ static inline bool psnap_record_is_open(uint64_t header)
 {
     return -header <= PSNAP_RECORD_WORDS_MAX;
 }
+
+/* This process's sign of life in shared memory (struct psnap_alive): the kernel takes it away when
+ * the process ends, however it does. Programs look at it from any namespace, and in a sandbox. */
+
+/* From now on, until this thread ends or psnap_alive_end. Always of the same thread, best the first
+ * one. The memory stays where it is meanwhile. */
+void psnap_alive_begin(struct psnap_alive *alive);
+
+/* Before its memory goes. */
+void psnap_alive_end(struct psnap_alive *alive);
 
 /* New shared memory, as `rings->fd`. False on failure, with `error` filled. */
 bool psnap_rings_create(struct psnap_rings *rings, struct psnap_error *error);

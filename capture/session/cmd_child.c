@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/collect/process.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
 
@@ -87,10 +88,7 @@ static bool is_of_program(pid_t pid)
 
 static bool has_ended(void)
 {
-    siginfo_t info = {0};
-
-    return !child_pid || (waitid(P_PID, (id_t)child_pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                          info.si_pid == child_pid);
+    return !child_pid || psnap_child_has_ended((pid_t)child_pid);
 }
 
 static void ask_to_end(int signal)

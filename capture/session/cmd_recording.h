@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "capture/capture.h"
-#include "capture/session/cmd_names.h"
+#include "capture/session/cmd_process.h"
 #include "capture/collect/sampling.h"
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
@@ -69,6 +69,10 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
  * name, which is said. */
 void psnap_recording_release(struct psnap_recording *recording);
 
+/* What of the source's regions is known. */
+struct psnap_roi_report psnap_recording_roi(const struct psnap_recording *recording,
+                                            const struct psnap_source *capture);
+
 /* Says on stderr what is missing from the recording; true when something is. */
 bool psnap_recording_complain(const struct psnap_recording *recording,
                               const struct psnap_source *capture);
@@ -76,6 +80,9 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
 /* The same for a recording by Valgrind. */
 bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
                                       const struct psnap_source *capture);
+
+/* Says how many accesses there are, and in which files; `pid`: of which process, 0 of the first. */
+void psnap_recording_summarise(const struct psnap_recording *recording, pid_t pid);
 
 /* No instrumented module was announced; says why that may be. */
 void psnap_recording_say_not_instrumented(const struct psnap_recording *recording);

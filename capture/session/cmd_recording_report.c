@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/collect/build_id.h"
-#include "capture/session/cmd_recording_parts.h"
+#include "capture/collect/process.h"
+#include "capture/session/cmd_recording.h"
 #include "capture/session/cmd_roi.h"
 #include "capture/valgrind/engine_valgrind.h"
 #include "formats/base/text.h"
@@ -165,6 +165,27 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
            !report.modules || !report.threads || report.copies || report.threads_lost ||
            report.threads_early || report.words_unknown || report.unheard || report.forked_inside ||
            report.late || is_unwritten || recording->is_uncertified;
+}
+
+void psnap_recording_summarise(const struct psnap_recording *recording, pid_t pid)
+{
+    char digits[32], process[32] = "";
+
+    if (pid)
+        snprintf(process, sizeof process, "process %ld: ", (long)pid);
+    psnap_print(stderr, "psnap record: %s%s accesses", process,
+                psnap_group_digits(recording->accesses, digits));
+    if (!recording->no_profile)
+        psnap_print(stderr, ", profile in %s", recording->profile);
+    if (recording->trace)
+        psnap_print(stderr, ", trace in %s", recording->trace);
+    if (recording->trace && recording->trace_format->loses[0])
+        psnap_print(stderr, " (%s does not keep: %s)", recording->trace_format->name,
+                    recording->trace_format->loses);
+    if (recording->trace_left_out)
+        psnap_print(stderr, "; the trace leaves out %s of the accesses",
+                    psnap_group_digits(recording->trace_left_out, digits));
+    fputc('\n', stderr);
 }
 
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

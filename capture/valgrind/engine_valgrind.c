@@ -27,11 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/collect/find_program.h"
+#include "capture/collect/process.h"
 #include "capture/valgrind/guest_code.h"
 
 enum {
@@ -268,14 +267,6 @@ static void pause_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-static bool program_has_ended(const struct valgrind_source *self)
-{
-    siginfo_t about = {0};
-
-    return waitid(P_PID, (id_t)self->pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           about.si_pid == self->pid;
-}
-
 /* Waits until the program runs, which it will not do for long without open_wide(); false when it
  * has ended before. */
 static bool wait_for_start(struct valgrind_source *self)
@@ -283,7 +274,7 @@ static bool wait_for_start(struct valgrind_source *self)
     int waiting = 0;
 
     while (ioctl(self->ends[0], FIONREAD, &waiting) == 0 && waiting <= PIPE_START - PIPE_FREE) {
-        if (program_has_ended(self))
+        if (psnap_child_has_ended(self->pid))
             return false; /* it cannot be run, and Valgrind has said why */
         pause_ms(1);
     }
@@ -313,7 +304,7 @@ static enum psnap_status read_text(struct valgrind_source *self, struct psnap_er
             self->has_ended = true;
             return PSNAP_OK;
         }
-        had_ended = program_has_ended(self); /* its children may keep the pipe open */
+        had_ended = psnap_child_has_ended(self->pid); /* its children may keep the pipe open */
         if (!had_ended)
             pause_ms(1);
     }

@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/collect/mappings.h"
+#include "capture/collect/process.h"
 #include "formats/base/layout.h"
 
 enum { PATH_LONGEST = 4095 };

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/collect/build_id.h"
+#include "capture/collect/process.h"
 
 /* As long as a page, so that what is read behind it is seen. */
 struct file {

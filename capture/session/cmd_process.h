@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process as the system describes it, and names of files that depend on it.
+ * A process as the system describes it, names of files that depend on it, and processes that may
+ * still ask the hub for a session: as long as there is one, it has to stay.
  */
-#ifndef PSNAP_CAPTURE_SESSION_CMD_NAMES_H
-#define PSNAP_CAPTURE_SESSION_CMD_NAMES_H
+#ifndef PSNAP_CAPTURE_SESSION_CMD_PROCESS_H
+#define PSNAP_CAPTURE_SESSION_CMD_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +20,6 @@ struct psnap_process {
     char *command;     /* likewise */
     const char **argv; /* into it, NULL-terminated, at least one; NULL when out of memory */
 };
-
-/* All of a file of a process in /proc, with a NUL behind it; to be freed. NULL when it cannot be
- * read, *size is 0 then. */
-char *psnap_process_file(pid_t pid, const char *name, size_t *size);
 
 /* What cannot be read is empty. */
 void psnap_process_read(struct psnap_process *process, pid_t pid);
@@ -40,5 +37,16 @@ enum psnap_status psnap_name_check(const char *pattern, bool *is_late, struct ps
  * set, with `error` filled. */
 char *psnap_name_expand(const char *pattern, const struct psnap_process *process,
                         struct psnap_error *error);
+
+struct psnap_newcomers {
+    pid_t one;       /* any of them, 0: there is none */
+    size_t attached; /* that are instrumented and not known */
+};
+
+/* Looks for processes that have `session` as PSNAP_ENV_SESSION, or the page (its `inode`) in their
+ * memory. Without `is_known` the first one will do and none is counted as attached. */
+struct psnap_newcomers psnap_newcomers_find(const char *session, uint64_t inode,
+                                            bool (*is_known)(const void *context, pid_t pid),
+                                            const void *context);
 
 #endif
