@@ -1,40 +1,407 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap doctor checks the installation. Its table names each missing program or library, the
- * feature that needs it, and the Debian package that has it. Nothing is installed or changed,
- * nothing is asked for over a network. The exit status is 0 when capture works: a program was
- * compiled, recorded and its profile read. All else has its own exit when it is needed, and is no
- * reason to fail here.
+ * feature that needs it, and the Debian package that has it: each is looked for in the way that the
+ * command looks for it which may say that it is missing. Nothing is installed or changed, nothing
+ * is asked for over a network.
+ *
+ * The proof that capture works: this program, as psnap cc and psnap record, on a program that makes
+ * 1000 stores that no optimisation takes away, and the profile has to have just these. OpenMP's
+ * library is proved in the same way. The exit status is 0 when capture works; all else has its own
+ * exit when it is needed, and is no reason to fail here.
  */
-#include "capture/cmd_doctor.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
+#include "capture/cmd_compiler.h"
+#include "capture/collect/process.h"
+#include "capture/collect/rings.h"
 #include "formats/base/cmd.h"
+#include "formats/formats.h"
+#include "predict/amm/cmd_mca.h"
+#include "predict/bandwidth/cmd_bandwidth.h"
+#include "predict/cmd_gnuplot.h"
+#include "predict/cmd_tool.h"
+#include "predict/hybrid/cmd_hybrid.h"
+#include "profile/profile.h"
+#include "simcore/simcore.h"
 
+#define LEAST_TEMPORARY_BYTES (64u << 20)
+#define STORES 1000
+
+enum health { OK, MISSING, WRONG, LIMITED };
 static const char *const states[] = {"ok", "missing", "wrong", "limited"};
 
-struct psnap_finding *psnap_finding_add(struct psnap_findings *findings, const char *name,
-                                        const char *needed_for)
-{
-    static struct psnap_finding surplus;
-    const size_t room = sizeof findings->list / sizeof findings->list[0];
-    struct psnap_finding *finding =
-        findings->count < room ? &findings->list[findings->count++] : &surplus;
+struct finding {
+    const char *name;       /* "clang" */
+    const char *needed_for; /* "psnap cc" */
+    enum health health;
+    char found[512]; /* the program or library, or its fault; "": neither */
+    char hint[128];  /* how the user mends that; "": nothing is known */
+};
 
-    *finding = (struct psnap_finding){.name = name, .needed_for = needed_for};
+static struct finding findings[32]; /* room for every check */
+static size_t finding_count;
+static bool captures; /* a program was compiled, run, and its profile is right */
+
+static struct finding *add(const char *name, const char *needed_for, enum health health,
+                           const char *found, ...) __attribute__((format(printf, 4, 5)));
+
+static struct finding *add(const char *name, const char *needed_for, enum health health,
+                           const char *found, ...)
+{
+    struct finding *finding = &findings[finding_count];
+    va_list arguments;
+
+    if (finding_count + 1 < sizeof findings / sizeof *findings)
+        finding_count++;
+    *finding = (struct finding){.name = name, .needed_for = needed_for, .health = health};
+    va_start(arguments, found);
+    vsnprintf(finding->found, sizeof finding->found, found, arguments);
+    va_end(arguments);
     return finding;
 }
 
-static void print_table(const struct psnap_findings *findings)
+/* ---- compilers and what goes with them ---- */
+
+/* A compiler, and whether it is of the LLVM that there is a pass for. */
+static void check_compiler(enum psnap_language language)
+{
+    static const char *const names[] = {"clang", "clang++", "flang"};
+    static const char *const uses[] = {"psnap cc", "psnap c++", "psnap fc (Fortran)"};
+    const char *name = names[language], *use = uses[language];
+    struct psnap_compiler compiler = {0};
+    struct psnap_error error = {0};
+    struct finding *finding;
+    char line[256];
+    int version;
+
+    if (psnap_compiler_find(&compiler, language, NULL, &error) != PSNAP_OK) {
+        add(name, use, compiler.path ? WRONG : MISSING, "%s", error.message);
+        return;
+    }
+    version = psnap_compiler_version(compiler.path, line, sizeof line);
+    if (version < 0)
+        finding = add(name, use, MISSING, "%s: %s", compiler.path, strerror(errno));
+    else if (compiler.llvm && version != compiler.llvm)
+        finding = add(name, use, WRONG, "%s is of LLVM %d, the pass of %d", compiler.path, version,
+                      compiler.llvm);
+    else
+        finding = add(name, use, OK, "%s: %s", compiler.path, line);
+    if (compiler.llvm)
+        snprintf(finding->hint, sizeof finding->hint, "install %s-%d",
+                 language == PSNAP_LANGUAGE_FORTRAN ? "flang" : "clang", compiler.llvm);
+}
+
+static void check_file(const char *name, const char *needed_for, const char *path, const char *hint)
+{
+    char *plain = path[0] && access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
+    struct finding *finding = add(name, needed_for, plain ? OK : MISSING, "%s", plain ? plain : "");
+
+    snprintf(finding->hint, sizeof finding->hint, "%s", hint);
+    free(plain);
+}
+
+/* What psnap cc needs beside a compiler. */
+static void check_capture_files(struct psnap_compiler *compiler)
+{
+    static const char rebuild[] = "psnap was built without LLVM, or moved away from its lib folder";
+    char header[PATH_MAX + 32] = "";
+
+    if (access(compiler->runtime, R_OK) != 0)
+        compiler->pass[0] = '\0'; /* no place was found */
+    if (compiler->include[0])
+        snprintf(header, sizeof header, "%s/psnap/roi.h", compiler->include);
+    check_file("capture pass", "psnap cc, c++, fc", compiler->pass,
+               compiler->pass[0] ? "there is none for the LLVM of the compiler" : rebuild);
+    check_file("capture runtime", "psnap cc, c++, fc", compiler->runtime, rebuild);
+    check_file("psnap/roi.h", "marks of regions in programs", header,
+               "it is installed beside the program, in include/psnap");
+}
+
+/* lld as the compiler calls it, which may be of another LLVM. */
+static void check_linker(const struct psnap_compiler *compiler, bool has_compiler)
+{
+    struct psnap_error error = {0};
+    char path[PATH_MAX], pass[PATH_MAX + 32], line[256];
+    struct finding *finding;
+
+    if (!has_compiler || !psnap_compiler_linker(compiler, "ld.lld", path) ||
+        psnap_compiler_version(path, line, sizeof line) <= 0) {
+        finding = add("lld", "psnap cc -flto", MISSING, "%s", "");
+        if (compiler->llvm)
+            snprintf(finding->hint, sizeof finding->hint, "install lld-%d", compiler->llvm);
+        else
+            snprintf(finding->hint, sizeof finding->hint, "install lld of the compiler's LLVM");
+    } else if (psnap_compiler_linker_pass(compiler, "ld.lld", pass, &error) != PSNAP_OK)
+        add("lld", "psnap cc -flto", WRONG, "%s", error.message);
+    else
+        add("lld", "psnap cc -flto", OK, "%s: %s", path, line);
+}
+
+/* ---- tools and libraries ---- */
+
+/* A program on the path: the first of `names` (up to NULL) that is there. `works`: in the eyes of
+ * those who call it, and not for being there. */
+static void check_tool(const char *const *names, const char *needed_for, const bool *works,
+                       const char *package)
+{
+    const char *name = names[0];
+    char path[4096] = "";
+    bool is_there = false;
+    struct finding *finding;
+
+    while (*names && !is_there)
+        is_there = psnap_find_program(*names++, path, sizeof path);
+    finding = add(name, needed_for,
+                  (works ? *works : is_there) ? OK
+                  : is_there                  ? WRONG
+                                              : MISSING,
+                  "%s", is_there ? path : "");
+    snprintf(finding->hint, sizeof finding->hint, "install %s", package);
+}
+
+static void check_tools(void)
+{
+    static const char *const gnuplot[] = {"gnuplot", NULL}, *const valgrind[] = {"valgrind", NULL};
+    static const char *const mpirun[] = {"mpirun", "mpiexec", "srun", NULL};
+    const char *mca[] = {"llvm-mca", NULL}, *found;
+    struct psnap_error error = {0};
+    bool works = mca_find(&found, &error) == PSNAP_OK;
+    const size_t place = finding_count;
+
+    if (works)
+        mca[0] = found;
+    check_tool(mca, "psnap predict runtime --asm", &works, "llvm-19");
+    findings[place].name = "llvm-mca";
+    check_tool(valgrind, "psnap record --engine valgrind", NULL, "valgrind");
+    works = gnuplot_find("", &error) == PSNAP_OK;
+    check_tool(gnuplot, "figures (--svg, --surface)", &works, "gnuplot-nox");
+    check_tool(mpirun, "recording MPI programs", NULL, "openmpi-bin");
+}
+
+static void check_library(const char *name, const char *needed_for, bool is_there,
+                          const char *package)
+{
+    struct finding *finding = add(name, needed_for, is_there ? OK : MISSING, "%s",
+                                  is_there ? "built in" : "psnap was built without");
+
+    snprintf(finding->hint, sizeof finding->hint, "install %s and build psnap again", package);
+}
+
+/* Whether a trace of this format can be written, to a file without a name. */
+static bool can_write(const char *format)
+{
+    struct psnap_program *program = psnap_program_new();
+    FILE *file = tmpfile();
+    struct psnap_error error = {0};
+    struct psnap_sink *sink = NULL;
+
+    if (program && file)
+        sink = psnap_trace_writer_new(format, file, program, &error);
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+    if (file)
+        fclose(file);
+    return sink != NULL || error.code != PSNAP_ERROR_UNSUPPORTED;
+}
+
+/* ---- the system ---- */
+
+static const char *temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return folder && *folder ? folder : "/tmp";
+}
+
+/* As many rings as limits leave room for: one for each thread that runs at a time. */
+static void check_rings(void)
+{
+    static const char name[] = "shared memory", use[] = "psnap record, programs of many threads";
+    struct psnap_rings *rings = calloc(1, sizeof *rings);
+    struct psnap_error error = {0};
+    struct finding *finding;
+
+    if (!rings || !psnap_rings_create(rings, &error))
+        finding = add(name, use, MISSING, "%s", error.message);
+    else {
+        finding = add(name, use, rings->count < PSNAP_RINGS ? LIMITED : OK,
+                      "room for %" PRIu32 " threads at a time", rings->count - 1);
+        psnap_rings_release(rings);
+    }
+    snprintf(finding->hint, sizeof finding->hint,
+             "raise the limits of address space and file size (ulimit -v, -f)");
+    free(rings);
+}
+
+static void check_system(void)
+{
+    const char *folder = temporary_folder();
+    struct psnap_machine machine;
+    struct psnap_error error = {0};
+    struct finding *finding;
+    struct statvfs room;
+
+    if (statvfs(folder, &room) != 0 || access(folder, W_OK | X_OK) != 0)
+        finding =
+            add("temporary files", "figures, doctor", MISSING, "%s: %s", folder, strerror(errno));
+    else {
+        const uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
+        finding =
+            add("temporary files", "figures, doctor", bytes < LEAST_TEMPORARY_BYTES ? LIMITED : OK,
+                "%s, %" PRIu64 " MB free", folder, bytes >> 20);
+    }
+    snprintf(finding->hint, sizeof finding->hint, "name a folder with room in TMPDIR");
+    check_rings();
+    if (psnap_machine_host(NULL, &machine, &error) != PSNAP_OK) {
+        finding = add("host's caches", "-m host", MISSING, "%s", error.message);
+        snprintf(finding->hint, sizeof finding->hint, "name a machine: psnap machines lists them");
+    } else
+        add("host's caches", "-m host", OK, "%" PRIu32 " levels, as the system says",
+            machine.level_count);
+}
+
+/* ---- the trial ---- */
+
+/* What the user's environment asks of psnap is not asked of the trial. */
+static void forget_environment(void)
+{
+    static const char *const variables[] = {PSNAP_ENV_OUT,   PSNAP_ENV_ROI,    PSNAP_ENV_BLOCKS,
+                                            PSNAP_ENV_STAGE, PSNAP_ENV_OPENMP, PSNAP_ENV_COMMAND};
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        unsetenv(variables[i]);
+}
+
+/* Runs a command quietly, with the program on its standard input; false, with the first line that
+ * it complained by. */
+static bool run(const char *const *command, char *complaint, int size)
+{
+    static const char source[] = "static volatile double a[1000];\n"
+                                 "int main(void)\n"
+                                 "{\n"
+                                 "    for (int i = 0; i < 1000; i++)\n"
+                                 "        a[i] = 1;\n"
+                                 "    return 0;\n"
+                                 "}\n";
+    FILE *in = tmpfile(), *out = tmpfile(), *err = tmpfile();
+    int status = -1;
+
+    if (in && out && err && fputs(source, in) >= 0 && fflush(in) == 0 &&
+        fseek(in, 0, SEEK_SET) == 0) {
+        status = tool_run(command, fileno(in), fileno(out), fileno(err));
+        tool_complaint(err, complaint, size);
+    }
+    if (status && !complaint[0])
+        snprintf(complaint, (size_t)size, "%s",
+                 status < 0 ? strerror(errno) : "it failed without a word");
+    for (size_t i = 0; i < 3; i++)
+        if ((FILE *const[]){in, out, err}[i])
+            fclose((FILE *const[]){in, out, err}[i]);
+    return status == 0;
+}
+
+/* The accesses of the profile at `path`; 0: it cannot be read, and `complaint` has the error. */
+static uint64_t count(const char *path, char *complaint, size_t size)
+{
+    struct psnap_profile_totals totals = {0};
+    struct psnap_profile *profile = NULL;
+    struct psnap_error error = {0};
+    FILE *file = fopen(path, "re");
+
+    if (file) {
+        profile = psnap_profile_read(file, path, &error);
+        fclose(file);
+    }
+    if (profile)
+        psnap_profile_totals(profile, &totals);
+    else
+        snprintf(complaint, size, "%.200s", error.message[0] ? error.message : "no profile");
+    psnap_profile_free(profile);
+    return totals.accesses;
+}
+
+static void record(const char *self, const char *program, const char *profile)
+{
+    static const char name[] = "capture", use[] = "psnap cc and psnap record, together";
+    const char *const compile[] = {self, "cc", "-O2", "-xc", "-", "-o", program, NULL};
+    const char *const record[] = {self, "record", "-o", profile, "--", program, NULL};
+    char complaint[256] = "";
+    const bool compiles = run(compile, complaint, sizeof complaint);
+    uint64_t accesses = 0;
+
+    if (!compiles || !run(record, complaint, sizeof complaint))
+        add(name, use, WRONG, "%s%s",
+            !strncmp(complaint, "psnap ", 6) ? ""
+            : compiles                       ? "psnap record: "
+                                             : "psnap cc: ",
+            complaint);
+    else if (!(accesses = count(profile, complaint, sizeof complaint)))
+        add(name, use, WRONG, "the profile: %s", complaint);
+    else
+        add(name, use, accesses == STORES ? OK : WRONG,
+            "a program of %d stores was recorded with %" PRIu64 " accesses", STORES, accesses);
+    captures = accesses == STORES;
+}
+
+static void try_openmp(const char *self, const char *program, int llvm)
+{
+    const char *const compile[] = {self, "cc", "-fopenmp", "-xc", "-", "-o", program, NULL};
+    static const char name[] = "OpenMP", use[] = "OpenMP programs, psnap predict multicore";
+    char complaint[256] = "";
+    struct finding *finding;
+
+    if (run(compile, complaint, sizeof complaint)) {
+        add(name, use, OK, "psnap cc -fopenmp links");
+        return;
+    }
+    finding = add(name, use, MISSING, "%s", complaint);
+    snprintf(finding->hint, sizeof finding->hint, "install libomp-%d-dev", llvm);
+}
+
+static void try_capture(int llvm)
+{
+    char self[PATH_MAX], folder[PATH_MAX - 32], program[PATH_MAX], profile[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    forget_environment();
+    snprintf(folder, sizeof folder, "%s/psnap-doctor.XXXXXX", temporary_folder());
+    if (length <= 0 || !mkdtemp(folder)) {
+        add("capture", "psnap cc and psnap record, together", WRONG,
+            "cannot try it in a temporary folder: %s", strerror(errno));
+        return;
+    }
+    self[length] = '\0';
+    snprintf(program, sizeof program, "%s/trial", folder);
+    snprintf(profile, sizeof profile, "%s/trial.yaml", folder);
+    record(self, program, profile);
+    if (captures)
+        try_openmp(self, program, llvm);
+    unlink(program);
+    unlink(profile);
+    rmdir(folder);
+}
+
+/* ---- the report ---- */
+
+static void print_table(void)
 {
     static const char *const headings[] = {"check", "state", "needed for", "found, or what to do"};
     struct psnap_table *table = psnap_table_new(4, headings);
     size_t wanting = 0;
 
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct psnap_finding *finding = &findings->list[i];
-        const bool has_hint = finding->health != PSNAP_HEALTH_OK && finding->hint[0];
+    for (const struct finding *finding = findings; finding < findings + finding_count; finding++) {
+        const bool has_hint = finding->health != OK && finding->hint[0];
 
-        wanting += finding->health != PSNAP_HEALTH_OK;
+        wanting += finding->health != OK;
         psnap_table_cell(table, "%s", finding->name);
         psnap_table_cell(table, "%s", states[finding->health]);
         psnap_table_cell(table, "%s", finding->needed_for);
@@ -43,7 +410,7 @@ static void print_table(const struct psnap_findings *findings)
     }
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    psnap_print(stdout, "\ncapture %s", findings->captures ? "works" : "does not work");
+    psnap_print(stdout, "\ncapture %s", captures ? "works" : "does not work");
     if (wanting)
         psnap_print(stdout,
                     "; %zu check%s found something that is not there or not as it should be",
@@ -51,23 +418,21 @@ static void print_table(const struct psnap_findings *findings)
     putchar('\n');
 }
 
-static void print_json(const struct psnap_findings *findings)
+static void print_json(void)
 {
     struct psnap_json json;
 
     psnap_cmd_begin_json(&json, stdout, "doctor");
     psnap_json_text(&json, "version", PSNAP_VERSION);
-    psnap_json_bool(&json, "captures", findings->captures);
+    psnap_json_bool(&json, "captures", captures);
     psnap_json_begin_array(&json, "checks");
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct psnap_finding *finding = &findings->list[i];
-
+    for (const struct finding *finding = findings; finding < findings + finding_count; finding++) {
         psnap_json_begin_object(&json, NULL);
         psnap_json_text(&json, "name", finding->name);
         psnap_json_text(&json, "state", states[finding->health]);
         psnap_json_text(&json, "needed_for", finding->needed_for);
         psnap_json_text(&json, "found", finding->found);
-        psnap_json_text(&json, "hint", finding->health == PSNAP_HEALTH_OK ? "" : finding->hint);
+        psnap_json_text(&json, "hint", finding->health == OK ? "" : finding->hint);
         psnap_json_end_object(&json);
     }
     psnap_json_end_array(&json);
@@ -77,8 +442,9 @@ static void print_json(const struct psnap_findings *findings)
 
 int psnap_cmd_doctor(int argc, char **argv)
 {
-    static struct psnap_findings findings;
-    bool json = false;
+    struct psnap_compiler compiler = {0};
+    struct psnap_error error = {0};
+    bool json = false, has_compiler;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
         {0},
@@ -100,12 +466,21 @@ int psnap_cmd_doctor(int argc, char **argv)
         return status;
     if (operands)
         return psnap_cmd_usage("doctor", "'%s': no arguments are expected", argv[1]);
-    psnap_doctor_check(&findings);
-    psnap_doctor_try(&findings);
+    for (int i = PSNAP_LANGUAGE_C; i <= PSNAP_LANGUAGE_FORTRAN; i++)
+        check_compiler((enum psnap_language)i);
+    has_compiler = psnap_compiler_find(&compiler, PSNAP_LANGUAGE_C, NULL, &error) == PSNAP_OK;
+    check_capture_files(&compiler);
+    check_linker(&compiler, has_compiler);
+    check_tools();
+    check_library("protobuf-c", "traces of gem5", can_write("gem5"),
+                  "libprotobuf-c-dev, protobuf-c-compiler");
+    check_library("GSL", "psnap hybrid", hybrid_is_built(), "libgsl-dev");
+    check_library("NLopt", "psnap fit --method nlopt", fit_has_nlopt(), "libnlopt-dev");
+    check_system();
+    try_capture(compiler.llvm);
     if (json)
-        print_json(&findings);
+        print_json();
     else
-        print_table(&findings);
-    return psnap_cmd_close_stdout("doctor",
-                                  findings.captures ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED);
+        print_table();
+    return psnap_cmd_close_stdout("doctor", captures ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED);
 }
