@@ -14,7 +14,7 @@
  * above it ends it.
  *
  * Outside of regions threads write records into memory that nobody reads: the
- * code is the same, no record leaves the first-level cache (ring_chunks.c). Who changes what
+ * code is the same, no record leaves the first-level cache (ring.c). Who changes what
  * is wanted tells all rings (psnap_rt_change); a loop that another thread is in then goes on
  * as it began, a nest up to its next record.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread's ring, for the files that write into it: ring.c (room for records),
- * ring_chunks.c (the chunks they go into) and ring_thread.c (which ring it is).
+ * A thread's ring, for the files that write into it: ring.c (room for records, and the chunks they
+ * go into) and ring_thread.c (which ring it is).
  */
 #ifndef PSNAP_CAPTURE_RUNTIME_RING_H
 #define PSNAP_CAPTURE_RUNTIME_RING_H
@@ -30,7 +30,7 @@ bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy);
 void psnap_rt_leave_scratch(struct psnap_ring *ring);
 uint64_t *psnap_rt_map_idle(void); /* never NULL */
 
-/* ring_chunks.c, all of the thread's own ring, with signals blocked: the chunk that is to be
+/* All of the thread's own ring, with signals blocked: the chunk that is to be
  * written is empty; it is complete. */
 void psnap_rt_open_chunk(struct psnap_ring *ring);
 void psnap_rt_leave_chunk(struct psnap_ring *ring);

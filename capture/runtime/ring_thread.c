@@ -3,7 +3,7 @@
  * Which ring a thread writes into: one of the session's while it is recorded, from its
  * first record to its end. A thread that is not recorded, or of a program whose
  * collector has died, writes into scratch memory that nobody reads, and one whose
- * records are not wanted for now (ring_chunks.c) over and over a few words of its own.
+ * records are not wanted for now (ring.c) over and over a few words of its own.
  */
 #include "ring.h"
 

@@ -100,7 +100,7 @@ extern struct psnap_session *psnap_rt_session;
 bool psnap_rt_is_recording(void);
 void psnap_rt_set_recording(bool is_recording);
 
-/* ring.c, ring_chunks.c and ring_thread.c: where this thread writes now; `frame` is its stack
+/* ring.c and ring_thread.c: where this thread writes now; `frame` is its stack
  * pointer. Never NULL. */
 struct psnap_ring *psnap_rt_attach(uint64_t frame);
 /* It writes there from now on; the empty one is full from the start, so that the first record of a
@@ -208,21 +208,21 @@ void psnap_rt_leave_session(struct psnap_session *session);
 /* This process is not recorded, which is counted. */
 void psnap_rt_refuse(void);
 
-/* modules.c: has this very module been announced, where it is now? Else it is noted, and
+/* Has this very module been announced, where it is now? Else it is noted, and
  * *is_reuse says that another one was there. Under the control lock. */
 bool psnap_rt_module_is_known(const struct psnap_module *module, bool *is_reuse);
 
-/* journal.c: records of the control ring, for children; under the control lock. */
+/* kept.c: records of the control ring, for children; under the control lock. */
 bool psnap_rt_journal_add(const uint64_t *record, uint64_t words);
 void psnap_rt_journal_replay(void (*send)(const uint64_t *record, uint64_t words));
 
-/* allocations.c: what was allocated, for children; `is_alone`: it joins no neighbour. */
+/* What was allocated, for children; `is_alone`: it joins no neighbour. */
 void psnap_rt_note_allocation(uint64_t address, uint64_t size_bytes, const unsigned char *site,
                               uint32_t thread, bool is_alone);
 void psnap_rt_repeat_allocations(void (*put)(uint64_t address, uint64_t size_bytes,
                                              const unsigned char *site, uint32_t thread));
 
-/* launch.c: a collector of our own, for PSNAP_OUT; NULL when it cannot be. `is_child`: of a process
+/* A collector of our own, for PSNAP_OUT; NULL when it cannot be. `is_child`: of a process
  * whose collector writes to `output` already. */
 struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child);
 /* Both and a newline, on stderr. */
