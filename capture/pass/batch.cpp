@@ -119,15 +119,143 @@ class HoistCode : Code
           hoist(the_hoist), batch(the_batch)
     {
     }
-    void emit();
+
+    void emit()
+    {
+        Instruction *before = beforeLoop(hoist.header, hoist.latch);
+
+        iterations = variable(word);
+        IRBuilder<>(before).CreateStore(number(0), iterations);
+        if (!hoist.row_words)
+            return emitCount(before);
+        at = variable(module.pointer);
+        row = variable(module.pointer);
+        slot = variable(module.pointer);
+        begun = variable(word);
+        mask = hoist.guards ? variable(word) : nullptr;
+        emitRows(before);
+        for (const Exit &exit : hoist.exits) {
+            Instruction *here = wayOut(exit, batch);
+            IRBuilder<> builder(here);
+            if (hoist.guards) /* of a partial row; if there is none nothing is there yet */
+                put(builder, get(builder, mask), get(builder, row), 0);
+            emitEnd(here, slot, exit.end);
+        }
+    }
 
   private:
-    void putWords(IRBuilder<> &builder, Value *record);
-    void emitCount(Instruction *before);
-    void emitEnd(Instruction *here, AllocaInst *tail, uint32_t end);
-    void begin(Instruction *here, Value *record);
-    void emitRows(Instruction *before);
-    void emitAddresses();
+    void putWords(IRBuilder<> &builder, Value *record)
+    {
+        uint64_t index = hoist.fixedWords() - hoist.words.size();
+        for (Value *value : hoist.words)
+            put(builder, value, record, index++);
+    }
+
+    /* Of a loop without rows: a record of as many iterations as there have been, in a batch that it
+     * may be alone in. */
+    void emitCount(Instruction *before)
+    {
+        const uint32_t words = hoist.fixedWords();
+        Value *room =
+            batch ? nullptr : module.emitRoom(before, words + 1, ModulePlan::HOISTED_RECORD);
+        Value *record = batch ? batch->append(before, words) : nullptr;
+        IRBuilder<> builder(before);
+
+        if (!record)
+            record = wordAt(builder, room, 1);
+        put(builder, number(0), record, 1);
+        putWords(builder, record);
+        module.publish(builder, record, hoist.going_on);
+        IRBuilder<> latch(hoist.latch);
+        Value *count = latch.CreateAdd(get(latch, iterations), number(1));
+        latch.CreateStore(count, iterations);
+        storeWord(latch, count, wordAt(latch, record, 1))->setAtomic(AtomicOrdering::Monotonic);
+        for (const Exit &exit : hoist.exits) {
+            IRBuilder<> end(wayOut(exit, batch));
+            module.publish(end, record, exit.end);
+            if (!batch)
+                storeWord(end, number(PSNAP_GAP + 1), room)->setAtomic(AtomicOrdering::Release);
+        }
+    }
+
+    /* The record with the rows up to `tail` is done. */
+    void emitEnd(Instruction *here, AllocaInst *tail, uint32_t end)
+    {
+        IRBuilder<> builder(here);
+        Value *record = get(builder, at), *behind = get(builder, tail),
+              *first = get(builder, begun);
+
+        storeWord(builder, builder.CreateSub(get(builder, iterations), first),
+                  wordAt(builder, record, 1))
+            ->setAtomic(AtomicOrdering::Monotonic);
+        storeWord(builder, wordsBetween(builder, record, behind), wordAt(builder, record, 2))
+            ->setAtomic(AtomicOrdering::Release);
+        if (end != hoist.going_on)
+            module.publish(builder, record, end);
+        builder.CreateStore(behind, batch->next);
+    }
+
+    void begin(Instruction *here, Value *record)
+    {
+        IRBuilder<> builder(here);
+        Value *rows = wordAt(builder, record, hoist.fixedWords()),
+              *first = get(builder, iterations);
+
+        builder.CreateStore(record, at);
+        builder.CreateStore(rows, row);
+        builder.CreateStore(first, begun);
+        put(builder, rows, record, 2);
+        put(builder, first, record, 3);
+        putWords(builder, record);
+        module.publish(builder, record, hoist.going_on);
+    }
+
+    /* What happens in the loop: rows are begun, filled and ended. */
+    void emitRows(Instruction *before)
+    {
+        begin(before, batch->append(before, hoist.fixedWords() + hoist.row_words, false));
+        Instruction *top = &*hoist.header->getFirstInsertionPt();
+        Instruction *full = whenFull(top, row, batch->batch, hoist.row_words);
+        emitEnd(full, row, hoist.going_on);
+        batch->renew(full);
+        IRBuilder<> fresh(full);
+        begin(full, get(fresh, batch->next));
+
+        IRBuilder<> next(top);
+        next.CreateStore(wordAt(next, get(next, row), hoist.guards > 0), slot);
+        if (hoist.guards)
+            next.CreateStore(number(0), mask);
+        emitAddresses();
+        IRBuilder<> end(hoist.latch);
+        if (hoist.guards)
+            put(end, get(end, mask), get(end, row), 0);
+        end.CreateStore(get(end, slot), row);
+        storeWord(end, get(end, slot), wordAt(end, get(end, at), 2))
+            ->setAtomic(AtomicOrdering::Monotonic);
+        end.CreateStore(end.CreateAdd(get(end, iterations), number(1)), iterations);
+    }
+
+    void emitAddresses()
+    {
+        auto move = hoist.moves.begin();
+
+        for (size_t index : hoist.pieces) {
+            const Piece &piece = plan.pieces[index];
+            IRBuilder<> first(piece.first);
+            if (piece.guard)
+                first.CreateStore(
+                    first.CreateOr(get(first, mask),
+                                   number((int64_t)(UINT64_C(1) << (piece.guard - 1)))),
+                    mask);
+            for (const Access &access : piece.accesses)
+                if (move++->base == NONE) {
+                    IRBuilder<> builder(access.at);
+                    Value *here = get(builder, slot);
+                    put(builder, module.addressOf(builder, access), here, 0);
+                    builder.CreateStore(wordAt(builder, here, 1), slot);
+                }
+        }
+    }
 
     const FunctionPlan &plan;
     const Hoist &hoist;
@@ -136,138 +264,6 @@ class HoistCode : Code
     AllocaInst *at = nullptr, *begun = nullptr, *row = nullptr, *slot = nullptr,
                *mask = nullptr; /* with rows */
 };
-
-void HoistCode::putWords(IRBuilder<> &builder, Value *record)
-{
-    uint64_t index = hoist.fixedWords() - hoist.words.size();
-    for (Value *value : hoist.words)
-        put(builder, value, record, index++);
-}
-
-/* Of a loop without rows: a record of as many iterations as there have been, in a batch that it may
- * be alone in. */
-void HoistCode::emitCount(Instruction *before)
-{
-    const uint32_t words = hoist.fixedWords();
-    Value *room = batch ? nullptr : module.emitRoom(before, words + 1, ModulePlan::HOISTED_RECORD);
-    Value *record = batch ? batch->append(before, words) : nullptr;
-    IRBuilder<> builder(before);
-
-    if (!record)
-        record = wordAt(builder, room, 1);
-    put(builder, number(0), record, 1);
-    putWords(builder, record);
-    module.publish(builder, record, hoist.going_on);
-    IRBuilder<> latch(hoist.latch);
-    Value *count = latch.CreateAdd(get(latch, iterations), number(1));
-    latch.CreateStore(count, iterations);
-    storeWord(latch, count, wordAt(latch, record, 1))->setAtomic(AtomicOrdering::Monotonic);
-    for (const Exit &exit : hoist.exits) {
-        IRBuilder<> end(wayOut(exit, batch));
-        module.publish(end, record, exit.end);
-        if (!batch)
-            storeWord(end, number(PSNAP_GAP + 1), room)->setAtomic(AtomicOrdering::Release);
-    }
-}
-
-void HoistCode::begin(Instruction *here, Value *record)
-{
-    IRBuilder<> builder(here);
-    Value *rows = wordAt(builder, record, hoist.fixedWords()), *first = get(builder, iterations);
-
-    builder.CreateStore(record, at);
-    builder.CreateStore(rows, row);
-    builder.CreateStore(first, begun);
-    put(builder, rows, record, 2);
-    put(builder, first, record, 3);
-    putWords(builder, record);
-    module.publish(builder, record, hoist.going_on);
-}
-
-/* The record with the rows up to `tail` is done. */
-void HoistCode::emitEnd(Instruction *here, AllocaInst *tail, uint32_t end)
-{
-    IRBuilder<> builder(here);
-    Value *record = get(builder, at), *behind = get(builder, tail), *first = get(builder, begun);
-
-    storeWord(builder, builder.CreateSub(get(builder, iterations), first),
-              wordAt(builder, record, 1))
-        ->setAtomic(AtomicOrdering::Monotonic);
-    storeWord(builder, wordsBetween(builder, record, behind), wordAt(builder, record, 2))
-        ->setAtomic(AtomicOrdering::Release);
-    if (end != hoist.going_on)
-        module.publish(builder, record, end);
-    builder.CreateStore(behind, batch->next);
-}
-
-void HoistCode::emitAddresses()
-{
-    auto move = hoist.moves.begin();
-
-    for (size_t index : hoist.pieces) {
-        const Piece &piece = plan.pieces[index];
-        IRBuilder<> first(piece.first);
-        if (piece.guard)
-            first.CreateStore(first.CreateOr(get(first, mask),
-                                             number((int64_t)(UINT64_C(1) << (piece.guard - 1)))),
-                              mask);
-        for (const Access &access : piece.accesses)
-            if (move++->base == NONE) {
-                IRBuilder<> builder(access.at);
-                Value *here = get(builder, slot);
-                put(builder, module.addressOf(builder, access), here, 0);
-                builder.CreateStore(wordAt(builder, here, 1), slot);
-            }
-    }
-}
-
-/* What happens in the loop: rows are begun, filled and ended. */
-void HoistCode::emitRows(Instruction *before)
-{
-    begin(before, batch->append(before, hoist.fixedWords() + hoist.row_words, false));
-    Instruction *top = &*hoist.header->getFirstInsertionPt();
-    Instruction *full = whenFull(top, row, batch->batch, hoist.row_words);
-    emitEnd(full, row, hoist.going_on);
-    batch->renew(full);
-    IRBuilder<> fresh(full);
-    begin(full, get(fresh, batch->next));
-
-    IRBuilder<> next(top);
-    next.CreateStore(wordAt(next, get(next, row), hoist.guards > 0), slot);
-    if (hoist.guards)
-        next.CreateStore(number(0), mask);
-    emitAddresses();
-    IRBuilder<> end(hoist.latch);
-    if (hoist.guards)
-        put(end, get(end, mask), get(end, row), 0);
-    end.CreateStore(get(end, slot), row);
-    storeWord(end, get(end, slot), wordAt(end, get(end, at), 2))
-        ->setAtomic(AtomicOrdering::Monotonic);
-    end.CreateStore(end.CreateAdd(get(end, iterations), number(1)), iterations);
-}
-
-void HoistCode::emit()
-{
-    Instruction *before = beforeLoop(hoist.header, hoist.latch);
-
-    iterations = variable(word);
-    IRBuilder<>(before).CreateStore(number(0), iterations);
-    if (!hoist.row_words)
-        return emitCount(before);
-    at = variable(module.pointer);
-    row = variable(module.pointer);
-    slot = variable(module.pointer);
-    begun = variable(word);
-    mask = hoist.guards ? variable(word) : nullptr;
-    emitRows(before);
-    for (const Exit &exit : hoist.exits) {
-        Instruction *here = wayOut(exit, batch);
-        IRBuilder<> builder(here);
-        if (hoist.guards) /* of a partial row; if there is none nothing is there yet */
-            put(builder, get(builder, mask), get(builder, row), 0);
-        emitEnd(here, slot, exit.end);
-    }
-}
 
 void ModulePlan::emitBatches(const FunctionPlan &plan)
 {

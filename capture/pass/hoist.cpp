@@ -115,11 +115,52 @@ class Moves
           before(the_loop.getLoopPreheader()->getTerminator())
     {
     }
-    Move of(Value *pointer);
-    std::vector<Value *> expand(Type *word);
+
+    Move of(Value *pointer)
+    {
+        int64_t none;
+
+        return moveOf(
+            evolution, pointer, &loop,
+            [&](const SCEV *value, uint32_t &index) { return find(value, false, index, none); },
+            [&](const SCEV *start, uint32_t &index, int64_t &offset) {
+                return find(start, true, index, offset);
+            });
+    }
+
+    std::vector<Value *> expand(Type *word)
+    {
+        std::vector<Value *> values;
+
+        for (auto &wanted : words) {
+            Value *value = expander.expandCodeFor(wanted.first, nullptr, before);
+            IRBuilder<> builder(before);
+            values.push_back(value->getType()->isPointerTy()
+                                 ? builder.CreatePtrToInt(value, word)
+                                 : builder.CreateSExtOrTrunc(value, word));
+        }
+        return values;
+    }
 
   private:
-    bool find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offset);
+    /* The word that holds `value`, or, if it is a base, one that is a constant `offset` from it. */
+    bool find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offset)
+    {
+        for (index = 0; index < words.size(); index++) {
+            if (words[index].second != is_base || words[index].first->getType() != value->getType())
+                continue;
+            auto *way = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(value, words[index].first));
+            if (way && way->getAPInt().getSignificantBits() <= 64 && (is_base || way->isZero())) {
+                offset = way->getAPInt().getSExtValue();
+                return true;
+            }
+        }
+        offset = 0;
+        if (words.size() == BASES_MAX || !expander.isSafeToExpandAt(value, before))
+            return false;
+        words.push_back({value, is_base});
+        return true;
+    }
 
     ScalarEvolution &evolution;
     SCEVExpander &expander;
@@ -127,50 +168,6 @@ class Moves
     Instruction *before;
     std::vector<std::pair<const SCEV *, bool>> words; /* and whether they are bases */
 };
-
-/* The word that holds `value`, or, if it is a base, one that is a constant `offset` from it. */
-bool Moves::find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offset)
-{
-    for (index = 0; index < words.size(); index++) {
-        if (words[index].second != is_base || words[index].first->getType() != value->getType())
-            continue;
-        auto *way = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(value, words[index].first));
-        if (way && way->getAPInt().getSignificantBits() <= 64 && (is_base || way->isZero())) {
-            offset = way->getAPInt().getSExtValue();
-            return true;
-        }
-    }
-    offset = 0;
-    if (words.size() == BASES_MAX || !expander.isSafeToExpandAt(value, before))
-        return false;
-    words.push_back({value, is_base});
-    return true;
-}
-
-Move Moves::of(Value *pointer)
-{
-    int64_t none;
-
-    return moveOf(
-        evolution, pointer, &loop,
-        [&](const SCEV *value, uint32_t &index) { return find(value, false, index, none); },
-        [&](const SCEV *start, uint32_t &index, int64_t &offset) {
-            return find(start, true, index, offset);
-        });
-}
-
-std::vector<Value *> Moves::expand(Type *word)
-{
-    std::vector<Value *> values;
-
-    for (auto &wanted : words) {
-        Value *value = expander.expandCodeFor(wanted.first, nullptr, before);
-        IRBuilder<> builder(before);
-        values.push_back(value->getType()->isPointerTy() ? builder.CreatePtrToInt(value, word)
-                                                         : builder.CreateSExtOrTrunc(value, word));
-    }
-    return values;
-}
 
 std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blocks)
 {

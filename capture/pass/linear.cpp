@@ -26,6 +26,12 @@ enum { QUOTIENTS_MAX = 8, WORD_BITS = 64 };
 namespace
 {
 
+/* The largest value that it may have. */
+uint64_t mostOf(const LinearQuotient &quotient)
+{
+    return (~UINT64_C(0) >> (WORD_BITS - quotient.bits)) / quotient.divisor;
+}
+
 class Linear
 {
   public:
@@ -33,148 +39,135 @@ class Linear
         : evolution(the_evolution), loop(the_loop)
     {
     }
-    bool add(const SCEV *value, const SCEV *factor);
-    void finish(const SCEV *base, LinearAddress &out);
+
+    /* Both have the bits of a word. */
+    bool add(const SCEV *value, const SCEV *factor)
+    {
+        LinearQuotient quotient;
+
+        if (evolution.isLoopInvariant(value, &loop)) {
+            starts.push_back(evolution.getMulExpr(factor, value));
+            return true;
+        }
+        if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(value)) {
+            if (recurrence->getLoop() != &loop || !recurrence->isAffine())
+                return false;
+            starts.push_back(evolution.getMulExpr(factor, recurrence->getStart()));
+            steps.push_back(evolution.getMulExpr(factor, recurrence->getOperand(1)));
+            return true;
+        }
+        if (auto *sum = dyn_cast<SCEVAddExpr>(value)) {
+            for (const SCEV *operand : sum->operands())
+                if (!add(operand, factor))
+                    return false;
+            return true;
+        }
+        if (auto *product = dyn_cast<SCEVMulExpr>(value))
+            return addProduct(*product, factor);
+        quotient.factor = factor;
+        return isQuotient(value, quotient) && addQuotient(quotient);
+    }
+
+    void finish(const SCEV *base, LinearAddress &out)
+    {
+        starts.push_back(base);
+        out.start = evolution.getAddExpr(starts);
+        out.step = steps.empty() ? nullptr : evolution.getAddExpr(steps);
+        if (out.step && out.step->isZero())
+            out.step = nullptr;
+        for (const LinearQuotient &quotient : quotients)
+            if (!quotient.factor->isZero())
+                out.quotients.push_back(quotient);
+    }
 
   private:
-    bool addProduct(const SCEVMulExpr &product, const SCEV *factor);
-    bool isQuotient(const SCEV *value, LinearQuotient &out);
-    bool isTruncated(const SCEV *value, unsigned bits, LinearQuotient &out);
-    bool addQuotient(const LinearQuotient &quotient);
+    /* All but one of its operands do not change. */
+    bool addProduct(const SCEVMulExpr &product, const SCEV *factor)
+    {
+        const SCEV *changing = nullptr;
+
+        for (const SCEV *operand : product.operands()) {
+            if (evolution.isLoopInvariant(operand, &loop)) {
+                factor = evolution.getMulExpr(factor, operand);
+                continue;
+            }
+            if (changing)
+                return false;
+            changing = operand;
+        }
+        return changing && add(changing, factor);
+    }
+
+    /* Sets all but the factor. */
+    bool isQuotient(const SCEV *value, LinearQuotient &out)
+    {
+        const unsigned bits = (unsigned)evolution.getTypeSizeInBits(value->getType());
+
+        if (bits > WORD_BITS)
+            return false;
+        if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(value)) {
+            if (recurrence->getLoop() != &loop || !recurrence->isAffine())
+                return false;
+            out.start = recurrence->getStart();
+            out.step = recurrence->getOperand(1);
+            out.bits = bits;
+            out.divisor = 1;
+            return true;
+        }
+        if (auto *division = dyn_cast<SCEVUDivExpr>(value)) {
+            auto *by = dyn_cast<SCEVConstant>(division->getRHS());
+            if (!by || by->isZero() || !isQuotient(division->getLHS(), out))
+                return false;
+            const uint64_t divisor = by->getAPInt().getZExtValue();
+            if (divisor > ~UINT64_C(0) / out.divisor)
+                return false;
+            out.divisor *= divisor;
+            return true;
+        }
+        if (auto *wider = dyn_cast<SCEVZeroExtendExpr>(value))
+            return isQuotient(wider->getOperand(), out);
+        if (auto *wider = dyn_cast<SCEVSignExtendExpr>(value)) {
+            const SCEV *operand = wider->getOperand();
+            const unsigned sign = (unsigned)evolution.getTypeSizeInBits(operand->getType()) - 1;
+            return isQuotient(operand, out) && mostOf(out) < UINT64_C(1) << sign;
+        }
+        if (auto *narrower = dyn_cast<SCEVTruncateExpr>(value))
+            return isTruncated(narrower->getOperand(), bits, out);
+        return false;
+    }
+
+    /* What is left of a value in fewer bits: that of a quotient by 2^k has k bits more in front. */
+    bool isTruncated(const SCEV *value, unsigned bits, LinearQuotient &out)
+    {
+        if (!isQuotient(value, out))
+            return false;
+        if (mostOf(out) <= ~UINT64_C(0) >> (WORD_BITS - bits))
+            return true;
+        if (out.divisor & (out.divisor - 1))
+            return false;
+        for (uint64_t divisor = out.divisor; divisor > 1; divisor /= 2)
+            bits++;
+        out.bits = std::min(out.bits, bits);
+        return true;
+    }
+
+    bool addQuotient(const LinearQuotient &quotient)
+    {
+        for (LinearQuotient &old : quotients)
+            if (old.start == quotient.start && old.step == quotient.step &&
+                old.bits == quotient.bits && old.divisor == quotient.divisor) {
+                old.factor = evolution.getAddExpr(old.factor, quotient.factor);
+                return true;
+            }
+        quotients.push_back(quotient);
+        return quotients.size() <= QUOTIENTS_MAX;
+    }
 
     ScalarEvolution &evolution;
     const Loop &loop;
     SmallVector<const SCEV *, 8> starts, steps;
     std::vector<LinearQuotient> quotients;
 };
-
-/* The largest value that it may have. */
-uint64_t mostOf(const LinearQuotient &quotient)
-{
-    return (~UINT64_C(0) >> (WORD_BITS - quotient.bits)) / quotient.divisor;
-}
-
-/* What is left of a value in fewer bits: that of a quotient by 2^k has k bits more in front. */
-bool Linear::isTruncated(const SCEV *value, unsigned bits, LinearQuotient &out)
-{
-    if (!isQuotient(value, out))
-        return false;
-    if (mostOf(out) <= ~UINT64_C(0) >> (WORD_BITS - bits))
-        return true;
-    if (out.divisor & (out.divisor - 1))
-        return false;
-    for (uint64_t divisor = out.divisor; divisor > 1; divisor /= 2)
-        bits++;
-    out.bits = std::min(out.bits, bits);
-    return true;
-}
-
-/* Sets all but the factor. */
-bool Linear::isQuotient(const SCEV *value, LinearQuotient &out)
-{
-    const unsigned bits = (unsigned)evolution.getTypeSizeInBits(value->getType());
-
-    if (bits > WORD_BITS)
-        return false;
-    if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(value)) {
-        if (recurrence->getLoop() != &loop || !recurrence->isAffine())
-            return false;
-        out.start = recurrence->getStart();
-        out.step = recurrence->getOperand(1);
-        out.bits = bits;
-        out.divisor = 1;
-        return true;
-    }
-    if (auto *division = dyn_cast<SCEVUDivExpr>(value)) {
-        auto *by = dyn_cast<SCEVConstant>(division->getRHS());
-        if (!by || by->isZero() || !isQuotient(division->getLHS(), out))
-            return false;
-        const uint64_t divisor = by->getAPInt().getZExtValue();
-        if (divisor > ~UINT64_C(0) / out.divisor)
-            return false;
-        out.divisor *= divisor;
-        return true;
-    }
-    if (auto *wider = dyn_cast<SCEVZeroExtendExpr>(value))
-        return isQuotient(wider->getOperand(), out);
-    if (auto *wider = dyn_cast<SCEVSignExtendExpr>(value)) {
-        const SCEV *operand = wider->getOperand();
-        const unsigned sign = (unsigned)evolution.getTypeSizeInBits(operand->getType()) - 1;
-        return isQuotient(operand, out) && mostOf(out) < UINT64_C(1) << sign;
-    }
-    if (auto *narrower = dyn_cast<SCEVTruncateExpr>(value))
-        return isTruncated(narrower->getOperand(), bits, out);
-    return false;
-}
-
-bool Linear::addQuotient(const LinearQuotient &quotient)
-{
-    for (LinearQuotient &old : quotients)
-        if (old.start == quotient.start && old.step == quotient.step && old.bits == quotient.bits &&
-            old.divisor == quotient.divisor) {
-            old.factor = evolution.getAddExpr(old.factor, quotient.factor);
-            return true;
-        }
-    quotients.push_back(quotient);
-    return quotients.size() <= QUOTIENTS_MAX;
-}
-
-/* All but one of its operands do not change. */
-bool Linear::addProduct(const SCEVMulExpr &product, const SCEV *factor)
-{
-    const SCEV *changing = nullptr;
-
-    for (const SCEV *operand : product.operands()) {
-        if (evolution.isLoopInvariant(operand, &loop)) {
-            factor = evolution.getMulExpr(factor, operand);
-            continue;
-        }
-        if (changing)
-            return false;
-        changing = operand;
-    }
-    return changing && add(changing, factor);
-}
-
-/* Both have the bits of a word. */
-bool Linear::add(const SCEV *value, const SCEV *factor)
-{
-    LinearQuotient quotient;
-
-    if (evolution.isLoopInvariant(value, &loop)) {
-        starts.push_back(evolution.getMulExpr(factor, value));
-        return true;
-    }
-    if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(value)) {
-        if (recurrence->getLoop() != &loop || !recurrence->isAffine())
-            return false;
-        starts.push_back(evolution.getMulExpr(factor, recurrence->getStart()));
-        steps.push_back(evolution.getMulExpr(factor, recurrence->getOperand(1)));
-        return true;
-    }
-    if (auto *sum = dyn_cast<SCEVAddExpr>(value)) {
-        for (const SCEV *operand : sum->operands())
-            if (!add(operand, factor))
-                return false;
-        return true;
-    }
-    if (auto *product = dyn_cast<SCEVMulExpr>(value))
-        return addProduct(*product, factor);
-    quotient.factor = factor;
-    return isQuotient(value, quotient) && addQuotient(quotient);
-}
-
-void Linear::finish(const SCEV *base, LinearAddress &out)
-{
-    starts.push_back(base);
-    out.start = evolution.getAddExpr(starts);
-    out.step = steps.empty() ? nullptr : evolution.getAddExpr(steps);
-    if (out.step && out.step->isZero())
-        out.step = nullptr;
-    for (const LinearQuotient &quotient : quotients)
-        if (!quotient.factor->isZero())
-            out.quotients.push_back(quotient);
-}
 
 } // namespace
 

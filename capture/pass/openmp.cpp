@@ -76,16 +76,127 @@ class Marks
           evolution(analyses.getResult<ScalarEvolutionAnalysis>(the_function))
     {
     }
-    void add(bool is_outlined);
+
+    void add(bool is_outlined)
+    {
+        std::vector<std::pair<Loop *, bool>> found;
+        std::vector<Instruction *> calls;
+        std::vector<ReturnInst *> ends;
+
+        for (Loop *loop : loops.getLoopsInPreorder()) {
+            const Instruction *begin = constructOf(*loop->getHeader());
+            const Loop *parent = loop->getParentLoop();
+            if (!begin || !beginsLoop(calleeOf(*begin)))
+                continue;
+            if (parent && !parent->contains(begin->getParent()))
+                continue; /* within one that was found */
+            const StringRef schedule = calleeOf(*begin);
+            found.push_back(
+                {loop, schedule.contains("dispatch") ||
+                           StringRef(scheduleOf(cast<CallBase>(*begin))).contains(',')});
+        }
+        for (BasicBlock &block : function)
+            for (Instruction &at : block)
+                if (auto *end = dyn_cast<ReturnInst>(&at))
+                    ends.push_back(end);
+                else if (calleeOf(at).starts_with("__kmpc_"))
+                    calls.push_back(&at);
+        for (auto &loop : found)
+            markIterations(*loop.first, loop.second);
+        for (Instruction *call : calls)
+            markCall(*call, calleeOf(*call));
+        if (!is_outlined)
+            return;
+        put(frame()->getNextNode(), PSNAP_MARK_PARALLEL);
+        for (ReturnInst *end : ends)
+            put(end, PSNAP_MARK_PARALLEL_END);
+    }
 
   private:
-    void put(Instruction *before, const Twine &name);
-    Instruction *frame();
+    void put(Instruction *before, const Twine &name)
+    {
+        IRBuilder<> builder(before);
+        LoadInst *load = builder.CreateLoad(builder.getInt8Ty(), frame());
+        load->setMetadata(MARK, MDNode::get(context, MDString::get(context, name.str())));
+    }
+
+    /* Where the function's frame is, known from its beginning on. */
+    Instruction *frame()
+    {
+        if (!frame_call) {
+            IRBuilder<> entry(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+            frame_call = entry.CreateIntrinsic(Intrinsic::frameaddress, {entry.getPtrTy()},
+                                               {entry.getInt32(0)});
+        }
+        return frame_call;
+    }
+
     void markCalls();
-    void markCall(Instruction &at, StringRef callee);
-    void markIterations(Loop &loop, bool is_chunk);
-    const Instruction *constructOf(const BasicBlock &header);
-    uint64_t iterationsOf(const Loop &loop);
+
+    void markCall(Instruction &at, StringRef callee)
+    {
+        Instruction *next = at.getNextNode();
+        if (!next) /* an invoke */
+            return;
+        if (beginsLoop(callee))
+            put(next, PSNAP_MARK_LOOP " " + Twine(scheduleOf(cast<CallBase>(at))));
+        else if (endsLoop(callee))
+            put(next, PSNAP_MARK_LOOP_END);
+        else if (callee == "__kmpc_single" || callee == "__kmpc_master" ||
+                 callee == "__kmpc_masked")
+            put(next, PSNAP_MARK_SINGLE);
+        else if (callee == "__kmpc_end_single" || callee == "__kmpc_end_master" ||
+                 callee == "__kmpc_end_masked")
+            put(next, PSNAP_MARK_SINGLE_END);
+        else if (callee == "__kmpc_barrier" || callee == "__kmpc_end_reduce")
+            put(next, PSNAP_MARK_BARRIER);
+    }
+
+    /* The loop's iterations are those of the source, or it is one around: that of chunks. */
+    void markIterations(Loop &loop, bool is_chunk)
+    {
+        if (is_chunk) {
+            for (Loop *inner : loop.getSubLoops())
+                markIterations(*inner, false);
+            return;
+        }
+        BasicBlock *place =
+            loop.getHeader(); /* which may look whether there is one more iteration */
+        if (loop.isLoopExiting(place) && place != loop.getLoopLatch())
+            for (BasicBlock *next : successors(place))
+                if (loop.contains(next) && next->getSinglePredecessor() == place)
+                    place = next;
+        put(&*place->getFirstInsertionPt(), PSNAP_MARK_ITERATION " " + Twine(iterationsOf(loop)));
+    }
+
+    /* The last call that begins or ends a worksharing loop on all ways to a block, or null. */
+    const Instruction *constructOf(const BasicBlock &header)
+    {
+        for (auto *node = dominators.getNode(&header)->getIDom(); node; node = node->getIDom())
+            for (const Instruction &at : reverse(*node->getBlock()))
+                if (beginsLoop(calleeOf(at)) || endsLoop(calleeOf(at)))
+                    return &at;
+        return nullptr;
+    }
+
+    /* How many iterations one of the loop stands for: the step of the variable that ends it, which
+     * OpenMP lets begin with steps of 1. */
+    uint64_t iterationsOf(const Loop &loop)
+    {
+        const ICmpInst *end = loop.getLatchCmpInst();
+        if (!end)
+            return 1;
+        for (const Value *side : end->operands()) {
+            auto *chain = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(const_cast<Value *>(side)));
+            auto *step = chain && chain->getLoop() == &loop && side->getType()->isIntegerTy()
+                             ? dyn_cast<SCEVConstant>(chain->getStepRecurrence(evolution))
+                             : nullptr;
+            uint64_t count = step ? step->getAPInt().abs().getLimitedValue() : 0;
+            if (count >= 1 && count <= PSNAP_MARK_ITERATIONS_MAX)
+                return count;
+        }
+        return 1;
+    }
 
     Function &function;
     LLVMContext &context;
@@ -94,121 +205,6 @@ class Marks
     ScalarEvolution &evolution;
     Instruction *frame_call = nullptr;
 };
-
-void Marks::put(Instruction *before, const Twine &name)
-{
-    IRBuilder<> builder(before);
-    LoadInst *load = builder.CreateLoad(builder.getInt8Ty(), frame());
-    load->setMetadata(MARK, MDNode::get(context, MDString::get(context, name.str())));
-}
-
-/* Where the function's frame is, known from its beginning on. */
-Instruction *Marks::frame()
-{
-    if (!frame_call) {
-        IRBuilder<> entry(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-        frame_call =
-            entry.CreateIntrinsic(Intrinsic::frameaddress, {entry.getPtrTy()}, {entry.getInt32(0)});
-    }
-    return frame_call;
-}
-
-void Marks::markCall(Instruction &at, StringRef callee)
-{
-    Instruction *next = at.getNextNode();
-    if (!next) /* an invoke */
-        return;
-    if (beginsLoop(callee))
-        put(next, PSNAP_MARK_LOOP " " + Twine(scheduleOf(cast<CallBase>(at))));
-    else if (endsLoop(callee))
-        put(next, PSNAP_MARK_LOOP_END);
-    else if (callee == "__kmpc_single" || callee == "__kmpc_master" || callee == "__kmpc_masked")
-        put(next, PSNAP_MARK_SINGLE);
-    else if (callee == "__kmpc_end_single" || callee == "__kmpc_end_master" ||
-             callee == "__kmpc_end_masked")
-        put(next, PSNAP_MARK_SINGLE_END);
-    else if (callee == "__kmpc_barrier" || callee == "__kmpc_end_reduce")
-        put(next, PSNAP_MARK_BARRIER);
-}
-
-/* The last call that begins or ends a worksharing loop on all ways to a block, or null. */
-const Instruction *Marks::constructOf(const BasicBlock &header)
-{
-    for (auto *node = dominators.getNode(&header)->getIDom(); node; node = node->getIDom())
-        for (const Instruction &at : reverse(*node->getBlock()))
-            if (beginsLoop(calleeOf(at)) || endsLoop(calleeOf(at)))
-                return &at;
-    return nullptr;
-}
-
-/* How many iterations one of the loop stands for: the step of the variable that ends it, which
- * OpenMP lets begin with steps of 1. */
-uint64_t Marks::iterationsOf(const Loop &loop)
-{
-    const ICmpInst *end = loop.getLatchCmpInst();
-    if (!end)
-        return 1;
-    for (const Value *side : end->operands()) {
-        auto *chain = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(const_cast<Value *>(side)));
-        auto *step = chain && chain->getLoop() == &loop && side->getType()->isIntegerTy()
-                         ? dyn_cast<SCEVConstant>(chain->getStepRecurrence(evolution))
-                         : nullptr;
-        uint64_t count = step ? step->getAPInt().abs().getLimitedValue() : 0;
-        if (count >= 1 && count <= PSNAP_MARK_ITERATIONS_MAX)
-            return count;
-    }
-    return 1;
-}
-
-/* The loop's iterations are those of the source, or it is one around: that of chunks. */
-void Marks::markIterations(Loop &loop, bool is_chunk)
-{
-    if (is_chunk) {
-        for (Loop *inner : loop.getSubLoops())
-            markIterations(*inner, false);
-        return;
-    }
-    BasicBlock *place = loop.getHeader(); /* which may look whether there is one more iteration */
-    if (loop.isLoopExiting(place) && place != loop.getLoopLatch())
-        for (BasicBlock *next : successors(place))
-            if (loop.contains(next) && next->getSinglePredecessor() == place)
-                place = next;
-    put(&*place->getFirstInsertionPt(), PSNAP_MARK_ITERATION " " + Twine(iterationsOf(loop)));
-}
-
-void Marks::add(bool is_outlined)
-{
-    std::vector<std::pair<Loop *, bool>> found;
-    std::vector<Instruction *> calls;
-    std::vector<ReturnInst *> ends;
-
-    for (Loop *loop : loops.getLoopsInPreorder()) {
-        const Instruction *begin = constructOf(*loop->getHeader());
-        const Loop *parent = loop->getParentLoop();
-        if (!begin || !beginsLoop(calleeOf(*begin)))
-            continue;
-        if (parent && !parent->contains(begin->getParent()))
-            continue; /* within one that was found */
-        const StringRef schedule = calleeOf(*begin);
-        found.push_back({loop, schedule.contains("dispatch") ||
-                                   StringRef(scheduleOf(cast<CallBase>(*begin))).contains(',')});
-    }
-    for (BasicBlock &block : function)
-        for (Instruction &at : block)
-            if (auto *end = dyn_cast<ReturnInst>(&at))
-                ends.push_back(end);
-            else if (calleeOf(at).starts_with("__kmpc_"))
-                calls.push_back(&at);
-    for (auto &loop : found)
-        markIterations(*loop.first, loop.second);
-    for (Instruction *call : calls)
-        markCall(*call, calleeOf(*call));
-    if (!is_outlined)
-        return;
-    put(frame()->getNextNode(), PSNAP_MARK_PARALLEL);
-    for (ReturnInst *end : ends)
-        put(end, PSNAP_MARK_PARALLEL_END);
-}
 
 void markOpenmp(const std::vector<Function *> &functions, FunctionAnalysisManager &analyses)
 {
