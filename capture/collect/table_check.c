@@ -21,8 +21,7 @@ static bool is_word(const struct psnap_table_hoist *hoist, uint32_t least, uint3
 static bool is_quotient(const struct psnap_table_hoist *hoist, uint32_t least,
                         const struct psnap_table_quotient *quotient)
 {
-    return quotient->bits >= 1 && quotient->bits <= 64 &&
-           (quotient->divisor_low || quotient->divisor_high) &&
+    return quotient->bits >= 1 && quotient->bits <= 64 && quotient->divisor &&
            is_word(hoist, least, quotient->base) && is_word(hoist, least, quotient->step) &&
            is_word(hoist, least, quotient->factor);
 }

@@ -203,27 +203,21 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct psnap_t
     }
 }
 
-static uint64_t join(uint32_t low, uint32_t high)
-{
-    return low | (uint64_t)high << 32;
-}
-
 static void add_quotients(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
 {
     for (uint32_t i = 0; i < view->header->quotients; i++) {
         const struct psnap_table_quotient *row = &view->quotients[i];
-        const uint64_t divisor = join(row->divisor_low, row->divisor_high);
         tables->quotients[tables->quotient_count++] = (struct psnap_capture_quotient){
             .bits = (uint8_t)row->bits,
-            .is_shift = !(divisor & (divisor - 1)),
-            .shift = (uint8_t)__builtin_ctzll(divisor),
+            .is_shift = !(row->divisor & (row->divisor - 1)),
+            .shift = (uint8_t)__builtin_ctzll(row->divisor),
             .base = row->base,
             .step = row->step,
             .factor = row->factor,
-            .offset = (int64_t)join(row->offset_low, row->offset_high),
-            .stride = (int64_t)join(row->step_low, row->step_high),
-            .divisor = divisor,
-            .multiplier = join(row->factor_low, row->factor_high),
+            .offset = row->offset,
+            .stride = row->stride,
+            .divisor = row->divisor,
+            .multiplier = (uint64_t)row->multiplier,
         };
     }
 }
@@ -235,20 +229,13 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
 
     add_quotients(tables, view);
     for (uint32_t i = 0; i < view->header->moves; i++) {
-        const struct psnap_table_move *row = &view->moves[i];
-        tables->moves[tables->move_count++] = (struct psnap_capture_move){
-            .base = row->base,
-            .step = row->step,
-            .offset = (int64_t)join(row->offset_low, row->offset_high),
-            .stride = (int64_t)join(row->step_low, row->step_high),
-            .first_quotient = first_quotient + row->first_quotient,
-            .quotients = row->quotients,
-        };
+        tables->moves[tables->move_count] = view->moves[i];
+        tables->moves[tables->move_count++].first_quotient += first_quotient;
     }
     for (uint32_t i = 0; i < view->header->hoists; i++) {
         const struct psnap_table_hoist *row = &view->hoists[i];
         struct psnap_capture_piece *pieces = &tables->pieces[first_piece + row->first_piece];
-        const struct psnap_capture_move *move = &tables->moves[first_move + row->first_move];
+        const struct psnap_table_move *move = &tables->moves[first_move + row->first_move];
         struct psnap_capture_hoist *hoist = &tables->hoists[tables->hoist_count++];
         *hoist = (struct psnap_capture_hoist){
             .first_piece = first_piece + row->first_piece,
@@ -298,15 +285,8 @@ static void add_nests(struct psnap_capture_tables *tables, const struct psnap_ta
 {
     const uint32_t first_value = tables->value_count, first_step = tables->step_count;
 
-    for (uint32_t i = 0; i < view->header->values; i++) {
-        const struct psnap_table_value *row = &view->values[i];
-        tables->values[tables->value_count++] = (struct psnap_capture_value){
-            .op = (uint8_t)row->op,
-            .bits = (uint8_t)row->bits,
-            .a = row->a,
-            .b = row->b,
-        };
-    }
+    for (uint32_t i = 0; i < view->header->values; i++)
+        tables->values[tables->value_count++] = view->values[i];
     for (uint32_t i = 0; i < view->header->steps; i++) {
         const struct psnap_table_step *row = &view->steps[i];
         tables->steps[tables->step_count++] = (struct psnap_capture_step){

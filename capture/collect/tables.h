@@ -56,13 +56,6 @@ struct psnap_capture_hoist {
     bool has_rows;
 };
 
-/* As psnap_table_move. */
-struct psnap_capture_move {
-    uint32_t base, step;
-    int64_t offset, stride;
-    uint32_t first_quotient, quotients;
-};
-
 /* As psnap_table_quotient. */
 struct psnap_capture_quotient {
     uint8_t bits;
@@ -73,19 +66,13 @@ struct psnap_capture_quotient {
     uint64_t divisor, multiplier;
 };
 
-/* As psnap_table_nest, psnap_table_value and psnap_table_step; the hoists of steps are these
- * tables'. */
+/* As psnap_table_nest and psnap_table_step; the hoists of steps are these tables'. */
 struct psnap_capture_nest {
     uint32_t levels, words;
     uint32_t first_value, values, constants, first_step, steps;
     bool is_read;       /* `linear` says which words do nothing but move addresses, as bits */
     bool has_quotients; /* in its hoisted loops, once it is read */
     uint64_t linear[PSNAP_RECORD_WORDS_MAX / 64];
-};
-
-struct psnap_capture_value {
-    uint8_t op, bits;
-    uint32_t a, b;
 };
 
 struct psnap_capture_step {
@@ -119,10 +106,10 @@ struct psnap_capture_tables {
     struct psnap_capture_piece *pieces;
     struct psnap_capture_ref *refs;
     struct psnap_capture_hoist *hoists;
-    struct psnap_capture_move *moves;
+    struct psnap_table_move *moves; /* whose quotients are these tables' */
     struct psnap_capture_quotient *quotients;
     struct psnap_capture_nest *nests;
-    struct psnap_capture_value *values;
+    struct psnap_table_value *values;
     struct psnap_capture_step *steps;
     const char **sites;
     uint32_t *same_as; /* of each block of the program: one that counts for it, or itself */

@@ -66,7 +66,7 @@ static uint64_t *times_of(struct psnap_fold_level *level, uint64_t *none)
 static void advance(const struct folding *with, const struct psnap_capture_step *step, uint32_t l)
 {
     const struct psnap_nested *open = with->open;
-    const struct psnap_capture_value *value =
+    const struct psnap_table_value *value =
         &with->context->tables.values[open->nest->first_value + step->a];
     struct psnap_fold_level *level = &with->fold->levels[l];
     const bool is_own = open->steps[level->enter].level == step->level;
@@ -97,7 +97,7 @@ static bool changes(const struct folding *with, uint32_t value)
 static bool compute(const struct folding *with, const struct psnap_capture_step *step)
 {
     const struct psnap_fold *fold = with->fold;
-    const struct psnap_capture_value *value =
+    const struct psnap_table_value *value =
         &with->context->tables.values[with->open->nest->first_value + step->a];
 
     psnap_nested_evaluate(with->context, with->open, step);
@@ -128,7 +128,7 @@ static bool put_member(struct folding *with, const struct psnap_capture_hoist *h
                        uint32_t a)
 {
     const struct psnap_fold *fold = with->fold;
-    const struct psnap_capture_move *move = &with->context->tables.moves[hoist->first_move + k];
+    const struct psnap_table_move *move = &with->context->tables.moves[hoist->first_move + k];
     struct psnap_capture_ref *ref = &with->context->tables.refs[hoist->first_ref + k];
     struct psnap_nest_maker *maker = &with->context->maker;
     int64_t *strides = &maker->strides[(size_t)a * PSNAP_NEST_LEVELS];
@@ -416,7 +416,7 @@ static bool deliver(struct folding *with, struct psnap_delivery *to)
 void psnap_nested_shift(const struct psnap_context *context, struct psnap_nested *open,
                         const struct psnap_capture_step *step)
 {
-    const struct psnap_capture_value *value =
+    const struct psnap_table_value *value =
         &context->tables.values[open->nest->first_value + step->a];
     const uint32_t first = open->nest->words + step->a;
     int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;

@@ -53,7 +53,7 @@ static inline uint64_t divide(const struct psnap_capture_quotient *quotient, uin
 }
 
 uint64_t psnap_quotients_add(const struct psnap_context *context,
-                             const struct psnap_capture_move *move, const uint64_t *record,
+                             const struct psnap_table_move *move, const uint64_t *record,
                              uint64_t i)
 {
     const struct psnap_capture_quotient *quotient =
@@ -161,7 +161,7 @@ void psnap_hoist_count(struct psnap_context *context, const struct psnap_capture
 bool psnap_hoist_run(struct psnap_context *context, const struct psnap_capture_hoist *hoist,
                      const uint64_t *values, uint64_t count, struct psnap_delivery *to)
 {
-    const struct psnap_capture_move *move = &context->tables.moves[hoist->first_move];
+    const struct psnap_table_move *move = &context->tables.moves[hoist->first_move];
     struct psnap_capture_ref *ref = &context->tables.refs[hoist->first_ref];
 
     for (uint32_t k = 0; k < hoist->refs; k++, move++, ref++) {

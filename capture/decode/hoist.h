@@ -13,7 +13,7 @@ enum { PSNAP_RUN_ACCESSES_MIN = 32 };
 
 /* What the quotients of a reference add to its address in an iteration. */
 uint64_t psnap_quotients_add(const struct psnap_context *context,
-                             const struct psnap_capture_move *move, const uint64_t *record,
+                             const struct psnap_table_move *move, const uint64_t *record,
                              uint64_t i);
 /* How many of the next `count` iterations, from the i-th of the loop on, are a run, whose
  * repetitions are `*turns` of them with `refs` references each: 1 and more, a multiple of that. */
@@ -21,15 +21,14 @@ uint64_t psnap_quotients_alike(const struct psnap_context *context,
                                const struct psnap_capture_hoist *hoist, const uint64_t *record,
                                uint64_t i, uint64_t count, uint32_t refs, uint32_t *turns);
 
-static inline uint64_t psnap_move_step(const struct psnap_capture_move *move,
-                                       const uint64_t *record)
+static inline uint64_t psnap_move_step(const struct psnap_table_move *move, const uint64_t *record)
 {
     return move->step ? record[move->step] : (uint64_t)move->stride;
 }
 
 /* The address of a reference that is not in the row. */
 static inline uint64_t psnap_move_address(const struct psnap_context *context,
-                                          const struct psnap_capture_move *move,
+                                          const struct psnap_table_move *move,
                                           const uint64_t *record, uint64_t i)
 {
     const uint64_t address =
@@ -41,7 +40,7 @@ static inline uint64_t psnap_move_address(const struct psnap_context *context,
 /* The access of reference `index` in iteration i, which takes its address from the next word of the
  * row when it is not affine; false when out of memory. */
 static inline bool psnap_move_put(struct psnap_context *context,
-                                  const struct psnap_capture_move *move, const uint64_t *record,
+                                  const struct psnap_table_move *move, const uint64_t *record,
                                   uint64_t i, const uint64_t **word, uint32_t index,
                                   struct psnap_access *access)
 {

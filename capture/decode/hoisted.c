@@ -241,7 +241,7 @@ static inline bool set_member(struct making *making, uint32_t index)
     struct psnap_context *context = making->context;
     const struct psnap_hoisted *open = making->open;
     const struct psnap_capture_hoist *hoist = open->hoist;
-    const struct psnap_capture_move *move =
+    const struct psnap_table_move *move =
         &context->tables.moves[hoist->first_move + (index - hoist->first_ref)];
     struct psnap_capture_ref *ref = &context->tables.refs[index];
     struct psnap_column *column = &context->columns[making->width];

@@ -54,7 +54,7 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
                                     struct psnap_error *error)
 {
     const struct psnap_capture_nest *nest = &context->tables.nests[end->nest - 1];
-    const struct psnap_capture_value *value = &context->tables.values[nest->first_value];
+    const struct psnap_table_value *value = &context->tables.values[nest->first_value];
     int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
     const struct psnap_shift *shift;
     const uint64_t *at = context->at;

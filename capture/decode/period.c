@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static bool is_sum(const struct psnap_capture_value *value)
+static bool is_sum(const struct psnap_table_value *value)
 {
     return value->bits == 64 &&
            (value->op == PSNAP_VALUE_ADD || value->op == PSNAP_VALUE_RECURRENCE);
@@ -21,13 +21,13 @@ static bool is_sum(const struct psnap_capture_value *value)
 static void bend_values(const struct psnap_capture_tables *tables,
                         const struct psnap_capture_nest *nest, uint8_t *bent)
 {
-    const struct psnap_capture_value *values = &tables->values[nest->first_value];
+    const struct psnap_table_value *values = &tables->values[nest->first_value];
     bool has_changed = true;
 
     while (has_changed) {
         has_changed = false;
         for (uint32_t i = nest->values; i-- > nest->constants;) {
-            const struct psnap_capture_value *value = &values[i];
+            const struct psnap_table_value *value = &values[i];
             const bool has_second = psnap_value_has_second(value);
             const bool bends = bent[nest->words + i] || !is_sum(value);
             uint8_t *a = &bent[value->a], *b = has_second ? &bent[value->b] : a;
@@ -51,7 +51,7 @@ static void read_nest(struct psnap_context *context, struct psnap_capture_nest *
     for (uint32_t i = 0; i < nest->steps; i++, step++) {
         if (step->op == PSNAP_STEP_RUN) {
             const struct psnap_capture_hoist *hoist = &tables->hoists[step->a];
-            const struct psnap_capture_move *move = &tables->moves[hoist->first_move];
+            const struct psnap_table_move *move = &tables->moves[hoist->first_move];
             bent[step->b] = 1;
             if (hoist->quotients) { /* they need not advance as what they are of does */
                 memset(bent, 1, sizeof bent);
@@ -121,7 +121,7 @@ static bool hoist_moves(const struct psnap_context *context,
                         const struct psnap_capture_hoist *hoist, const uint64_t *deltas,
                         uint32_t words)
 {
-    const struct psnap_capture_move *move = &context->tables.moves[hoist->first_move];
+    const struct psnap_table_move *move = &context->tables.moves[hoist->first_move];
 
     if (deltas[1]) /* iterations */
         return false;

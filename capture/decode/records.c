@@ -28,7 +28,7 @@ static inline bool put_iterations(struct psnap_context *context,
                                   const struct psnap_capture_hoist *hoist, const uint64_t *record,
                                   uint64_t begun, size_t total, struct psnap_access *block)
 {
-    const struct psnap_capture_move *moves = &context->tables.moves[hoist->first_move];
+    const struct psnap_table_move *moves = &context->tables.moves[hoist->first_move];
     const struct psnap_access *const end = block + total;
     const uint64_t *word = record + hoist->words;
 

@@ -12,7 +12,7 @@
  */
 #include "capture/decode/value.h"
 
-static inline uint64_t compute(const struct psnap_capture_value *value, const uint64_t *values,
+static inline uint64_t compute(const struct psnap_table_value *value, const uint64_t *values,
                                uint64_t iteration)
 {
     const uint64_t a = values[value->a], b = value->op == PSNAP_VALUE_SEXT ? 0 : values[value->b];
@@ -57,12 +57,12 @@ static inline uint64_t compute(const struct psnap_capture_value *value, const ui
     }
 }
 
-void psnap_values_compute(const struct psnap_capture_value *value, uint32_t count,
-                          uint64_t iteration, uint64_t *values, uint32_t first)
+void psnap_values_compute(const struct psnap_table_value *value, uint32_t count, uint64_t iteration,
+                          uint64_t *values, uint32_t first)
 {
     uint64_t *to = values + first;
 
-    for (const struct psnap_capture_value *end = value + count; value < end; value++)
+    for (const struct psnap_table_value *end = value + count; value < end; value++)
         *to++ = compute(value, values, iteration) & ~UINT64_C(0) >> (64 - value->bits);
 }
 
@@ -145,7 +145,7 @@ static int64_t modular(uint64_t *times, uint64_t delta, uint64_t result, unsigne
 
 /* By how much a / b advances: a multiple of b more, or it stays what it is. a does not wrap around.
  */
-static uint64_t advance_quotient(uint64_t *times, const struct psnap_capture_value *value,
+static uint64_t advance_quotient(uint64_t *times, const struct psnap_table_value *value,
                                  int64_t by_a, uint64_t a, uint64_t b)
 {
     const uint64_t size = by_a < 0 ? 0 - (uint64_t)by_a : (uint64_t)by_a, rest = a % b;
@@ -160,7 +160,7 @@ static uint64_t advance_quotient(uint64_t *times, const struct psnap_capture_val
     return 0;
 }
 
-int64_t psnap_value_advance(const struct psnap_capture_value *value, const uint64_t *values,
+int64_t psnap_value_advance(const struct psnap_table_value *value, const uint64_t *values,
                             const int64_t *deltas, bool is_own, uint64_t result, uint64_t *times)
 {
     const bool has_second = psnap_value_has_second(value);

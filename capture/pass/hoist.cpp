@@ -312,22 +312,14 @@ void ModulePlan::numberQuotients(const Move &move, uint32_t first, const psnap_t
                                  psnap_table_move &entry)
 {
     std::vector<psnap_table_quotient> rows, &all = table.quotients;
-    auto fill = [&](const Operand &operand, uint32_t &word, uint32_t &low, uint32_t &high) {
-        word = operand.word == NONE ? 0 : first + operand.word;
-        low = (uint32_t)operand.constant;
-        high = (uint32_t)(operand.constant >> 32);
+    auto word = [&](const Operand &operand) {
+        return operand.word == NONE ? 0 : first + operand.word;
     };
 
-    for (const Quotient &each : move.quotients) {
-        psnap_table_quotient row = {};
-        row.bits = each.bits;
-        row.divisor_low = (uint32_t)each.divisor;
-        row.divisor_high = (uint32_t)(each.divisor >> 32);
-        fill(each.start, row.base, row.offset_low, row.offset_high);
-        fill(each.step, row.step, row.step_low, row.step_high);
-        fill(each.factor, row.factor, row.factor_low, row.factor_high);
-        rows.push_back(row);
-    }
+    for (const Quotient &each : move.quotients)
+        rows.push_back({each.bits, each.divisor, word(each.start), each.start.constant,
+                        word(each.step), each.step.constant, word(each.factor),
+                        each.factor.constant});
     auto same = [](const psnap_table_quotient &a, const psnap_table_quotient &b) {
         return !std::memcmp(&a, &b, sizeof a);
     };
@@ -349,13 +341,8 @@ void ModulePlan::numberMoves(const std::vector<Move> &moves, uint32_t first,
     hoist.first_quotient = (uint32_t)table.quotients.size();
 
     for (const Move &move : moves) {
-        psnap_table_move entry = {};
-        entry.base = wordOf(move.base);
-        entry.offset_low = (uint32_t)move.offset_bytes;
-        entry.offset_high = (uint32_t)(move.offset_bytes >> 32);
-        entry.step = wordOf(move.step);
-        entry.step_low = (uint32_t)move.step_bytes;
-        entry.step_high = (uint32_t)(move.step_bytes >> 32);
+        psnap_table_move entry = {
+            wordOf(move.base), move.offset_bytes, wordOf(move.step), move.step_bytes, 0, 0};
         numberQuotients(move, first, hoist, entry);
         table.moves.push_back(entry);
     }

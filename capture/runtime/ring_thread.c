@@ -23,27 +23,31 @@ static struct scratch last_resort; /* shared by threads when memory has run out 
 static pthread_key_t thread_end;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 static bool has_thread_end;
-static _Thread_local uint32_t awaited_before; /* threads that it has made before it had a ring */
-static _Thread_local uint64_t first_frame;    /* in a child by fork it is still the parent's */
 
-/* Further copies of this runtime in the process: their variables of this thread. */
 enum {
     COPIES_MAX = 7,
     HAND_OVER_DELAYS = 8 /* until a new thread has most probably begun */
 };
-static _Thread_local struct psnap_ring **copies[COPIES_MAX];
-static _Thread_local unsigned copy_count;
+
+/* Of this thread. The C library has little storage for the variables of libraries that are opened
+ * later, each with a copy of the runtime: so these are packed. */
+static _Thread_local struct {
+    struct psnap_ring **copies[COPIES_MAX]; /* variables of this thread in further copies */
+    uint64_t first_frame;                   /* in a child by fork it is still the parent's */
+    uint32_t copy_count;
+    uint32_t awaited_before; /* threads that it has made before it had a ring */
+} own;
 
 void psnap_rt_set_ring(struct psnap_ring *ring)
 {
     __psnap_ring = ring;
-    for (unsigned i = 0; i < copy_count; i++)
-        *copies[i] = ring;
+    for (unsigned i = 0; i < own.copy_count; i++)
+        *own.copies[i] = ring;
 }
 
 bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy)
 {
-    if (copy_count == COPIES_MAX) {
+    if (own.copy_count == COPIES_MAX) {
         if (psnap_rt_is_forked())
             psnap_rt_rejoin(); /* it is not the parent's loss */
         if (psnap_rt_session)
@@ -51,7 +55,7 @@ bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy)
         return false;
     }
     *ring_of_copy = __psnap_ring;
-    copies[copy_count++] = ring_of_copy;
+    own.copies[own.copy_count++] = ring_of_copy;
     return true;
 }
 
@@ -179,7 +183,7 @@ __attribute__((preserve_most)) void __psnap_creating(uint64_t threads)
 {
     struct psnap_ring *ring = __psnap_ring;
     const bool is_real = psnap_rt_is_real(ring);
-    uint32_t *awaited = is_real ? &ring->awaited : &awaited_before;
+    uint32_t *awaited = is_real ? &ring->awaited : &own.awaited_before;
 
     if (is_real && psnap_rt_is_child())
         return; /* it is the parent's */
@@ -205,17 +209,17 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
     session = psnap_rt_session;
     wanted = psnap_rt_is_recording() && !psnap_rt_is_enough();
     ring = wanted ? take_ring() : NULL;
-    if (!first_frame)
-        first_frame = frame;
+    if (!own.first_frame)
+        own.first_frame = frame;
     if (ring) {
         ring->data = psnap_ring_words(ring);
         ring->creating = 0;
-        ring->awaited = awaited_before;
-        awaited_before = 0;
+        ring->awaited = own.awaited_before;
+        own.awaited_before = 0;
         ring->thread = psnap_rt_number_thread();
         __atomic_fetch_add(&session->threads, 1, __ATOMIC_RELAXED);
-        ring->frame = first_frame;
-        psnap_rt_find_stack(first_frame, &ring->stack_low, &ring->stack_high);
+        ring->frame = own.first_frame;
+        psnap_rt_find_stack(own.first_frame, &ring->stack_low, &ring->stack_high);
         ring->local = (uint64_t)&__psnap_ring;
         psnap_rt_find_mapping(ring->local, &ring->local_low, &ring->local_high);
         psnap_rt_open_chunk(ring);

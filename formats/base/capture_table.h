@@ -25,8 +25,8 @@
     ROWS(site, sites)                                                                              \
     ROWS(global, globals)
 
-/* The words of a module's static table, in order, and of the rows that follow it; two words of a
- * 64-bit number are its low and its high half. */
+/* The words of a module's static table, in order, and of the rows that follow it. Numbers of 64
+ * bits lie as two words would. */
 struct psnap_table_header {
     uint32_t magic, abi, loops, blocks, refs, pieces, hoists, moves, quotients, nests, values,
         steps, sites, globals, string_bytes;
@@ -92,24 +92,23 @@ struct psnap_table_hoist {
 
 struct psnap_table_move {
     uint32_t base; /* word of the record that is added to `offset`; 0: in the row */
-    uint32_t offset_low, offset_high;
-    uint32_t step; /* word of the record that is the step; 0: it is constant */
-    uint32_t step_low, step_high;
+    int64_t offset;
+    uint32_t step; /* word of the record that is the step; 0: it is `stride` */
+    int64_t stride;
     uint32_t first_quotient; /* added in each iteration; none of what is in the row */
     uint32_t quotients;
-};
+} __attribute__((packed, aligned(4)));
 
 struct psnap_table_quotient {
-    uint32_t bits;        /* 1 to 64: of the numerator */
-    uint32_t divisor_low; /* not 0 */
-    uint32_t divisor_high;
-    uint32_t base; /* word of the record that is added to `offset`; 0: none */
-    uint32_t offset_low, offset_high;
-    uint32_t step; /* word of the record that is the step; 0: it is constant */
-    uint32_t step_low, step_high;
-    uint32_t factor; /* word of the record by which it is multiplied; 0: constant */
-    uint32_t factor_low, factor_high;
-};
+    uint32_t bits;    /* 1 to 64: of the numerator */
+    uint64_t divisor; /* not 0 */
+    uint32_t base;    /* word of the record that is added to `offset`; 0: none */
+    int64_t offset;
+    uint32_t step; /* word of the record that is the step; 0: it is `stride` */
+    int64_t stride;
+    uint32_t factor; /* word of the record by which it is multiplied; 0: it is `multiplier` */
+    int64_t multiplier;
+} __attribute__((packed, aligned(4)));
 
 struct psnap_table_nest {
     uint32_t levels;      /* of loops, but for the innermost */

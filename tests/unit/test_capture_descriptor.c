@@ -87,7 +87,7 @@ static void make_counting_hoist(struct module *module)
         .pieces = 2, .words = PSNAP_HOIST_ROWS_WORDS + 1, .rows = 1, .guards = 1};
     module->refs[module->ref_count++] =
         (struct psnap_table_ref){.op = PSNAP_REF_PLAIN, .size = 8, .lanes = 1};
-    module->moves[0] = (struct psnap_table_move){.base = PSNAP_HOIST_ROWS_WORDS, .step_low = 8};
+    module->moves[0] = (struct psnap_table_move){.base = PSNAP_HOIST_ROWS_WORDS, .stride = 8};
     module->pieces[0] = (struct psnap_table_piece){.refs = 1, .words = 2, .block = 1};
     module->pieces[1] =
         (struct psnap_table_piece){.first_ref = 1, .words = 1, .block = 2, .guard = 1};

@@ -234,7 +234,7 @@ static void make_nest(struct psnap_rng *rng, uint32_t levels)
     add_randoms(rng, few ? 1 : 8);
     for (uint32_t i = 2; i < REFS; i++)
         made.moves[i].base = add_address(rng);
-    made.moves[2].step_low = 8;
+    made.moves[2].stride = 8;
     made.moves[3].step = psnap_rng_below(rng, 2) ? any_value(rng, 1, 8) : 0;
     count = add_count(rng);
     add_step(PSNAP_STEP_COMPUTE, inner, first - WORDS, made.count - first, 0);

@@ -93,8 +93,8 @@ static const struct psnap_table_hoist hoists[] = {
 
 static const struct psnap_table_move moves[] = {
     {.base = OWN},
-    {.base = START, .step_low = 8},
-    {.base = DOWN, .step_low = (uint32_t)-8, .step_high = UINT32_MAX},
+    {.base = START, .stride = 8},
+    {.base = DOWN, .stride = -8},
     {.base = LAST},
 };
 

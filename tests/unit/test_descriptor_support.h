@@ -54,14 +54,10 @@ static inline uint64_t below(struct psnap_rng *rng, uint64_t n)
     return psnap_rng_below(rng, n);
 }
 
-/* A constant, or a word of the record, whose value put_words sets: `word` is 0 or that. */
-static inline void make_operand(struct psnap_table_hoist *hoist, int64_t value,
-                                struct psnap_rng *rng, uint32_t *word, uint32_t *low,
-                                uint32_t *high)
+/* 0, or a word of the record, whose value put_words sets. */
+static inline uint32_t make_word(struct psnap_table_hoist *hoist, struct psnap_rng *rng)
 {
-    *word = below(rng, 3) ? 0 : hoist->words++;
-    *low = (uint32_t)value;
-    *high = (uint32_t)((uint64_t)value >> 32);
+    return below(rng, 3) ? 0 : hoist->words++;
 }
 
 /* Numerators of few bits wrap around, those of many do not. */
@@ -75,13 +71,13 @@ static inline void make_quotient(struct module *module, struct psnap_table_hoist
     struct psnap_table_quotient *quotient = &module->quotients[module->quotient_count++];
 
     *quotient = (struct psnap_table_quotient){.bits = bits[below(rng, 8)],
-                                              .divisor_low = divisors[below(rng, 9)]};
-    make_operand(hoist, 5000 + (int64_t)below(rng, 9), rng, &quotient->base, &quotient->offset_low,
-                 &quotient->offset_high);
-    make_operand(hoist, steps[below(rng, 8)], rng, &quotient->step, &quotient->step_low,
-                 &quotient->step_high);
-    make_operand(hoist, factors[below(rng, 5)], rng, &quotient->factor, &quotient->factor_low,
-                 &quotient->factor_high);
+                                              .divisor = divisors[below(rng, 9)]};
+    quotient->offset = 5000 + (int64_t)below(rng, 9);
+    quotient->base = make_word(hoist, rng);
+    quotient->stride = steps[below(rng, 8)];
+    quotient->step = make_word(hoist, rng);
+    quotient->multiplier = factors[below(rng, 5)];
+    quotient->factor = make_word(hoist, rng);
 }
 
 /* In half of the loops; some are those of the reference before. */
@@ -112,10 +108,8 @@ static inline void make_move(struct module *module, struct psnap_table_hoist *ho
         return;
     move->base = shares ? before->base : hoist->words++;
     move->step = below(rng, 4) ? 0 : hoist->words++;
-    move->offset_low = (uint32_t)offset;
-    move->offset_high = (uint32_t)((uint64_t)offset >> 32);
-    move->step_low = (uint32_t)step;
-    move->step_high = (uint32_t)((uint64_t)step >> 32);
+    move->offset = offset;
+    move->stride = step;
     if (hoist->first_piece % 2)
         make_quotients(module, hoist, shares, rng);
 }
@@ -225,12 +219,6 @@ static inline uint64_t some_address(struct psnap_rng *rng)
     return (below(rng, 8) ? IMAGE : HEAP) + offset;
 }
 
-/* A word of the record, added to a constant. */
-static inline uint64_t operand(const uint64_t *record, uint32_t word, uint32_t low, uint32_t high)
-{
-    return (low | (uint64_t)high << 32) + (word ? record[word] : 0);
-}
-
 static inline uint64_t add_quotients(const struct module *module,
                                      const struct psnap_table_move *move, const uint64_t *record,
                                      uint64_t i)
@@ -240,17 +228,14 @@ static inline uint64_t add_quotients(const struct module *module,
     for (uint32_t k = 0; k < move->quotients; k++) {
         const struct psnap_table_quotient *quotient = &module->quotients[move->first_quotient + k];
         const uint64_t start =
-            operand(record, quotient->base, quotient->offset_low, quotient->offset_high);
-        const uint64_t step = quotient->step
-                                  ? record[quotient->step]
-                                  : operand(record, 0, quotient->step_low, quotient->step_high);
+            (uint64_t)quotient->offset + (quotient->base ? record[quotient->base] : 0);
+        const uint64_t step = quotient->step ? record[quotient->step] : (uint64_t)quotient->stride;
         const uint64_t factor =
-            quotient->factor ? record[quotient->factor]
-                             : operand(record, 0, quotient->factor_low, quotient->factor_high);
+            quotient->factor ? record[quotient->factor] : (uint64_t)quotient->multiplier;
         uint64_t x = start + i * step;
         if (quotient->bits < 64)
             x %= UINT64_C(1) << quotient->bits;
-        sum += x / quotient->divisor_low * factor;
+        sum += x / quotient->divisor * factor;
     }
     return sum;
 }
@@ -272,8 +257,8 @@ static inline size_t put_iteration(struct module *module, const struct psnap_tab
             module->executions[piece->block]++;
         for (uint32_t ref = piece->first_ref; ref < piece->first_ref + piece->refs; ref++) {
             const struct psnap_table_move *move = &module->moves[ref];
-            const uint64_t offset = move->offset_low | (uint64_t)move->offset_high << 32;
-            uint64_t step = move->step_low | (uint64_t)move->step_high << 32, address;
+            const uint64_t offset = (uint64_t)move->offset;
+            uint64_t step = (uint64_t)move->stride, address;
             if (move->step)
                 step = record[move->step];
             if (move->base)
