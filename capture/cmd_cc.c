@@ -216,20 +216,6 @@ static struct request understand(int argc, char **argv)
     return request;
 }
 
-/* The runtime, before all else that is linked: whatever shared libraries come behind it, which may
- * have one too when they are linked and none when they are loaded, the program has its own. Where
- * there is no C library only who needs it gets it (add_link_arguments). */
-static int add_runtime(const struct request *request, const char *runtime, const char **command)
-{
-    int n = 0;
-
-    if (request->has_no_libc)
-        return 0;
-    command[n++] = "-Wl,-u,__psnap_register";
-    command[n++] = runtime;
-    return n;
-}
-
 /* What the linker needs: the runtime, and for bitcode the pass. */
 static int add_link_arguments(const struct request *request, const char *runtime,
                               const char *lto_plugin, const char **command)
@@ -254,19 +240,6 @@ static int add_link_arguments(const struct request *request, const char *runtime
     if (!request->is_fortran)
         command[n++] = "--end-no-unused-arguments";
     return n;
-}
-
-/* Tells the pass where it is to work; NULL for the default. False, and says so, when that cannot
- * be. */
-static bool set_stage(const char *stage, const char *command)
-{
-    if (stage && strcmp(stage, "vectorizer-start") != 0 && strcmp(stage, "optimized") != 0) {
-        psnap_cmd_usage(command, "no stage '%s'; there are: optimized, vectorizer-start", stage);
-        return false;
-    }
-    if (stage)
-        setenv(PSNAP_ENV_STAGE, stage, 1);
-    return true;
 }
 
 /* Takes what is said to us out of the command line; the number of words that are left, or 0, and
@@ -315,12 +288,9 @@ static enum psnap_status extend(const struct psnap_compiler *compiler, struct re
             command[n++] = "-idirafter";
             command[n++] = compiler->include;
         }
-        command[n++] = "--end-no-unused-arguments";
     }
     if (request->has_input && !request->preprocesses) {
         snprintf(plugin, sizeof plugin, "-fpass-plugin=%s", compiler->pass);
-        if (!request->is_fortran)
-            command[n++] = "--start-no-unused-arguments";
         if (!request->has_lto)
             command[n++] = plugin;
         if (!request->has_debug)
@@ -328,11 +298,16 @@ static enum psnap_status extend(const struct psnap_compiler *compiler, struct re
         if (!request->has_debug &&
             !loads_pass(request)) /* bitcode that is linked may have its own */
             setenv(PSNAP_ENV_LINES, "1", 1);
-        if (!request->is_fortran)
-            command[n++] = "--end-no-unused-arguments";
     }
-    if (links)
-        n += add_runtime(request, compiler->runtime, command + n);
+    if (request->has_input && !request->is_fortran)
+        command[n++] = "--end-no-unused-arguments";
+    /* The runtime comes before all else that is linked: whatever shared libraries come behind it,
+     * which may have one too when they are linked and none when they are loaded, the program has
+     * its own. Where there is no C library only who needs it gets it (add_link_arguments). */
+    if (links && !request->has_no_libc) {
+        command[n++] = "-Wl,-u,__psnap_register";
+        command[n++] = compiler->runtime;
+    }
     for (int i = 1; i < argc; i++)
         command[n++] = argv[i];
     if (links && loads_pass(request)) {
@@ -347,10 +322,6 @@ static enum psnap_status extend(const struct psnap_compiler *compiler, struct re
     return PSNAP_OK;
 }
 
-/* Where compilers are in Debian and its kin, and where the user names another. */
-static const char *const packages[] = {"clang", "clang", "flang"};
-static const char *const variables[] = {"PSNAP_CLANG", "PSNAP_CLANGXX", "PSNAP_FLANG"};
-
 static int compile(int argc, char **argv, enum psnap_language language)
 {
     const char *stage = NULL, *llvm = NULL;
@@ -364,8 +335,11 @@ static int compile(int argc, char **argv, enum psnap_language language)
         return PSNAP_EXIT_USAGE;
     request = understand(argc, argv);
     request.is_fortran = language == PSNAP_LANGUAGE_FORTRAN;
-    if (!set_stage(stage, argv[0]))
-        return PSNAP_EXIT_USAGE;
+    if (stage && strcmp(stage, "vectorizer-start") != 0 && strcmp(stage, "optimized") != 0)
+        return psnap_cmd_usage(argv[0], "no stage '%s'; there are: optimized, vectorizer-start",
+                               stage);
+    if (stage)
+        setenv(PSNAP_ENV_STAGE, stage, 1);
     if (getenv(PSNAP_ENV_BLOCKS) && (!request.writes_assembly || request.has_lto))
         return psnap_cmd_usage(argv[0],
                                "%s is for -S, and not with -flto: it writes assembly, in "
@@ -388,7 +362,8 @@ static int compile(int argc, char **argv, enum psnap_language language)
         if (errno == ENOENT && compiler.llvm)
             psnap_error_set(&error, PSNAP_ERROR_UNSUPPORTED,
                             "there is no '%s': install the package %s-%d, or name a compiler in %s",
-                            compiler.path, packages[language], compiler.llvm, variables[language]);
+                            compiler.path, language == PSNAP_LANGUAGE_FORTRAN ? "flang" : "clang",
+                            compiler.llvm, psnap_compiler_variables[language]);
         else
             psnap_error_system(&error, errno, "cannot run '%s'", compiler.path);
     }

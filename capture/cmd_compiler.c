@@ -23,7 +23,7 @@ static const struct known {
     const char *compilers[3]; /* by language */
 } known[] = {PSNAP_COMPILERS{0, {NULL, NULL, NULL}}};
 
-static const char *const variables[] = {"PSNAP_CLANG", "PSNAP_CLANGXX", "PSNAP_FLANG"};
+const char *const psnap_compiler_variables[] = {"PSNAP_CLANG", "PSNAP_CLANGXX", "PSNAP_FLANG"};
 
 /* The first line that a program prints to stdout; false, with errno, when it cannot be run. */
 static bool ask(const char *program, const char *option, char *line, size_t room)
@@ -79,11 +79,6 @@ int psnap_compiler_version(const char *program, char *line, size_t room)
     return ask(program, "--version", line, room) ? version_of(line) : -1;
 }
 
-static void name_pass(const struct psnap_compiler *compiler, int llvm, char pass[PATH_MAX + 32])
-{
-    snprintf(pass, PATH_MAX + 32, "%s/psnap_pass-%d.so", compiler->files, llvm);
-}
-
 /* The first of `places`, seen from the folder of this program or absolute, that has the file
  * `name`, and that file; false when none has. */
 static bool find_place(const char *folder, const char *const *places, const char *name,
@@ -137,7 +132,7 @@ static enum psnap_status check_pass(const struct psnap_compiler *compiler, const
 {
     char versions[64];
 
-    name_pass(compiler, llvm, pass);
+    snprintf(pass, PATH_MAX + 32, "%s/psnap_pass-%d.so", compiler->files, llvm);
     if (access(pass, R_OK) == 0)
         return PSNAP_OK;
     return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
@@ -150,11 +145,10 @@ static enum psnap_status check_pass(const struct psnap_compiler *compiler, const
 static enum psnap_status take_named(struct psnap_compiler *compiler, struct psnap_error *error)
 {
     char line[256];
-    int llvm;
+    const int llvm = psnap_compiler_version(compiler->path, line, sizeof line);
 
-    if (!ask(compiler->path, "--version", line, sizeof line))
+    if (llvm < 0)
         return psnap_error_system(error, errno, "cannot run '%s'", compiler->path);
-    llvm = version_of(line);
     if (llvm == 0)
         return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
                                "'%s' is no clang or flang: its version is '%s'", compiler->path,
@@ -165,7 +159,7 @@ static enum psnap_status take_named(struct psnap_compiler *compiler, struct psna
 enum psnap_status psnap_compiler_find(struct psnap_compiler *compiler, enum psnap_language language,
                                       const char *llvm, struct psnap_error *error)
 {
-    const char *named = getenv(variables[language]);
+    const char *named = getenv(psnap_compiler_variables[language]);
     const struct known *row = known;
     char versions[64];
 
@@ -211,9 +205,9 @@ enum psnap_status psnap_compiler_linker_pass(const struct psnap_compiler *compil
     char path[PATH_MAX], line[256];
     int llvm = 0;
 
-    if (psnap_compiler_linker(compiler, linker, path) && ask(path, "--version", line, sizeof line))
-        llvm = version_of(line);
-    if (llvm == 0) {
+    if (psnap_compiler_linker(compiler, linker, path))
+        llvm = psnap_compiler_version(path, line, sizeof line);
+    if (llvm <= 0) {
         memcpy(pass, compiler->pass, sizeof compiler->pass);
         return PSNAP_OK;
     }

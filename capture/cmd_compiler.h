@@ -13,6 +13,9 @@
 
 enum psnap_language { PSNAP_LANGUAGE_C, PSNAP_LANGUAGE_CXX, PSNAP_LANGUAGE_FORTRAN };
 
+/* The variables of the environment that name a compiler, by language. */
+extern const char *const psnap_compiler_variables[3];
+
 struct psnap_compiler {
     const char *path;     /* what is to be run: static, or from the environment */
     int llvm;             /* its version; 0: not known yet */

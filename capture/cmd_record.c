@@ -62,11 +62,25 @@ static int run_unrecorded(char **argv, const struct psnap_error *error)
     return lost(error);
 }
 
+/* The program's environment is ours, its command line `argv`. */
+static enum psnap_status describe(struct psnap_program *program, char **argv, const char *path,
+                                  struct psnap_error *error)
+{
+    struct psnap_process self, process;
+    enum psnap_status status;
+
+    psnap_process_read(&self, getpid());
+    process = self;
+    process.argv = (const char **)(uintptr_t)argv;
+    status = psnap_recording_describe(program, &process, path, error);
+    psnap_process_release(&self);
+    return status;
+}
+
 /* The first process's accesses go from here into its files. */
 static int record_first(struct psnap_recording *recording, struct psnap_source *capture,
                         char **argv, const struct psnap_hub_process *hub, bool is_verbose)
 {
-    struct psnap_process self, process; /* the program's environment is ours */
     struct psnap_error error = {0};
     enum psnap_status status;
     char path[4096];
@@ -81,14 +95,10 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
     status = psnap_capture_watch(capture, pid, &error);
     psnap_find_program(argv[0], path, sizeof path); /* it may have ended: we cannot ask for it */
     recording->program = path;
-    psnap_process_read(&self, getpid());
-    process = self;
-    process.argv = (const char **)(uintptr_t)argv;
     if (!status)
-        status = psnap_recording_describe(capture->program, &process, path, &error);
+        status = describe(capture->program, argv, path, &error);
     if (!status)
         status = psnap_recording_run(recording, capture, &error);
-    psnap_process_release(&self);
     psnap_capture_close(capture);
     if (status)
         lost(&error); /* at once: the program may go on for long */
@@ -176,17 +186,12 @@ static int check_program(const char *name, const char *path)
 static int finish_valgrind(struct psnap_recording *recording, struct psnap_source *valgrind,
                            char **argv, const char *path)
 {
-    struct psnap_process self, process;
     struct psnap_error error = {0};
     enum psnap_status status;
     int result;
 
-    psnap_process_read(&self, getpid());
-    process = self;
-    process.argv = (const char **)(uintptr_t)argv;
     recording->builder.deadline = psnap_child_deadline();
-    status = psnap_recording_describe(valgrind->program, &process, path, &error);
-    psnap_process_release(&self);
+    status = describe(valgrind->program, argv, path, &error);
     if (!status)
         status = psnap_recording_run(recording, valgrind, &error);
     psnap_valgrind_drain(valgrind); /* the program runs on */
@@ -208,30 +213,6 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
     return result;
 }
 
-/* Names whose parts depend on the process are those for this one. */
-static enum psnap_status name_for_us(struct psnap_recording *recording, const char *program,
-                                     struct psnap_error *error)
-{
-    const char **names[] = {&recording->profile, &recording->trace};
-    char *rooms[] = {recording->default_profile, recording->trace_name};
-    enum psnap_status status = psnap_recording_prepare(recording, program, error);
-    struct psnap_process self;
-
-    psnap_process_read(&self, getpid());
-    for (size_t i = 0; i < 2 && !status && recording->is_late; i++) {
-        char *name = *names[i] ? psnap_name_expand(*names[i], &self, error) : NULL;
-        if (!name) {
-            status = *names[i] ? error->code : PSNAP_OK;
-            continue;
-        }
-        snprintf(rooms[i], sizeof recording->trace_name, "%s", name);
-        *names[i] = rooms[i];
-        free(name);
-    }
-    psnap_process_release(&self);
-    return status;
-}
-
 static int record_valgrind(struct psnap_recording *recording, char **argv, bool is_verbose)
 {
     struct psnap_error error = {0};
@@ -250,7 +231,8 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     if (!capture)
         return lost(&error);
     psnap_valgrind_choose(capture, recording->roi);
-    if (!name_for_us(recording, argv[0], &error) && !psnap_recording_open(recording, &error)) {
+    if (!psnap_recording_prepare(recording, argv[0], &error) &&
+        !psnap_recording_open(recording, &error)) {
         command = psnap_valgrind_command(capture, argv);
         if (!command)
             psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");

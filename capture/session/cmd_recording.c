@@ -73,26 +73,49 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
     return PSNAP_OK;
 }
 
-/* A name whose parts are the same for all processes is filled in here. */
+/* A name is filled in here whose parts are the same for all processes, or are those of `process`;
+ * NULL: of none yet. */
 static enum psnap_status settle_name(const char **name, char *room, bool *is_late,
-                                     struct psnap_error *error)
+                                     const struct psnap_process *process, struct psnap_error *error)
 {
     const struct psnap_process none = {0};
     bool late;
     enum psnap_status status = psnap_name_check(*name, &late, error);
     char *expanded = NULL;
 
-    if (status || late || !strchr(*name, '%')) {
-        *is_late |= late;
+    *is_late |= late && !process;
+    if (status || (late && !process) || !strchr(*name, '%'))
         return status;
-    }
-    expanded = psnap_name_expand(*name, &none, error);
+    expanded = psnap_name_expand(*name, process ? process : &none, error);
     if (!expanded)
         return error->code;
     snprintf(room, sizeof((struct psnap_recording *)0)->default_profile, "%s", expanded);
     free(expanded);
     *name = room;
     return PSNAP_OK;
+}
+
+/* The names of the files; a foreign recording is of this process's program alone. */
+static enum psnap_status settle_names(struct psnap_recording *recording, const char *program,
+                                      struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+    struct psnap_process self = {0}, *process = recording->is_foreign ? &self : NULL;
+
+    if (process)
+        psnap_process_read(process, getpid());
+    if (recording->no_profile)
+        recording->profile = NULL;
+    else if (!recording->profile)
+        choose_name(recording, program);
+    else
+        status = settle_name(&recording->profile, recording->default_profile, &recording->is_late,
+                             process, error);
+    if (!status && recording->trace)
+        status = settle_name(&recording->trace, recording->trace_name, &recording->is_late, process,
+                             error);
+    psnap_process_release(&self);
+    return status;
 }
 
 /* Names that processes will settle: where they are to be, as far as no process has a part in it. */
@@ -115,7 +138,7 @@ static enum psnap_status check_folder(const char *name, struct psnap_error *erro
 enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, const char *program,
                                           struct psnap_error *error)
 {
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status;
     bool has_profile = !recording->no_profile && psnap_output_is_stdout(recording->profile);
     bool has_trace = psnap_output_is_stdout(recording->trace);
 
@@ -135,15 +158,7 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
     recording->takes_stdout = has_profile || has_trace;
     if (choose_formats(recording, error))
         return error->code;
-    if (recording->no_profile)
-        recording->profile = NULL;
-    else if (!recording->profile)
-        choose_name(recording, program);
-    else
-        status = settle_name(&recording->profile, recording->default_profile, &recording->is_late,
-                             error);
-    if (!status && recording->trace)
-        status = settle_name(&recording->trace, recording->trace_name, &recording->is_late, error);
+    status = settle_names(recording, program, error);
     if (!status && recording->is_late)
         status = check_folder(recording->profile, error);
     if (!status && recording->is_late && recording->trace)

@@ -87,84 +87,72 @@ bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
            is_unwritten || recording->is_uncertified;
 }
 
+/* Says "BEFORE COUNT NOUNs AFTER", or without a noun BEFORE alone, unless the count is 0; returns
+ * whether it is not. */
+static bool tell(const struct psnap_recording *recording, uint64_t count, const char *before,
+                 const char *noun, const char *after)
+{
+    if (count && noun)
+        psnap_print(stderr, "psnap %s: %s%" PRIu64 " %s%s%s\n", recording->command, before, count,
+                    noun, psnap_plural(count), after);
+    else if (count)
+        psnap_print(stderr, "psnap %s: %s\n", recording->command, before);
+    return count;
+}
+
 bool psnap_recording_complain(const struct psnap_recording *recording,
                               const struct psnap_source *capture)
 {
-    struct psnap_capture_report report = psnap_capture_report(capture);
-    const char *command = recording->command;
-    const bool is_unwritten = say_unwritten(recording);
+    const struct psnap_capture_report report = psnap_capture_report(capture);
+    bool is_lost = say_unwritten(recording);
 
     if (!report.modules && !recording->is_refused)
         psnap_recording_say_not_instrumented(recording);
-    if (report.modules && !report.threads && !report.threads_lost)
-        psnap_print(stderr, "psnap %s: no instrumented code has run, the profile is empty\n",
-                    command);
+    tell(recording, report.modules && !report.threads && !report.threads_lost,
+         "no instrumented code has run, the profile is empty", NULL, "");
     if (report.copies)
         psnap_print(stderr,
                     "psnap %s: %" PRIu32
                     " instrumented shared librar%s not recorded: there are too many "
                     "for a program that is not instrumented itself\n",
-                    command, report.copies, report.copies == 1 ? "y was" : "ies were");
-    if (report.threads > UINT16_MAX)
-        psnap_print(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
-    if (report.is_quiet)
-        psnap_print(
-            stderr,
-            "psnap %s: the program entered a seccomp sandbox, where it was recorded without "
-            "system calls: what it allocated there has no names, and children are missing\n",
-            command);
-    if (report.unheard)
-        psnap_print(stderr,
-                    "psnap %s: %" PRIu32
-                    " record%s of signal handlers in the sandbox are missing\n",
-                    command, report.unheard, report.unheard == 1 ? "" : "s");
-    if (report.is_cut_short)
-        psnap_print(stderr, "psnap %s: ended before all was read: the last accesses are missing\n",
-                    command);
-    if (report.threads_lost)
-        psnap_print(stderr,
-                    "psnap %s: %" PRIu32
-                    " thread%s found no ring, their accesses are missing: there are "
-                    "too many, or a limit on address space or locked memory leaves no room\n",
-                    command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
-    if (report.threads_early)
-        psnap_print(stderr,
-                    "psnap %s: code ran before its module was known: what %" PRIu32
-                    " thread%s did until then is missing\n",
-                    command, report.threads_early, report.threads_early == 1 ? "" : "s");
-    if (report.words_unknown)
-        psnap_print(stderr,
-                    "psnap %s: code ran before its module was known: %" PRIu64
-                    " words of its records are missing\n",
-                    command, report.words_unknown);
+                    recording->command, report.copies, report.copies == 1 ? "y was" : "ies were");
+    tell(recording, report.threads > UINT16_MAX, "threads from 65535 on share one number", NULL,
+         "");
+    tell(recording, report.is_quiet,
+         "the program entered a seccomp sandbox, where it was recorded without system calls: what "
+         "it allocated there has no names, and children are missing",
+         NULL, "");
+    is_lost |= tell(recording, report.unheard, "", "record",
+                    " of signal handlers in the sandbox are missing");
+    tell(recording, report.is_cut_short, "ended before all was read: the last accesses are missing",
+         NULL, "");
+    is_lost |= tell(recording, report.threads_lost, "", "thread",
+                    " found no ring, their accesses are missing: there are too many, or a limit on "
+                    "address space or locked memory leaves no room");
+    is_lost |= tell(recording, report.threads_early, "code ran before its module was known: what ",
+                    "thread", " did until then is missing");
+    is_lost |=
+        tell(recording, report.words_unknown, "code ran before its module was known: ", "word",
+             " of its records are missing");
     if (report.accesses_lost)
         psnap_print(
             stderr,
             "psnap %s: %" PRIu64
             " execution%s of loops or blocks cut off by the program's end or a signal handler: "
             "of %s last accesses up to %" PRIu64 " are missing\n",
-            command, report.cut_off, report.cut_off == 1 ? "" : "s",
+            recording->command, report.cut_off, psnap_plural(report.cut_off),
             report.cut_off == 1 ? "its" : "their", report.accesses_lost);
-    if (report.forked_inside)
-        psnap_print(stderr,
-                    "psnap %s: a signal handler forked this process in the middle of a loop or "
-                    "block: what that accessed here is missing\n",
-                    command);
-    if (report.late)
-        psnap_print(stderr,
-                    "psnap %s: signal handlers filled the ring: what %" PRIu64
-                    " execution%s of loops or blocks accessed after them is missing\n",
-                    command, report.late, report.late == 1 ? "" : "s");
-    if (report.unnamed)
-        psnap_print(stderr,
-                    "psnap %s: %" PRIu64
-                    " allocation%s too many to keep their names: regions in them "
-                    "may have none\n",
-                    command, report.unnamed, report.unnamed == 1 ? "" : "s");
-    return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
-           !report.modules || !report.threads || report.copies || report.threads_lost ||
-           report.threads_early || report.words_unknown || report.unheard || report.forked_inside ||
-           report.late || is_unwritten || recording->is_uncertified;
+    is_lost |= tell(recording, report.forked_inside,
+                    "a signal handler forked this process in the middle of a loop or block: what "
+                    "that accessed here is missing",
+                    NULL, "");
+    is_lost |= tell(recording, report.late, "signal handlers filled the ring: what ", "execution",
+                    " of loops or blocks accessed after them is missing");
+    tell(recording, report.unnamed, "", "allocation",
+         " too many to keep their names: regions in them may have none");
+    return psnap_roi_complain(recording->command, recording->roi, &report.roi, capture->program) ||
+           is_lost || !report.modules || !report.threads || report.copies ||
+           recording->is_uncertified;
 }
 
 void psnap_recording_summarise(const struct psnap_recording *recording, pid_t pid)
