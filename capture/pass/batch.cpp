@@ -26,11 +26,32 @@
  *     exit:       at.iterations, at.words, end; next = slot
  *
  * Variables of this code are made as memory and promoted to registers.
+ *
+ * Nests of loops (nest.cpp): the record, in front of the nest, always says
+ * how far the nest has come: in which iteration of all loops but the innermost, and where in that,
+ * which is `progress`, in front of the record: a step, and iterations of an innermost loop.
+ *
+ *     before the nest:   record = reserve, accesses = 0; from, to, progress = 0; words
+ *     before a loop:     progress = its step; an innermost one: accesses += its own
+ *                                             others: to[loop] = 0
+ *     going round:       an innermost one: progress++
+ *                        others: progress = its step AGAIN, and the iteration that is over
+ *                        accesses += those of the iteration
+ *                        if (accesses > NEST_ACCESSES) { accesses = 0; end: at this step
+ *                                                        record = __psnap_renew_nest(record) }
+ *                        to[loop]++
+ *     exit:              end: at the exit's step
+ *
+ * so that the collector does not wait for the end of a long nest, and loses nothing with one that
+ * a fault ends or a killed program leaves behind. The record is in a batch of its own: that of a
+ * loop around the nest is closed while it lasts.
  */
-#include "code.h"
+#include "plan.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
@@ -39,48 +60,59 @@ using namespace llvm;
 namespace psnap
 {
 
-void BatchCode::begin(Instruction *here, Value *room)
+/* What the parts of this code write with. */
+class Code
 {
-    IRBuilder<> builder(here);
+  protected:
+    Code(ModulePlan &the_module, Function &the_function, Type *the_word,
+         std::vector<AllocaInst *> &all_variables)
+        : module(the_module), function(the_function), word(the_word), variables(all_variables)
+    {
+    }
+    AllocaInst *variable(Type *type)
+    {
+        IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+        variables.push_back(builder.CreateAlloca(type));
+        return variables.back();
+    }
+    Value *wordAt(IRBuilder<> &builder, Value *record, uint64_t index)
+    {
+        return builder.CreateConstInBoundsGEP1_64(word, record, index);
+    }
+    void put(IRBuilder<> &builder, Value *value, Value *record, uint64_t index)
+    {
+        storeWord(builder, value, wordAt(builder, record, index));
+    }
+    Value *get(IRBuilder<> &builder, AllocaInst *from)
+    {
+        return builder.CreateLoad(from->getAllocatedType(), from);
+    }
+    Constant *number(int64_t value)
+    {
+        return ConstantInt::getSigned(word, value);
+    }
+    Value *wordsBetween(IRBuilder<> &builder, Value *from, Value *to)
+    {
+        return builder.CreateExactSDiv(
+            builder.CreateSub(builder.CreatePtrToInt(to, word), builder.CreatePtrToInt(from, word)),
+            number(8));
+    }
+    /* Code before `here` that runs when `next` leaves no room in the batch for `words` and a gap.
+     */
+    Instruction *whenFull(Instruction *here, AllocaInst *next, AllocaInst *batch, uint32_t words)
+    {
+        IRBuilder<> check(here);
+        Value *last = wordAt(check, get(check, batch), PSNAP_RECORD_WORDS_MAX - 1 - words);
+        Value *is_full = check.CreateICmpUGT(get(check, next), last);
+        MDNode *cold = MDBuilder(here->getContext()).createBranchWeights(1, 1u << 20);
+        return SplitBlockAndInsertIfThen(is_full, here, false, cold);
+    }
 
-    builder.CreateStore(room, batch);
-    builder.CreateStore(wordAt(builder, room, 1), next);
-}
-
-void BatchCode::open(Instruction *here)
-{
-    begin(here, module.emitRoom(here, PSNAP_RECORD_WORDS_MAX, ModulePlan::HOISTED_RECORD));
-}
-
-/* Calls a hook that takes the batch, and where it ends. */
-Value *BatchCode::end(Instruction *here, FunctionCallee hook)
-{
-    IRBuilder<> builder(here);
-
-    return module.callHook(here, hook, {get(builder, batch), get(builder, next)});
-}
-
-void BatchCode::close(Instruction *here)
-{
-    end(here, module.close_batch);
-}
-
-void BatchCode::renew(Instruction *here)
-{
-    begin(here, end(here, module.renew_batch));
-}
-
-/* Where a record of so many words begins; unless it `takes` them there may be another. */
-Value *BatchCode::append(Instruction *here, uint32_t words, bool takes)
-{
-    Instruction *full = whenFull(here, next, batch, words);
-    renew(full);
-    IRBuilder<> builder(here);
-    Value *at = get(builder, next);
-    if (takes)
-        builder.CreateStore(wordAt(builder, at, words), next);
-    return at;
-}
+    ModulePlan &module;
+    Function &function;
+    Type *word;
+    std::vector<AllocaInst *> &variables;
+};
 
 /* The terminator of the block in front of a loop. */
 static Instruction *beforeLoop(BasicBlock *header, Instruction *latch)
@@ -91,17 +123,80 @@ static Instruction *beforeLoop(BasicBlock *header, Instruction *latch)
     return nullptr;
 }
 
-void BatchCode::emit()
+class BatchCode : Code
 {
-    open(beforeLoop(plan_batch.header, plan_batch.latch));
-    for (const Exit &exit : plan_batch.exits) {
-        BasicBlock *way_out = SplitBlockPredecessors(exit.to, {exit.from->getParent()}, ".psnap");
-        ways_out[{exit.from, exit.to}] = way_out;
-        close(way_out->getTerminator());
+  public:
+    BatchCode(ModulePlan &the_module, const FunctionPlan &plan, const Batch &the_batch,
+              std::vector<AllocaInst *> &all_variables)
+        : Code(the_module, *plan.function, the_module.word, all_variables), plan_batch(the_batch),
+          batch(variable(the_module.pointer)), next(variable(the_module.pointer))
+    {
     }
-}
 
-Instruction *wayOut(const Exit &exit, const BatchCode *batch)
+    void emit()
+    {
+        open(beforeLoop(plan_batch.header, plan_batch.latch));
+        for (const Exit &exit : plan_batch.exits) {
+            BasicBlock *way_out =
+                SplitBlockPredecessors(exit.to, {exit.from->getParent()}, ".psnap");
+            ways_out[{exit.from, exit.to}] = way_out;
+            close(way_out->getTerminator());
+        }
+    }
+
+    void open(Instruction *here)
+    {
+        begin(here, module.emitRoom(here, PSNAP_RECORD_WORDS_MAX, ModulePlan::HOISTED_RECORD));
+    }
+
+    void close(Instruction *here)
+    {
+        end(here, module.close_batch);
+    }
+
+    void renew(Instruction *here)
+    {
+        begin(here, end(here, module.renew_batch));
+    }
+
+    /* Where a record of so many words begins; unless it `takes` them there may be another. */
+    Value *append(Instruction *here, uint32_t words, bool takes = true)
+    {
+        Instruction *full = whenFull(here, next, batch, words);
+        renew(full);
+        IRBuilder<> builder(here);
+        Value *at = get(builder, next);
+        if (takes)
+            builder.CreateStore(wordAt(builder, at, words), next);
+        return at;
+    }
+
+  private:
+    void begin(Instruction *here, Value *room)
+    {
+        IRBuilder<> builder(here);
+
+        builder.CreateStore(room, batch);
+        builder.CreateStore(wordAt(builder, room, 1), next);
+    }
+
+    /* Calls a hook that takes the batch, and where it ends. */
+    Value *end(Instruction *here, FunctionCallee hook)
+    {
+        IRBuilder<> builder(here);
+
+        return module.callHook(here, hook, {get(builder, batch), get(builder, next)});
+    }
+
+    const Batch &plan_batch;
+
+  public:
+    AllocaInst *batch, *next;
+    DenseMap<std::pair<Instruction *, BasicBlock *>, BasicBlock *> ways_out;
+};
+
+/* Where code for an exit goes: behind its loop, within the batch, if any, that the loop is in. */
+static Instruction *wayOut(const Exit &exit, const BatchCode *batch)
 {
     BasicBlock *to = batch ? batch->ways_out.lookup({exit.from, exit.to}) : nullptr;
 
@@ -265,6 +360,137 @@ class HoistCode : Code
                *mask = nullptr; /* with rows */
 };
 
+class NestCode : Code
+{
+  public:
+    NestCode(ModulePlan &the_module, const FunctionPlan &the_plan, const Nest &the_nest,
+             BatchCode *the_batch, std::vector<AllocaInst *> &all_variables)
+        : Code(the_module, *the_plan.function, the_module.word, all_variables), nest(the_nest),
+          batch(the_batch)
+    {
+    }
+
+    void emit()
+    {
+        Instruction *before = nest.levels[0].before;
+
+        accesses = variable(word);
+        record = variable(module.pointer);
+        if (batch)
+            batch->close(before);
+        begin(before);
+        for (const Part &part : nest.parts)
+            if (part.accesses)
+                emitInnermost(part);
+        for (const Level &level : nest.levels)
+            emitAgain(level);
+        for (const Exit &exit : nest.exits) {
+            Instruction *here = wayOut(exit, batch);
+            IRBuilder<> builder(here);
+            Value *last = get(builder, record);
+            module.publish(builder, last, exit.end);
+            storeWord(builder, number(PSNAP_GAP + 2),
+                      builder.CreateConstInBoundsGEP1_64(word, last, (uint64_t)-2))
+                ->setAtomic(AtomicOrdering::Release);
+            if (batch)
+                batch->open(here);
+        }
+    }
+
+  private:
+    void begin(Instruction *before)
+    {
+        Value *room = module.emitRoom(before, nest.fixedWords() + 2, ModulePlan::HOISTED_RECORD);
+        IRBuilder<> builder(before);
+        Value *first = wordAt(builder, room, 2);
+        uint32_t index = nest.headerWords();
+
+        builder.CreateStore(first, record);
+        builder.CreateStore(number(0), accesses);
+        putProgress(builder, number(0));
+        for (uint32_t i = 1; i < index; i++)
+            put(builder, number(0), first, i);
+        for (Value *value : nest.words)
+            put(builder, value, first, index++);
+        module.publish(builder, first, nest.going_on);
+    }
+
+    void putProgress(IRBuilder<> &builder, Value *progress)
+    {
+        Value *at = builder.CreateConstInBoundsGEP1_64(word, get(builder, record), UINT64_MAX);
+        storeWord(builder, progress, at)->setAtomic(AtomicOrdering::Monotonic);
+    }
+
+    void emitInnermost(const Part &part)
+    {
+        AllocaInst *progress = variable(word);
+
+        addAccesses(part.before, part.accesses);
+        IRBuilder<> before(part.before);
+        before.CreateStore(progressAt(part.step), progress);
+        putProgress(before, progressAt(part.step));
+        IRBuilder<> latch(part.latch);
+        Value *next = latch.CreateAdd(get(latch, progress), number(1));
+        latch.CreateStore(next, progress);
+        putProgress(latch, next);
+    }
+
+    /* On the way from the latch to the header. */
+    void emitAgain(const Level &level)
+    {
+        BasicBlock *way =
+            SplitBlockPredecessors(level.header, {level.latch->getParent()}, ".psnap");
+        Instruction *here = way->getTerminator();
+        AllocaInst *iteration = variable(word);
+
+        IRBuilder<> before(level.before);
+        before.CreateStore(number(0), iteration);
+        putProgress(before, progressAt(level.enter));
+        put(before, number(0), get(before, record), to(level));
+        addAccesses(here, number(1 + (int64_t)level.refs));
+        IRBuilder<> check(here);
+        putProgress(check, check.CreateOr(get(check, iteration), progressAt(level.again)));
+        Value *is_enough = check.CreateICmpUGT(get(check, accesses), number(PSNAP_NEST_ACCESSES));
+        MDNode *cold = MDBuilder(here->getContext()).createBranchWeights(1, 1u << 20);
+        Instruction *cut = SplitBlockAndInsertIfThen(is_enough, here, false, cold);
+        IRBuilder<> end(cut);
+        module.publish(end, get(end, record), level.end);
+        end.CreateStore(
+            module.callHook(cut, module.renew_nest,
+                            {get(end, record), number(nest.fixedWords()), number(nest.depth)}),
+            record);
+        IRBuilder<> renewed(cut);
+        module.publish(renewed, get(renewed, record), nest.going_on);
+        renewed.CreateStore(number(0), accesses);
+
+        IRBuilder<> next(here);
+        Value *count = next.CreateAdd(get(next, iteration), number(1));
+        next.CreateStore(count, iteration);
+        storeWord(next, count, wordAt(next, get(next, record), to(level)))
+            ->setAtomic(AtomicOrdering::Release);
+    }
+
+    void addAccesses(Instruction *here, Value *count)
+    {
+        IRBuilder<> builder(here);
+        builder.CreateStore(builder.CreateAdd(get(builder, accesses), count), accesses);
+    }
+
+    Constant *progressAt(uint32_t step)
+    {
+        return number((int64_t)((uint64_t)step << PSNAP_NEST_STEP_SHIFT));
+    }
+    uint32_t to(const Level &level) /* its word */
+    {
+        return PSNAP_NEST_HEADER_WORDS + nest.depth + level.depth;
+    }
+
+    const Nest &nest;
+    BatchCode *batch;
+    AllocaInst *accesses = nullptr;
+    AllocaInst *record = nullptr;
+};
+
 void ModulePlan::emitBatches(const FunctionPlan &plan)
 {
     std::vector<AllocaInst *> variables;
@@ -290,7 +516,8 @@ void ModulePlan::emitBatches(const FunctionPlan &plan)
                   variables)
             .emit();
     for (const Nest &nest : plan.nests)
-        emitNest(*this, plan, nest, nest.batch == NONE ? nullptr : &batches[nest.batch], variables);
+        NestCode(*this, plan, nest, nest.batch == NONE ? nullptr : &batches[nest.batch], variables)
+            .emit();
     if (!variables.empty()) {
         DominatorTree dominators(*plan.function);
         PromoteMemToReg(variables, dominators);

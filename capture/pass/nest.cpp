@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which nests of loops are recorded by one record for many iterations of the
- * outermost (nest_code.cpp has the code that does it, capture/decode/nest.c reads it,
+ * outermost (batch.cpp has the code that does it, capture/decode/nest.c reads it,
  * capture_abi.h has the record). In such a nest all addresses, conditions and counts
  * of iterations follow from the iterations that its loops are in, from what does not
- * change in it, and from the way that control took to get there (nest_values.cpp); only
+ * change in it, and from the way that control took to get there (nest_values.h); only
  * when it is left may depend on data. The table then has the nest's control flow:
  * parts, straight pieces of code or innermost loops, and steps that lead from one to
  * the next.

@@ -35,7 +35,7 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_close_batch(uint64_t *bat
 /* ... and another one begins. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_renew_batch(uint64_t *batch,
                                                                         uint64_t *end);
-/* A nest's record (capture/pass/nest_code.cpp) of `words` words ends where its progress says, and
+/* A nest's record (capture/pass/batch.cpp) of `words` words ends where its progress says, and
  * the nest goes on in the record that is returned: the collector need not wait for the first. */
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *
 __psnap_renew_nest(uint64_t *record, uint64_t words, uint64_t levels);
