@@ -5,14 +5,10 @@
  * those below it:
  *
  *     decode     nests and accesses; the first iterations of a period are decoded to know it
- *     period     whether records are iterations of a loop
- *     records    records in their order
- *     nest       records of nests of loops, step by step
- *     fold       iterations of a nest's loops in closed form
+ *     records    records in their order, those of pieces
+ *     nest       records of nests of loops, step by step, or their iterations in closed form
  *     value      the values of a nest
- *     hoisted    records of hoisted loops
- *     hoist      addresses and executions of hoisted loops
- *     piece      records of pieces
+ *     hoisted    hoisted loops: addresses, executions and records
  *     context
  */
 #ifndef PSNAP_CAPTURE_DECODE_CONTEXT_H

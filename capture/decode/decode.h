@@ -6,8 +6,21 @@
 #ifndef PSNAP_CAPTURE_DECODE_DECODE_H
 #define PSNAP_CAPTURE_DECODE_DECODE_H
 
-#include "capture/decode/period.h"
 #include "capture/decode/records.h"
+
+/* A group of records that comes again and again: an iteration of a loop of the program. */
+enum { PSNAP_PERIOD_RECORDS = PSNAP_PERIOD_WORDS / 4 };
+
+struct psnap_period {
+    uint64_t deltas[PSNAP_PERIOD_WORDS]; /* of its words, to the next iteration */
+    const struct psnap_capture_piece *pieces[PSNAP_PERIOD_RECORDS]; /* its records' */
+    uint32_t records;
+    bool is_bounded; /* words that nests compare advance: not all iterations need be alike */
+    uint64_t found;  /* periods so far */
+    struct psnap_tally tally;              /* of an iteration */
+    struct psnap_nest_maker iterations[2]; /* the first, as the body of a loop, and the second */
+    struct psnap_access block[PSNAP_BLOCK_ACCESSES];
+};
 
 struct psnap_decoder {
     struct psnap_context context;

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records in the order in which they lie in a chunk (records.c). */
+/* Records in the order in which they lie in a chunk. */
 #ifndef PSNAP_CAPTURE_DECODE_RECORDS_H
 #define PSNAP_CAPTURE_DECODE_RECORDS_H
 
 #include "capture/decode/hoisted.h"
 #include "capture/decode/nest.h"
-#include "capture/decode/piece.h"
+
+/* A record that is being written out access by access. */
+struct psnap_expansion {
+    const struct psnap_capture_piece *piece; /* NULL: none */
+    const uint64_t *words;                   /* of the next reference */
+    uint32_t ref;                            /* of the piece, the next to write out */
+    uint64_t step;                           /* accesses of it already written out */
+};
 
 /* The record that is being delivered: none is when nothing of this is open. */
 struct psnap_records {

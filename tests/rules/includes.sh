@@ -33,7 +33,7 @@ declare -A may_include_within=(
     [valgrind]="collect"
     [session]="collect valgrind"
 )
-decoder_parts="context piece hoist hoisted value fold nest records period decode" # from below
+decoder_parts="context hoisted value nest records decode" # from below
 public_folders="formats simcore profile replay predict capture"
 
 failures=0
