@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/yaml.h"
 #include "simcore/cmd_machines.h"
 #include "simcore/machine.h"
 #include "simcore/scope.h"
@@ -172,143 +173,18 @@ void machines_describe(const struct psnap_machine *machine)
     }
 }
 
-static void json_known(struct psnap_json *json, const char *key, double value)
-{
-    if (value > 0)
-        psnap_json_real(json, key, value);
-}
-
-static void json_times(struct psnap_json *json, double latency_cycles, double throughput_cycles)
-{
-    json_known(json, "latency_cycles", latency_cycles);
-    json_known(json, "throughput_cycles", throughput_cycles);
-}
-
-static void json_operations(struct psnap_json *json, const struct psnap_machine *machine)
-{
-    bool is_open = false;
-
-    for (int i = 0; i < PSNAP_OPERATION_COUNT; i++) {
-        const struct psnap_operation_cost *cost = &machine->operations[i];
-
-        if (!machine_knows_operation(cost))
-            continue;
-        if (!is_open)
-            psnap_json_begin_object(json, "operations");
-        is_open = true;
-        psnap_json_begin_object(json, machine_operation_names[i]);
-        json_times(json, cost->latency_cycles, cost->throughput_cycles);
-        psnap_json_end_object(json);
-    }
-    if (is_open)
-        psnap_json_end_object(json);
-}
-
-/* What is not there or as in a plain machine is left out. */
-static void json_policy(struct psnap_json *json, const struct psnap_cache_level *level)
-{
-    if (level->replacement != PSNAP_REPLACE_LRU)
-        psnap_json_text(json, "replacement", psnap_replacement_name(level->replacement));
-    if (level->index != PSNAP_INDEX_MODULO)
-        psnap_json_text(json, "index", psnap_set_index_name(level->index));
-    if (level->replacement == PSNAP_REPLACE_RANDOM)
-        psnap_json_u64(json, "seed", level->seed);
-    if (level->inclusion != PSNAP_NON_INCLUSIVE)
-        psnap_json_text(json, "inclusion", psnap_inclusion_name(level->inclusion));
-    if (level->write_through)
-        psnap_json_text(json, "write", "through");
-    if (level->no_write_allocate)
-        psnap_json_text(json, "write_allocate", "no");
-    if (level->victim_lines)
-        psnap_json_u64(json, "victim_lines", level->victim_lines);
-    if (!level->prefetch.entries && !level->prefetch.next_lines)
-        return;
-    psnap_json_begin_object(json, "prefetch");
-    if (level->prefetch.next_lines)
-        psnap_json_u64(json, "next_lines", level->prefetch.next_lines);
-    if (level->prefetch.entries) {
-        psnap_json_u64(json, "entries", level->prefetch.entries);
-        psnap_json_u64(json, "degree", level->prefetch.degree);
-        psnap_json_u64(json, "distance", level->prefetch.distance);
-    }
-    psnap_json_end_object(json);
-}
-
-static void json_tlb(struct psnap_json *json, const struct psnap_machine *machine)
-{
-    if (!machine->tlb_level_count)
-        return;
-    psnap_json_begin_array(json, "tlb");
-    for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
-        psnap_json_begin_object(json, NULL);
-        psnap_json_u64(json, "level", i + UINT64_C(1));
-        psnap_json_u64(json, "entries", machine->tlb[i].entries);
-        psnap_json_u64(json, "page_bytes", machine->tlb[i].page_bytes);
-        psnap_json_u64(json, "ways", machine->tlb[i].ways);
-        psnap_json_u64(json, "sets", machine->tlb[i].sets);
-        psnap_json_end_object(json);
-    }
-    psnap_json_end_array(json);
-}
-
 void machines_json(struct psnap_json *json, const char *key, const struct psnap_machine *machine)
 {
-    psnap_json_begin_object(json, key);
-    psnap_json_text(json, "name", machine->name);
-    psnap_json_text(json, "description", machine->description);
-    if (machine->source[0])
-        psnap_json_text(json, "source", machine->source);
-    json_known(json, "clock_hz", machine->clock_hz);
-    if (machine->cores)
-        psnap_json_u64(json, "cores", machine->cores);
-    if (machine->coherent)
-        psnap_json_text(json, "coherence", "invalidate");
-    psnap_json_begin_array(json, "levels");
-    for (uint32_t i = 0; i < machine->level_count; i++) {
-        const struct psnap_cache_level *level = &machine->levels[i];
+    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("machine");
+    const struct psnap_yaml_node *map =
+        doc ? psnap_machine_add(machine, doc, psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK))
+            : NULL;
 
-        psnap_json_begin_object(json, NULL);
-        psnap_json_u64(json, "level", i + UINT64_C(1));
-        if (level->name[0])
-            psnap_json_text(json, "name", level->name);
-        psnap_json_u64(json, "size_bytes", level->size_bytes);
-        psnap_json_u64(json, "line_bytes", level->line_bytes);
-        psnap_json_u64(json, "ways", level->ways);
-        psnap_json_u64(json, "sets", level->sets);
-        json_policy(json, level);
-        json_times(json, level->latency_cycles, level->throughput_cycles);
-        json_known(json, "bandwidth_bytes_per_s", level->bandwidth_bytes_per_s);
-        if (level->effective_bytes)
-            psnap_json_u64(json, "effective_bytes", level->effective_bytes);
-        if (level->shared_by > 1)
-            psnap_json_u64(json, "shared_by", level->shared_by);
-        psnap_json_end_object(json);
-    }
-    psnap_json_end_array(json);
-    json_tlb(json, machine);
-    if (machine_knows_memory(machine)) {
-        psnap_json_begin_object(json, "memory");
-        json_times(json, machine->memory_latency_cycles, machine->memory_throughput_cycles);
-        json_known(json, "bandwidth_bytes_per_s", machine->memory_bandwidth_bytes_per_s);
-        json_known(json, "first_touch_cycles", machine->first_touch_cycles);
-        psnap_json_end_object(json);
-    }
-    json_known(json, "mispredict_cycles", machine->mispredict_cycles);
-    json_operations(json, machine);
-    if (machine_knows_functions(machine->function_cycles)) {
-        psnap_json_begin_object(json, "function_cycles");
-        for (int i = 0; i < PSNAP_MATH_FUNCTION_COUNT; i++)
-            json_known(json, machine_function_names[i], machine->function_cycles[i]);
-        psnap_json_end_object(json);
-    }
-    if (machine_knows_parallel(&machine->parallel)) {
-        psnap_json_begin_object(json, "parallel");
-        json_known(json, "alone_cycles", machine->parallel.alone_cycles);
-        json_known(json, "section_cycles", machine->parallel.section_cycles);
-        json_known(json, "barrier_cycles", machine->parallel.barrier_cycles);
-        psnap_json_end_object(json);
-    }
+    psnap_json_begin_object(json, key);
+    for (const struct psnap_yaml_node *node = map ? map->first : NULL; node; node = node->next)
+        psnap_cmd_json_node(json, node);
     psnap_json_end_object(json);
+    psnap_yaml_doc_free(doc);
 }
 
 static void print_json(const struct psnap_machine *one)

@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simcore/history.h"
+#include "formats/base/map.h"
 #include "simcore/machine.h"
 
 struct part { /* of a level: one cache, of one or several cores */
     struct cache cache;
-    struct cache victims; /* with victim_lines */
-    struct cache shadow;  /* fully associative, LRU, of the same size; to classify misses */
-    struct history history;
-    struct rpt rpt; /* with a stride prefetcher */
+    struct cache victims;     /* with victim_lines */
+    struct cache shadow;      /* fully associative, LRU, of the same size; to classify misses */
+    struct psnap_map history; /* states of lines, NEVER where they have none */
+    struct rpt rpt;           /* with a stride prefetcher */
 };
 
 struct detail_level {
@@ -220,12 +220,26 @@ static void write_down(struct detail *d, uint32_t l, uint64_t address, uint64_t 
 
 /* --------------------------------------------------------------- misses' kinds */
 
-/* `before` is of enum history_state. */
-static enum detail_count kind_of(int before, bool fits)
+enum history { NEVER, SEEN, TAKEN /* another core's store took the line away */ };
+
+/* Gives a line of a part another state, and returns that before. */
+static enum history history_set(struct detail *d, struct part *part, uint64_t line,
+                                enum history state)
 {
-    if (before == HISTORY_NEVER)
+    uint64_t *place = psnap_map_put(&part->history, line);
+    const enum history before = place ? (enum history) * place : NEVER;
+
+    d->is_out_of_memory |= !place;
+    if (place)
+        *place = state;
+    return before;
+}
+
+static enum detail_count kind_of(enum history before, bool fits)
+{
+    if (before == NEVER)
         return DETAIL_COLD;
-    if (before == HISTORY_TAKEN)
+    if (before == TAKEN)
         return DETAIL_COHERENCE;
     return fits ? DETAIL_CONFLICT : DETAIL_CAPACITY;
 }
@@ -236,17 +250,16 @@ static enum detail_count classify(struct detail *d, uint32_t l, uint64_t address
     struct part *part = part_of(d, l);
     const uint64_t line = address >> part->cache.line_shift;
     bool fits = false;
+    enum history before;
     uint64_t victim;
-    int before;
 
     if (d->classify && (allocates || cache_holds(&part->shadow, address)))
         fits = cache_touch(&part->shadow, part->shadow.kind, address, false, &victim) == CACHE_HIT;
     if (!d->classify && !d->coherent)
         return DETAIL_COUNTS;
-    before = history_set(&part->history, line, HISTORY_SEEN);
-    d->is_out_of_memory |= before < 0;
+    before = history_set(d, part, line, SEEN);
     if (!d->classify)
-        return before == HISTORY_TAKEN ? DETAIL_COHERENCE : DETAIL_COUNTS;
+        return before == TAKEN ? DETAIL_COHERENCE : DETAIL_COUNTS;
     return kind_of(before, fits);
 }
 
@@ -418,8 +431,7 @@ static void note_taken(struct detail *d, uint32_t l, uint32_t i, uint64_t addres
         struct part *part = &d->levels[m].parts[core / d->levels[m].share];
         if (m > l && (d->levels[m].shape.inclusion != PSNAP_EXCLUSIVE || part == part_of(d, m)))
             break;
-        d->is_out_of_memory |=
-            history_set(&part->history, address >> part->cache.line_shift, HISTORY_TAKEN) < 0;
+        history_set(d, part, address >> part->cache.line_shift, TAKEN);
     }
 }
 
@@ -540,7 +552,7 @@ void detail_free(struct detail *d)
             cache_release(&level->parts[i].cache);
             cache_release(&level->parts[i].victims);
             cache_release(&level->parts[i].shadow);
-            history_release(&level->parts[i].history);
+            free(level->parts[i].history.slots);
             rpt_release(&level->parts[i].rpt);
         }
         free(level->parts);

@@ -137,6 +137,10 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error);
  * is given. */
 void psnap_cmd_fail_in_json(bool in_json);
 
+/* Writes a node of a YAML document, with its key if it has one. */
+struct psnap_yaml_node;
+void psnap_cmd_json_node(struct psnap_json *json, const struct psnap_yaml_node *node);
+
 /* All that was written to an unnamed file, with '\0' behind; the caller frees it. NULL: it cannot
  * be read, or memory is out. */
 char *psnap_cmd_content(FILE *file, size_t *size);

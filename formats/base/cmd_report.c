@@ -8,6 +8,8 @@
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_timing.h"
 #include "formats/base/json.h"
+#include "formats/base/text.h"
+#include "formats/base/yaml.h"
 
 #include <errno.h>
 #include <math.h>
@@ -157,6 +159,57 @@ void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part)
     psnap_json_u64(json, "period", part->period);
     psnap_json_u64(json, "windows", part->windows);
     psnap_json_u64(json, "run_accesses", part->run_accesses);
+}
+
+/* Writes a plain scalar that is a number, or a size in bytes, as a number, any other one as text.
+ */
+static void json_scalar(struct psnap_json *json, const struct psnap_yaml_node *node)
+{
+    const char *text = node->text;
+    uint64_t bytes;
+    char *end;
+
+    if (!node->quoted && node->key && psnap_text_ends_in(node->key, "_bytes") &&
+        psnap_text_size(text, &bytes)) {
+        psnap_json_u64(json, node->key, bytes);
+        return;
+    }
+    if (node->quoted || !*text || strspn(text, "+-.0123456789eE") != strlen(text)) {
+        psnap_json_text(json, node->key, text);
+        return;
+    }
+    errno = 0;
+    if (*text == '-') {
+        const long long value = strtoll(text, &end, 10);
+        if (!*end && !errno) {
+            psnap_json_i64(json, node->key, value);
+            return;
+        }
+    } else {
+        const unsigned long long value = strtoull(text, &end, 10);
+        if (!*end && !errno) {
+            psnap_json_u64(json, node->key, value);
+            return;
+        }
+    }
+    psnap_json_real(json, node->key, strtod(text, NULL));
+}
+
+void psnap_cmd_json_node(struct psnap_json *json, const struct psnap_yaml_node *node)
+{
+    if (node->kind == PSNAP_YAML_SCALAR) {
+        json_scalar(json, node);
+    } else if (node->kind == PSNAP_YAML_MAP) {
+        psnap_json_begin_object(json, node->key);
+        for (const struct psnap_yaml_node *child = node->first; child; child = child->next)
+            psnap_cmd_json_node(json, child);
+        psnap_json_end_object(json);
+    } else {
+        psnap_json_begin_array(json, node->key);
+        for (const struct psnap_yaml_node *child = node->first; child; child = child->next)
+            psnap_cmd_json_node(json, child);
+        psnap_json_end_array(json);
+    }
 }
 
 char *psnap_cmd_content(FILE *file, size_t *size)

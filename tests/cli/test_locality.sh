@@ -218,7 +218,7 @@ expect 2 "$PSNAP" locality hand.csv --word 12
 expect 1 "$PSNAP" locality nothing.pst
 [ ! -s out ] || fail "output in spite of an error"
 expect 1 "$PSNAP" locality hand.csv --against nothing.pst
-head -c 3000 "$rich" > cut.pst
+head -c 2000 "$rich" > cut.pst
 expect 0 "$PSNAP" locality cut.pst
 [ "$(grep -c 'cut.pst: .*cut off; its first' err)" = 1 ] || fail "$(cat err)"
 if [ -w /dev/full ]; then

@@ -184,7 +184,7 @@ grep -q "did you mean 'table1-1'" err || fail "$(cat err)"
 expect 1 "$PSNAP" sim hand.csv -m 32K:64:7
 expect 1 "$PSNAP" sim nothing.pst -m table1-1
 [ ! -s out ] || fail "output in spite of an error"
-head -c 3000 "$rich" > cut.pst
+head -c 2000 "$rich" > cut.pst
 expect 0 "$PSNAP" sim cut.pst -m table1-1
 [ "$(grep -c 'cut.pst: .*cut off; its first' err)" = 1 ] || fail "$(cat err)"
 if [ -w /dev/full ]; then

@@ -59,8 +59,8 @@ assert one["prefetch"] == {"entries": 256, "degree": 1, "distance": 4}
 assert "replacement" not in two and two["prefetch"]["degree"] == 2
 assert three["replacement"] == "random" and three["seed"] == 1 and "prefetch" not in three
 assert m["tlb"] == [
-    {"level": 1, "entries": 64, "page_bytes": 4096, "ways": 64, "sets": 1},
-    {"level": 2, "entries": 1536, "page_bytes": 4096, "ways": 12, "sets": 128}], m["tlb"]
+    {"entries": 64, "page_bytes": 4096, "ways": 64},
+    {"entries": 1536, "page_bytes": 4096, "ways": 12}], m["tlb"]
 END
 "$PSNAP" machines 32K:64:8:plru,1M:64:16:random | grep -q '16 ways, 1024 sets, random (seed 0)$' ||
     fail "the inline form"
@@ -73,8 +73,7 @@ one = json.load(open("json"))
 assert one["psnap"] == 1 and one["command"] == "machines"
 (m,) = one["machines"]
 assert m["name"] == "desktop" and m["clock_hz"] == 4e9 and m["cores"] == 8
-assert m["levels"][1] == {"level": 2, "size_bytes": 1 << 20, "line_bytes": 64, "ways": 8,
-                          "sets": 2048, "latency_cycles": 14, "bandwidth_bytes_per_s": 1.2e11}
+assert m["levels"][1] == {"size_bytes": 1 << 20, "line_bytes": 64, "ways": 8, "latency_cycles": 14, "bandwidth_bytes_per_s": 1.2e11}
 assert m["memory"] == {"latency_cycles": 320, "bandwidth_bytes_per_s": 4e10}
 names = [m["name"] for m in json.load(open("all"))["machines"]]
 assert names[:13] == ["table1-%d" % i for i in range(1, 11)] + ["i7-5960x", "e5-2699v4",
