@@ -29,7 +29,6 @@
 #include "predict/bandwidth/cmd_bandwidth.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/cmd_tool.h"
-#include "predict/hybrid/cmd_hybrid.h"
 #include "profile/profile.h"
 #include "simcore/simcore.h"
 
@@ -474,7 +473,6 @@ int psnap_cmd_doctor(int argc, char **argv)
     check_tools();
     check_library("protobuf-c", "traces of gem5", can_write("gem5"),
                   "libprotobuf-c-dev, protobuf-c-compiler");
-    check_library("GSL", "psnap hybrid", hybrid_is_built(), "libgsl-dev");
     check_library("NLopt", "psnap fit --method nlopt", fit_has_nlopt(), "libnlopt-dev");
     check_system();
     try_capture(compiler.llvm);

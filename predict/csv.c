@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CSV as RFC 4180 (Shafranovich, 2005) has it: fields between commas; in quotes, where a quote is
- * written twice, they may have commas and ends of lines. Lines end with LF or CR LF. Beyond it:
- * a byte order mark is skipped, and so are lines that are empty or begin with '#'; blanks around a
- * field without quotes are not part of it, nor is an apostrophe before = + - or @, by which
- * spreadsheets are kept from taking it for a formula.
+ * CSV as RFC 4180 (Shafranovich, 2005) has it, a record a line: fields between commas; in quotes,
+ * where a quote is written twice, they may have commas. Lines end with LF or CR LF. Beyond it: a
+ * byte order mark is skipped, and so are lines that are empty or begin with '#'; blanks around a
+ * field are not part of it, nor is an apostrophe before = + - or @, by which spreadsheets are kept
+ * from taking it for a formula. A field that goes on on the next line is an error.
  */
 #include "predict/csv.h"
 
@@ -15,20 +15,14 @@
 
 #include "formats/base/room.h"
 
-void csv_init(struct csv_reader *reader, FILE *file, const char *path)
-{
-    *reader = (struct csv_reader){.file = file, .path = path, .src_line = 1, .column = 1};
-}
-
 void csv_release(struct csv_reader *reader)
 {
-    free(reader->bytes);
-    free(reader->fields);
+    free(reader->line);
 }
 
 const char *csv_text(const struct csv_reader *reader, size_t field)
 {
-    const char *text = reader->bytes + reader->fields[field].at;
+    const char *text = reader->line + reader->fields[field];
 
     return text + (text[0] == '\'' && text[1] && strchr("=+-@", text[1]));
 }
@@ -43,195 +37,126 @@ enum psnap_status csv_error(const struct csv_reader *reader, size_t field,
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     psnap_error_set(error, PSNAP_ERROR_VALUE, "%s", message);
-    psnap_error_at(error, reader->path, reader->fields[field].src_line,
-                   reader->fields[field].column);
+    psnap_error_at(error, reader->path, reader->src_line, reader->fields[field] + 1);
     return PSNAP_ERROR_VALUE;
 }
 
-/* A record is not well formed: an error at the byte that was read last. */
-static enum psnap_status malformed(const struct csv_reader *reader, const char *what,
-                                   struct psnap_error *error)
+/* Sets an error about the line, at a byte of it. */
+static enum psnap_status malformed(const struct csv_reader *reader, const char *at,
+                                   const char *message, struct psnap_error *error)
 {
-    psnap_error_set(error, PSNAP_ERROR_SYNTAX, "%s", what);
-    psnap_error_at(error, reader->path, reader->src_line,
-                   reader->column > 1 ? reader->column - 1 : 1);
+    psnap_error_set(error, PSNAP_ERROR_SYNTAX, "%s", message);
+    psnap_error_at(error, reader->path, reader->src_line, (uint32_t)(at - reader->line) + 1);
     return PSNAP_ERROR_SYNTAX;
 }
 
-static int next_byte(struct csv_reader *reader)
+/* Reads a line without its end; *has_one is false when there is none. */
+static enum psnap_status read_line(struct csv_reader *reader, bool *has_one,
+                                   struct psnap_error *error)
 {
-    const int byte = getc(reader->file);
+    size_t length = 0;
+    int byte;
 
-    reader->column += byte != EOF;
-    return byte;
-}
-
-static void begin_line(struct csv_reader *reader)
-{
     reader->src_line++;
-    reader->column = 1;
-}
-
-/* The end of a line after its CR, which alone is none. */
-static int after_return(struct csv_reader *reader, int byte)
-{
-    if (byte != '\r')
-        return byte;
-    byte = next_byte(reader);
-    if (byte == '\n' || byte == EOF)
-        return byte;
-    ungetc(byte, reader->file);
-    reader->column--;
-    return '\r';
-}
-
-static enum psnap_status keep(struct csv_reader *reader, int byte, struct psnap_error *error)
-{
-    char *bytes;
-
-    if (reader->used >= CSV_RECORD_MAX)
-        return malformed(reader, "a record of more than 1 MiB: is a quote not closed?", error);
-    bytes = psnap_with_room(reader->bytes, &reader->room, reader->used + 1, 1);
-    if (!bytes)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a record");
-    reader->bytes = bytes;
-    bytes[reader->used++] = (char)byte;
+    while ((byte = getc(reader->file)) != EOF && byte != '\n') {
+        char *line = psnap_with_room(reader->line, &reader->room, length + 2, 1);
+        if (!line)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a record");
+        reader->line = line;
+        if (!byte)
+            return malformed(reader, line + length, "a zero byte: this is no text", error);
+        if (length >= CSV_LINE_MAX)
+            return malformed(reader, line + length, "a line of more than 1 MiB", error);
+        line[length++] = (char)byte;
+    }
+    if (ferror(reader->file)) {
+        psnap_error_system(error, errno ? errno : EIO, "cannot read");
+        psnap_error_at(error, reader->path, 0, 0);
+        return error ? error->code : PSNAP_ERROR_IO;
+    }
+    *has_one = byte != EOF || length;
+    if (length && reader->line[length - 1] == '\r')
+        length--;
+    if (reader->line)
+        reader->line[length] = '\0';
     return PSNAP_OK;
 }
 
-static enum psnap_status begin_field(struct csv_reader *reader, struct psnap_error *error)
+static char *after_blanks(char *at)
 {
-    struct csv_field *fields;
+    return at + strspn(at, " \t");
+}
 
-    if (reader->count >= CSV_FIELDS_MAX)
-        return malformed(reader, "a record of more than 4096 fields", error);
-    fields =
-        psnap_with_room(reader->fields, &reader->field_room, reader->count + 1, sizeof *fields);
-    if (!fields)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a record");
-    reader->fields = fields;
-    fields[reader->count++] = (struct csv_field){reader->used, reader->src_line,
-                                                 reader->column > 1 ? reader->column - 1 : 1};
+/* Terminates the field in quotes at *at, which becomes the comma or end behind it. */
+static enum psnap_status end_quoted(const struct csv_reader *reader, char **at,
+                                    struct psnap_error *error)
+{
+    char *from = *at, *to = *at;
+
+    for (; *from != '"' || from[1] == '"'; from++) {
+        if (!*from)
+            return malformed(reader, *at, "the line ends within quotes", error);
+        from += *from == '"';
+        *to++ = *from;
+    }
+    *at = after_blanks(from + 1);
+    if (**at && **at != ',')
+        return malformed(reader, *at, "a comma is missing after the closing quote", error);
+    *to = '\0';
     return PSNAP_OK;
 }
 
-static enum psnap_status keep_text(struct csv_reader *reader, int byte, struct psnap_error *error)
+static enum psnap_status end_plain(const struct csv_reader *reader, char **at,
+                                   struct psnap_error *error)
 {
-    return byte ? keep(reader, byte, error)
-                : malformed(reader, "a zero byte: this is no text", error);
+    char *end = *at + strcspn(*at, ",\""), *last = end;
+
+    if (*end == '"')
+        return malformed(reader, end, "a quote within a field: the whole field goes into quotes",
+                         error);
+    while (last > *at && (last[-1] == ' ' || last[-1] == '\t'))
+        last--;
+    *at = end;
+    if (last < end)
+        *last = '\0';
+    return PSNAP_OK;
 }
 
-static bool ends_field(int byte)
-{
-    return byte == ',' || byte == '\n' || byte == EOF;
-}
-
-static bool is_blank(int byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-/* The rest of a field in quotes, behind the opening one. *byte becomes the byte behind the closing
- * quote and its blanks. */
-static enum psnap_status quoted(struct csv_reader *reader, int *byte, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
-
-    reader->fields[reader->count - 1].column = reader->column;
-    while (!status) {
-        int next = next_byte(reader);
-        if (next == EOF)
-            return malformed(reader, "the file ends within quotes", error);
-        if (next == '"') {
-            next = next_byte(reader);
-            if (next != '"') {
-                *byte = next;
-                break;
-            }
-        }
-        status = keep_text(reader, next, error);
-        if (next == '\n')
-            begin_line(reader);
-    }
-    while (is_blank(*byte))
-        *byte = next_byte(reader);
-    *byte = after_return(reader, *byte);
-    if (!status && !ends_field(*byte))
-        return malformed(reader, "a comma is missing after the closing quote", error);
-    return status;
-}
-
-static enum psnap_status unquoted(struct csv_reader *reader, int *byte, struct psnap_error *error)
-{
-    const size_t from = reader->used;
-    enum psnap_status status = PSNAP_OK;
-
-    while (!status && !ends_field(*byte)) {
-        if (*byte == '"')
-            return malformed(reader, "a quote within a field: the whole field goes into quotes",
-                             error);
-        status = keep_text(reader, *byte, error);
-        *byte = after_return(reader, next_byte(reader));
-    }
-    while (reader->used > from && is_blank((unsigned char)reader->bytes[reader->used - 1]))
-        reader->used--;
-    return status;
-}
-
-/* The field that begins with *byte; *byte becomes the comma or end of line behind it. */
-static enum psnap_status read_field(struct csv_reader *reader, int *byte, struct psnap_error *error)
+/* Takes the line apart, from `at` on. */
+static enum psnap_status split(struct csv_reader *reader, char *at, struct psnap_error *error)
 {
     enum psnap_status status;
+    bool has_more;
 
-    while (is_blank(*byte))
-        *byte = next_byte(reader);
-    *byte = after_return(reader, *byte);
-    status = begin_field(reader, error);
-    if (!status)
-        status = *byte == '"' ? quoted(reader, byte, error) : unquoted(reader, byte, error);
-    return status ? status : keep(reader, '\0', error); /* the field ends */
-}
-
-/* The first byte of a record: after a mark, comments and empty lines. */
-static int first_byte(struct csv_reader *reader)
-{
-    static const int mark[] = {0xef, 0xbb, 0xbf};
-    int byte = next_byte(reader);
-
-    for (int i = 0; i < 3 && reader->src_line == 1 && byte == mark[i]; i++)
-        byte = next_byte(reader);
-    for (;;) {
-        byte = after_return(reader, byte);
-        while (byte == '#') {
-            do
-                byte = next_byte(reader);
-            while (byte != '\n' && byte != EOF);
-        }
-        if (byte != '\n')
-            return byte;
-        begin_line(reader);
-        byte = next_byte(reader);
-    }
+    reader->count = 0;
+    do {
+        bool is_quoted;
+        at = after_blanks(at);
+        is_quoted = *at == '"';
+        at += is_quoted;
+        if (reader->count == CSV_FIELDS_MAX)
+            return malformed(reader, at, "a record of more than 4096 fields", error);
+        reader->fields[reader->count++] = (uint32_t)(at - reader->line);
+        status = is_quoted ? end_quoted(reader, &at, error) : end_plain(reader, &at, error);
+        if (status)
+            return status;
+        has_more = *at == ',';
+        *at++ = '\0';
+    } while (has_more);
+    return PSNAP_OK;
 }
 
 enum psnap_status csv_next(struct csv_reader *reader, bool *has_one, struct psnap_error *error)
 {
-    int byte = first_byte(reader);
-    enum psnap_status status = PSNAP_OK;
+    char *line;
 
-    reader->used = reader->count = 0;
-    *has_one = byte != EOF;
-    while (*has_one && !status) {
-        status = read_field(reader, &byte, error);
-        if (byte != ',')
-            break;
-        byte = next_byte(reader);
-    }
-    if (byte == '\n')
-        begin_line(reader);
-    if (!status && ferror(reader->file)) {
-        status = psnap_error_system(error, errno ? errno : EIO, "cannot read");
-        psnap_error_at(error, reader->path, 0, 0);
-    }
-    return status;
+    do {
+        enum psnap_status status = read_line(reader, has_one, error);
+        if (status || !*has_one)
+            return status;
+        line = reader->line;
+        if (line && reader->src_line == 1 && !strncmp(line, "\xef\xbb\xbf", 3))
+            line += 3;
+    } while (!line || !*line || *line == '#');
+    return split(reader, line, error);
 }

@@ -139,7 +139,7 @@ struct branch *branches_read(const char *path, const struct psnap_program *progr
                              struct psnap_error *error)
 {
     FILE *file = fopen(path, "re");
-    struct csv_reader reader;
+    struct csv_reader reader = {.file = file, .path = path};
     struct branch *branches = NULL;
     size_t room = 0;
     bool has_one = true;
@@ -150,7 +150,6 @@ struct branch *branches_read(const char *path, const struct psnap_program *progr
         psnap_error_system(error, errno, "cannot open '%.200s'", path);
         return NULL;
     }
-    csv_init(&reader, file, path);
     status = read_head(&reader, error);
     while (!status && !(status = csv_next(&reader, &has_one, error)) && has_one) {
         struct branch *grown = psnap_with_room(branches, &room, *count + 1, sizeof *grown);

@@ -196,35 +196,16 @@ static enum psnap_status by_probabilities(struct forecast *forecast, const char 
                             ? executions[i] * measure->executions[i] / measure->windows[i]
                         : executions[i] > 0 ? executions[i]
                                             : -1;
-    status = target_executions(&forecast->targets[0], measure, executions, error);
+    status = target_executions(&forecast->target, measure, executions, error);
 out:
     free(branches);
     free(executions);
     return status;
 }
 
-static enum psnap_status by_growth(struct forecast *forecast,
-                                   const struct forecast_settings *settings,
-                                   struct psnap_error *error)
-{
-    const struct measure *measures[GROWTH_SIZES_MAX];
-    enum psnap_status status = PSNAP_OK;
-
-    for (size_t i = 0; i < forecast->run_count && !status; i++) {
-        measures[i] = &forecast->runs[i].measure;
-        status = need_blocks(&forecast->runs[i], "--size", true, error);
-    }
-    for (int fixed = 0; fixed < 2 && !status; fixed++)
-        status = target_grown(&forecast->targets[forecast->target_count++], measures,
-                              settings->sizes, forecast->run_count, settings->size, fixed, error);
-    forecast->names[0] = "grown";
-    forecast->names[1] = "fixed";
-    return status;
-}
-
-static enum psnap_status make_targets(struct forecast *forecast,
-                                      const struct forecast_settings *settings,
-                                      struct psnap_error *error)
+static enum psnap_status make_target(struct forecast *forecast,
+                                     const struct forecast_settings *settings,
+                                     struct psnap_error *error)
 {
     const struct forecast_run *run = &forecast->runs[0];
     enum psnap_status status = PSNAP_OK;
@@ -234,16 +215,13 @@ static enum psnap_status make_targets(struct forecast *forecast,
         if (status)
             return status;
     }
-    forecast->names[0] = settings->at || settings->probabilities ? "fixed" : "measured";
-    if (settings->size > 0)
-        return by_growth(forecast, settings, error);
-    forecast->target_count = 1;
+    forecast->distances = settings->at || settings->probabilities ? "fixed" : "measured";
     if (settings->probabilities) {
         status = need_blocks(run, "--probabilities", true, error);
         return status ? status : by_probabilities(forecast, settings->probabilities, error);
     }
     if (!settings->at)
-        return target_same(&forecast->targets[0], &run->measure, error);
+        return target_same(&forecast->target, &run->measure, error);
     status = need_blocks(run, "--at", false, error);
     if (!status)
         status = read_run(forecast, settings, settings->at, true, error);
@@ -251,7 +229,7 @@ static enum psnap_status make_targets(struct forecast *forecast,
         status = need_blocks(&forecast->runs[1], "--at", false, error);
     if (status)
         return status;
-    status = target_at(&forecast->targets[0], &run->measure, &forecast->runs[1].measure, error);
+    status = target_at(&forecast->target, &run->measure, &forecast->runs[1].measure, error);
     if (status)
         psnap_error_at(error, settings->at, 0, 0);
     return status;
@@ -286,16 +264,16 @@ enum psnap_status forecast_measure(struct forecast *forecast,
 {
     enum psnap_status status = PSNAP_OK;
 
-    for (size_t i = forecast->run_count; i < settings->path_count && !status; i++)
-        status = read_run(forecast, settings, settings->paths[i], false, error);
+    if (!forecast->run_count)
+        status = read_run(forecast, settings, settings->path, false, error);
     if (!status)
         status = solve_measured(forecast, error);
     if (!status)
-        status = make_targets(forecast, settings, error);
-    for (size_t t = 0; t < forecast->target_count && !status; t++)
-        status = check_counts(&forecast->targets[t], error);
+        status = make_target(forecast, settings, error);
+    if (!status)
+        status = check_counts(&forecast->target, error);
     if (!status && settings->assembly.count) {
-        const struct target *target = &forecast->targets[0];
+        const struct target *target = &forecast->target;
         status = mca_measure(&forecast->mca, &settings->assembly, settings->cpu,
                              target->base->program, target->iterations, error);
     }
@@ -306,15 +284,57 @@ enum psnap_status forecast_rows(struct forecast *forecast, const struct forecast
                                 size_t m, struct psnap_error *error)
 {
     struct runtime_settings rows = settings->rows;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status;
 
     rows.mca = settings->assembly.count ? &forecast->mca : NULL;
     rows.machine = &forecast->machines[m];
     rows.plans = forecast->plans_of[m];
-    for (size_t t = 0; t < forecast->target_count && !status; t++)
-        status = runtime_rows_add(&forecast->rows, &forecast->targets[t], forecast->names[t], &rows,
-                                  error);
+    status =
+        runtime_rows_add(&forecast->rows, &forecast->target, forecast->distances, &rows, error);
     forecast->rows_end[m] = forecast->rows.count;
+    return status;
+}
+
+/* Where hit rates of references on a machine are. */
+struct simulated {
+    const struct psnap_sink *sim;
+    size_t machine;
+};
+
+/* Is runtime_settings.hit_rate. */
+static double simulated_rate(const void *context, uint32_t ref, uint32_t level)
+{
+    const struct simulated *simulated = context;
+    struct psnap_tally tally = {0};
+
+    psnap_sim_add(simulated->sim, simulated->machine, PSNAP_VIEW_REF, ref, &tally);
+    return psnap_tally_cumulative(&tally, level);
+}
+
+/* Makes the rows of all machines with the hit rates of the simulator. */
+static enum psnap_status simulate(struct forecast *forecast,
+                                  const struct forecast_settings *settings,
+                                  struct psnap_error *error)
+{
+    struct forecast_settings simulating = *settings;
+    struct psnap_source *source;
+    struct psnap_sink *sim = NULL;
+    enum psnap_status status;
+
+    simulating.input.is_again = true;
+    source = psnap_input_open(settings->path, &simulating.input, error);
+    if (source)
+        sim = psnap_sim_new(forecast->machines, forecast->machine_count, source->program, NULL,
+                            error);
+    status = sim ? psnap_pump(source, sim, NULL, error) : error->code;
+    for (size_t m = 0; m < forecast->machine_count && !status; m++) {
+        const struct simulated simulated = {sim, m};
+        simulating.rows.hit_rate = simulated_rate;
+        simulating.rows.rates = &simulated;
+        status = forecast_rows(forecast, &simulating, m, error);
+    }
+    psnap_sink_free(sim);
+    psnap_source_free(source);
     return status;
 }
 
@@ -323,6 +343,8 @@ enum psnap_status forecast_make(struct forecast *forecast, const struct forecast
 {
     enum psnap_status status = forecast_measure(forecast, settings, error);
 
+    if (!status && settings->simulate)
+        return simulate(forecast, settings, error);
     for (size_t m = 0; m < forecast->machine_count && !status; m++)
         status = forecast_rows(forecast, settings, m, error);
     return status;
@@ -330,14 +352,13 @@ enum psnap_status forecast_make(struct forecast *forecast, const struct forecast
 
 void forecast_forget_runs(struct forecast *forecast)
 {
-    for (size_t i = 0; i < forecast->target_count; i++)
-        target_release(&forecast->targets[i]);
+    target_release(&forecast->target);
     for (size_t i = 0; i < forecast->run_count; i++) {
         measure_release(&forecast->runs[i].measure);
         psnap_source_free(forecast->runs[i].source);
         psnap_profile_free(forecast->runs[i].profile);
     }
-    forecast->target_count = forecast->run_count = 0;
+    forecast->run_count = 0;
 }
 
 void forecast_release(struct forecast *forecast)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The work of psnap predict runtime: inputs that are read, what is predicted from them, and the
+ * The work of psnap predict runtime: the input that is read, what is predicted from them, and the
  * rows of the report.
  */
 #ifndef PSNAP_PREDICT_AMM_CMD_FORECAST_H
@@ -19,13 +19,13 @@ struct forecast_run {
 };
 
 struct forecast_settings {
-    char **paths;
-    size_t path_count;
+    const char *path;
     struct psnap_input_options input;
-    const char *at, *probabilities, *write_probabilities, *csv;
+    const char *at, *probabilities, *write_probabilities, *csv, *observations;
+    double size;   /* of the problem, of observations; 0: by the program's arguments */
+    bool simulate; /* hit rates: the input is read once more */
     struct psnap_text_list assembly;
     const char *cpu; /* as llvm-mca calls it */
-    double sizes[GROWTH_SIZES_MAX], size;
     double rate;
     uint64_t seed, line_bytes; /* of distances; 0: as the levels have it */
     bool json, force;
@@ -38,11 +38,10 @@ struct forecast {
     size_t plans_of[MACHINES_MAX][PSNAP_LEVELS_MAX];
     struct measure_plan plans[MEASURE_PLANS_MAX];
     size_t plan_count;
-    struct forecast_run runs[GROWTH_SIZES_MAX + 1]; /* the last one may be --at's */
+    struct forecast_run runs[2]; /* the last one may be --at's */
     size_t run_count;
-    struct target targets[2]; /* [1]: with distances as they are, to compare with */
-    const char *names[2];     /* what their distances are */
-    size_t target_count;
+    struct target target;
+    const char *distances; /* what the target's are: "measured", or "fixed" of a smaller input */
     struct mca_loops mca;
     struct runtime_rows rows;
     size_t rows_end[MACHINES_MAX];
@@ -60,7 +59,7 @@ enum psnap_status forecast_add_machine(struct forecast *forecast,
                                        const struct forecast_settings *settings,
                                        struct psnap_error *error);
 
-/* Reads inputs, unless runs are there: all that rows are made of. Then the rows of machine `m`;
+/* Reads the input, unless runs are there: all that rows are made of. Then the rows of machine `m`;
  * machines in order. */
 enum psnap_status forecast_measure(struct forecast *forecast,
                                    const struct forecast_settings *settings,
@@ -68,7 +67,7 @@ enum psnap_status forecast_measure(struct forecast *forecast,
 enum psnap_status forecast_rows(struct forecast *forecast, const struct forecast_settings *settings,
                                 size_t m, struct psnap_error *error);
 
-/* Reads inputs and predicts. The caller releases it, also after an error. */
+/* Reads the input and predicts. The caller releases it, also after an error. */
 enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
                                 struct psnap_error *error);
 /* Frees all but the rows: the rest refers to programs of streams that are about to go. */

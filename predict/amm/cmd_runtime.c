@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap predict runtime: run times from hit rates and operation counts, of an input as it was
- * measured, or of a larger one: with the block counts of another recording (--at), with branch
- * probabilities (--probabilities), or by how several inputs grow (--sizes, --size). AMM.md has the
- * models and documents JSON.
+ * measured, or of a larger one: with the block counts of another recording (--at), or with branch
+ * probabilities (--probabilities). AMM.md has the models and documents JSON.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,6 +14,7 @@
 #include "formats/base/text.h"
 #include "predict/amm/cmd_branches.h"
 #include "predict/amm/cmd_forecast.h"
+#include "predict/amm/cmd_observations.h"
 #include "predict/cmd_predict.h"
 
 #define UNSAID UINT64_MAX /* bytes that no option gives */
@@ -63,7 +63,7 @@ static enum psnap_status write_distances(const struct forecast *forecast, FILE *
     struct histogram histogram = {0};
     char number[32];
 
-    target_distances(&forecast->targets[0], add_bar, &histogram);
+    target_distances(&forecast->target, add_bar, &histogram);
     if (histogram.count)
         qsort(histogram.bars, histogram.count, sizeof *histogram.bars, by_distance);
     fputs("distance,accesses\n", file);
@@ -110,21 +110,12 @@ static void print_notes(const struct forecast *forecast, const struct forecast_s
     else
         printf("; the linear system of %zu branch probabilities has the block counts within %.0e\n",
                measure->transition_count, forecast->system_error);
-    if (settings->size > 0)
-        psnap_print(
-            stdout,
-            "accesses grow so that those of an input that was left out are off by %.2g %%%s\n",
-            100 * forecast->targets[0].left_out,
-            forecast->targets[0].left_out > 0.01
-                ? ": these inputs are no series; other arguments, or what remainder loops are left?"
-                : "");
-    if (forecast->targets[0].unknown > 0)
+    if (forecast->target.unknown > 0)
         psnap_print(
             stdout,
             "%s accesses of the larger input are of blocks that '%s' did not execute: they are "
             "left out\n",
-            psnap_group_digits((uint64_t)forecast->targets[0].unknown, digits),
-            forecast->runs[0].path);
+            psnap_group_digits((uint64_t)forecast->target.unknown, digits), forecast->runs[0].path);
     if (forecast->mca.cycles)
         printf("%" PRIu32 " of %" PRIu32 " loops that iterate have their cycles by llvm-mca\n",
                forecast->mca.matched, forecast->mca.loops);
@@ -161,13 +152,11 @@ static void print_json(const struct forecast *forecast)
     psnap_json_u64(&json, "sampled_accesses", measure->sampled);
     psnap_json_u64(&json, "branches", measure->transition_count);
     psnap_json_real(&json, "system_error", forecast->system_error);
-    psnap_json_real(&json, "unknown_accesses", forecast->targets[0].unknown);
+    psnap_json_real(&json, "unknown_accesses", forecast->target.unknown);
     if (forecast->mca.cycles) {
         psnap_json_u64(&json, "loops", forecast->mca.loops);
         psnap_json_u64(&json, "loops_with_assembly", forecast->mca.matched);
     }
-    if (forecast->target_count > 1)
-        psnap_json_real(&json, "left_out_error", forecast->targets[0].left_out);
     psnap_json_begin_array(&json, "rows");
     for (size_t m = 0; m < forecast->machine_count; m++)
         runtime_rows_json(&forecast->rows, m ? forecast->rows_end[m - 1] : 0, forecast->rows_end[m],
@@ -177,120 +166,80 @@ static void print_json(const struct forecast *forecast)
     putchar('\n');
 }
 
+enum { CSV, PROBABILITIES, OBSERVATIONS, FILES };
+
 struct files {
-    struct psnap_output *csv, *probabilities; /* NULL: none */
+    const char *paths[FILES]; /* NULL: none */
+    struct psnap_output *outputs[FILES];
 };
 
-static enum psnap_status open_files(struct files *files, const struct forecast_settings *settings,
-                                    struct psnap_error *error)
+static struct files files_of(const struct forecast_settings *settings)
 {
-    if (settings->csv) {
-        files->csv = psnap_output_open(settings->csv, settings->force, error);
-        if (!files->csv)
-            return error->code;
-    }
-    if (settings->write_probabilities) {
-        files->probabilities =
-            psnap_output_open(settings->write_probabilities, settings->force, error);
-        if (!files->probabilities)
-            return error->code;
-    }
+    return (struct files){
+        .paths = {settings->csv, settings->write_probabilities, settings->observations}};
+}
+
+static enum psnap_status open_files(struct files *files, bool force, struct psnap_error *error)
+{
+    for (int f = 0; f < FILES; f++)
+        if (files->paths[f]) {
+            files->outputs[f] = psnap_output_open(files->paths[f], force, error);
+            if (!files->outputs[f])
+                return error->code;
+        }
     return PSNAP_OK;
 }
 
-/* All are written before one appears. */
+/* Writes all of them before one appears. */
 static enum psnap_status write_files(struct files *files, const struct forecast *forecast,
-                                     struct psnap_error *error)
+                                     double size, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
-    if (files->csv)
-        status = write_distances(forecast, psnap_output_file(files->csv), error);
-    if (!status && files->probabilities)
-        status = write_probabilities(forecast, psnap_output_file(files->probabilities), error);
-    if (!status && files->csv) {
-        status = psnap_output_commit(files->csv, error);
-        files->csv = NULL;
-    }
-    if (!status && files->probabilities) {
-        status = psnap_output_commit(files->probabilities, error);
-        files->probabilities = NULL;
-    }
+    if (files->outputs[CSV])
+        status = write_distances(forecast, psnap_output_file(files->outputs[CSV]), error);
+    if (!status && files->outputs[PROBABILITIES])
+        status =
+            write_probabilities(forecast, psnap_output_file(files->outputs[PROBABILITIES]), error);
+    if (!status && files->outputs[OBSERVATIONS])
+        status = observations_write(forecast, size, psnap_output_file(files->outputs[OBSERVATIONS]),
+                                    error);
+    for (int f = 0; f < FILES; f++)
+        if (!status && files->outputs[f]) {
+            status = psnap_output_commit(files->outputs[f], error);
+            files->outputs[f] = NULL;
+        }
     return status;
+}
+
+/* Whether standard output is one of the files. */
+static bool has_stdout(const struct files *files)
+{
+    bool has = false;
+
+    for (int f = 0; f < FILES; f++)
+        has |= psnap_output_is_stdout(files->paths[f]);
+    return has;
 }
 
 /* --------------------------------------------------------------- the command line */
 
-static int take_size(const char *option, const char *text, double *size)
-{
-    if (psnap_text_real(text, size) && *size > 0)
-        return 0;
-    return psnap_cmd_usage("predict runtime", "%s: sizes are positive numbers, not '%.100s'",
-                           option, text);
-}
-
-/* As many sizes as there are inputs. 0, or the exit status of a mistake. */
-static int take_sizes(struct forecast_settings *settings, const char *text)
-{
-    char number[64];
-    size_t count = 0, length;
-    bool more = true;
-    int status = 0;
-
-    for (; more && count < settings->path_count && !status; count++) {
-        length = strcspn(text, ",");
-        more = text[length] != '\0';
-        snprintf(number, sizeof number, "%.*s", length < sizeof number ? (int)length : 63, text);
-        status = take_size("--sizes", number, &settings->sizes[count]);
-        if (!status && count && settings->sizes[count] <= settings->sizes[count - 1])
-            status = psnap_cmd_usage("predict runtime",
-                                     "--sizes: the smallest first, and %s is not above %g", number,
-                                     settings->sizes[count - 1]);
-        text += length + more;
-    }
-    if (!status && (more || count < settings->path_count))
-        return psnap_cmd_usage("predict runtime", "--sizes takes %zu numbers, one for each input",
-                               settings->path_count);
-    return status;
-}
-
 /* Each output has a place of its own; 0, or an exit status. */
 static int check_outputs(const struct forecast_settings *settings)
 {
-    const char *const command = "predict runtime";
+    const struct files files = files_of(settings);
+    int on_stdout = settings->json;
 
-    if (settings->json + psnap_output_is_stdout(settings->csv) +
-            psnap_output_is_stdout(settings->write_probabilities) >
-        1)
-        return psnap_cmd_usage(command,
-                               "only one of JSON, CSV and probabilities can go to standard output");
-    if (psnap_output_is_same(settings->csv, settings->write_probabilities))
-        return psnap_cmd_usage(command, "--csv and --write-probabilities are both '%.200s'",
-                               settings->csv);
-    return 0;
-}
-
-/* Inputs, their sizes, and the one to predict. 0, or the exit status of a mistake. */
-static int check_sizes(struct forecast_settings *settings, const char *sizes, const char *size)
-{
-    const char *const command = "predict runtime";
-    const size_t inputs = settings->path_count;
-    const int status = size ? take_size("--size", size, &settings->size) : 0;
-
-    if (status)
-        return status;
-    if (!sizes != !size)
-        return psnap_cmd_usage(command, "--sizes, of the inputs, and --size, of the one to "
-                                        "predict, come together");
-    if (!sizes)
-        return inputs == 1
-                   ? 0
-                   : psnap_cmd_usage(command, "one input is needed, not %zu; several with --sizes",
-                                     inputs);
-    if (inputs < GROWTH_SIZES_MIN || inputs > GROWTH_SIZES_MAX)
-        return psnap_cmd_usage(command, "%d to %d inputs show how a program grows, not %zu",
-                               GROWTH_SIZES_MIN, GROWTH_SIZES_MAX, inputs);
-    return take_sizes(settings, sizes);
+    for (int f = 0; f < FILES; f++) {
+        on_stdout += psnap_output_is_stdout(files.paths[f]);
+        for (int g = f + 1; g < FILES; g++)
+            if (psnap_output_is_same(files.paths[f], files.paths[g]))
+                return psnap_cmd_usage("predict runtime", "two outputs are both '%.200s'",
+                                       files.paths[f]);
+    }
+    return on_stdout <= 1
+               ? 0
+               : psnap_cmd_usage("predict runtime", "only one output can go to standard output");
 }
 
 /* Of a block and a line, unless UNSAID. 0, or the exit status of a mistake. */
@@ -308,8 +257,6 @@ static int check_usage(struct forecast_settings *settings, const char *method, c
                        const char *by)
 {
     const char *const command = "predict runtime";
-    const int others =
-        (settings->at != NULL) + (settings->probabilities != NULL) + (settings->size > 0);
     struct psnap_error error;
     bool known = !method;
 
@@ -322,8 +269,16 @@ static int check_usage(struct forecast_settings *settings, const char *method, c
         return psnap_cmd_usage(
             command, "--method takes published, throughput and overlap, not '%.100s'", method);
     settings->rows.per_set = !strcmp(rates, "per-set");
-    if (!settings->rows.per_set && strcmp(rates, "sdcm") != 0)
-        return psnap_cmd_usage(command, "--rates takes sdcm and per-set, not '%.100s'", rates);
+    settings->simulate = !strcmp(rates, "simulation");
+    if (!settings->rows.per_set && !settings->simulate && strcmp(rates, "sdcm") != 0)
+        return psnap_cmd_usage(command, "--rates takes sdcm, per-set and simulation, not '%.100s'",
+                               rates);
+    if (settings->simulate && (settings->at || settings->probabilities))
+        return psnap_cmd_usage(command, "--rates simulation is of an INPUT as it is");
+    if (settings->observations && !settings->rows.methods[RUNTIME_OVERLAP])
+        return psnap_cmd_usage(command, "--observations are by --method overlap, not %s", method);
+    if (settings->size < 0)
+        return psnap_cmd_usage(command, "--size is a number above 0");
     if (!psnap_scope_parse_list(by, settings->rows.wanted, &error) ||
         settings->rows.wanted[PSNAP_SCOPE_BLOCK] || settings->rows.wanted[PSNAP_SCOPE_REGION] ||
         settings->rows.wanted[PSNAP_SCOPE_THREAD])
@@ -334,8 +289,8 @@ static int check_usage(struct forecast_settings *settings, const char *method, c
         return psnap_cmd_usage(command, "--asm is for --method overlap, not %s", method);
     if (settings->cpu && !settings->assembly.count)
         return psnap_cmd_usage(command, "--cpu says for which processor --asm is, which is absent");
-    if (others > 1)
-        return psnap_cmd_usage(command, "of --at, --probabilities and --size only one can be");
+    if (settings->at && settings->probabilities)
+        return psnap_cmd_usage(command, "of --at and --probabilities only one can be");
     return check_outputs(settings);
 }
 
@@ -343,17 +298,17 @@ static enum psnap_status predict(struct forecast *forecast,
                                  const struct forecast_settings *settings,
                                  const struct psnap_text_list *machines, struct psnap_error *error)
 {
-    struct files files = {0};
+    struct files files = files_of(settings);
     enum psnap_status status = forecast_machines(forecast, machines, settings, error);
 
     if (!status)
-        status = open_files(&files, settings, error);
+        status = open_files(&files, settings->force, error);
     if (!status)
         status = forecast_make(forecast, settings, error);
     if (!status)
-        status = write_files(&files, forecast, error);
-    psnap_output_abandon(files.csv);
-    psnap_output_abandon(files.probabilities);
+        status = write_files(&files, forecast, settings->size, error);
+    for (int f = 0; f < FILES; f++)
+        psnap_output_abandon(files.outputs[f]);
     return status;
 }
 
@@ -361,6 +316,7 @@ static int run_command(const struct forecast_settings *settings,
                        const struct psnap_text_list *machines)
 {
     struct forecast *forecast = calloc(1, sizeof *forecast);
+    const struct files files = files_of(settings);
     struct psnap_error error;
     enum psnap_status status;
 
@@ -371,8 +327,7 @@ static int run_command(const struct forecast_settings *settings,
     status = predict(forecast, settings, machines, &error);
     if (!status && settings->json)
         print_json(forecast);
-    else if (!status && !psnap_output_is_stdout(settings->csv) &&
-             !psnap_output_is_stdout(settings->write_probabilities))
+    else if (!status && !has_stdout(&files))
         print_tables(forecast, settings);
     forecast_release(forecast);
     free(forecast);
@@ -385,15 +340,14 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
     struct forecast_settings settings = {.input = PSNAP_INPUT_DEFAULTS, .rate = NAN};
     struct psnap_text_list machines = {0};
     const char *by = "total,loop", *method = NULL, *rates = "sdcm";
-    const char *sizes = NULL, *size = NULL;
     uint64_t block = UNSAID, line = UNSAID;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "with clock and latencies: a machine file; may be repeated"},
         {PSNAP_OPTION_TEXT, 0, "method", &method, "published|throughput|overlap",
          "published, throughput or overlap alone (all)"},
-        {PSNAP_OPTION_TEXT, 0, "rates", &rates, "sdcm|per-set",
-         "hit rates by sdcm or per-set (sdcm)"},
+        {PSNAP_OPTION_TEXT, 0, "rates", &rates, "sdcm|per-set|simulation",
+         "hit rates by sdcm, per-set or simulation, which reads INPUT twice (sdcm)"},
         {PSNAP_OPTION_LIST, 0, "asm", &settings.assembly, "FILE",
          "the program's assembly, by psnap cc --psnap-blocks -S: loops' cycles by llvm-mca; may be "
          "repeated"},
@@ -409,8 +363,6 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
          "predict the input with these branch probabilities"},
         {PSNAP_OPTION_TEXT, 0, "write-probabilities", &settings.write_probabilities, "FILE",
          "write those of INPUT"},
-        {PSNAP_OPTION_TEXT, 0, "sizes", &sizes, "N,N,N", "of the inputs, the smallest first"},
-        {PSNAP_OPTION_TEXT, 0, "size", &size, "N", "of the one to predict"},
         {PSNAP_OPTION_REAL, 0, "rate", &settings.rate, "RATE",
          "of the windows of a block that are sampled (1)"},
         {PSNAP_OPTION_SIZE, 0, "line", &line, "BYTES",
@@ -418,6 +370,10 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES", "rows: any of total,loop (total,loop)"},
         {PSNAP_OPTION_TEXT, 0, "csv", &settings.csv, "FILE",
          "write how many accesses are expected of each distance"},
+        {PSNAP_OPTION_TEXT, 0, "observations", &settings.observations, "FILE",
+         "write cycles per instruction and hits of each machine for psnap hybrid"},
+        {PSNAP_OPTION_REAL, 0, "size", &settings.size, "N",
+         "problem size, of observations (the first number among the program's arguments)"},
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
         {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
          "the input's format (recognised)"},
@@ -428,25 +384,24 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {
-        "psnap predict runtime INPUT... -m MACHINE [-m ...] [--at LARGE] [--json]",
+        "psnap predict runtime INPUT -m MACHINE [-m ...] [--at LARGE] [--json]",
         "Predicts the run time of INPUT (a trace, a profile, or - for standard input) on\n"
         "one core of a machine from hit rates, latencies and operation counts: as\n"
         "published by AMM, in two forms, and with memory and computation overlapped. Of a\n"
-        "larger input with --at, --probabilities or --size. AMM.md has the models.",
+        "larger input with --at or --probabilities. AMM.md has the models.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
     if (operands < 0)
         return status;
-    settings.paths = argv + 1;
-    settings.path_count = (size_t)operands;
+    settings.path = argv[1];
     settings.input.seed = settings.seed;
     if (isnan(settings.rate))
         settings.rate = settings.rows.reading.as_published ? 0.01 : 1;
-    status = check_sizes(&settings, sizes, size);
-    if (!status)
-        status = take_bytes(&settings, block, line);
+    status = operands == 1
+                 ? take_bytes(&settings, block, line)
+                 : psnap_cmd_usage("predict runtime", "one input is needed, not %d", operands);
     if (!status)
         status = check_usage(&settings, method, rates, by);
     if (!status && !machines.count)

@@ -13,7 +13,7 @@
 struct runtime_row {
     enum runtime_method method;
     enum psnap_scope scope;
-    const char *distances; /* "measured", "fixed", "grown" */
+    const char *distances; /* "measured", "fixed" */
     char *id, *name;
     double accesses;
     double cumulative[PSNAP_LEVELS_MAX];

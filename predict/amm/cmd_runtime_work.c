@@ -44,7 +44,7 @@ struct runtime_accesses runtime_accesses_of(const struct target *target, uint32_
     struct runtime_accesses accesses = {.accesses = target->accesses[ref],
                                         .bytes = target->accesses[ref] * target->base->bytes[ref],
                                         .fresh = target->base->fresh[ref] *
-                                                 target_cold_growth(target, ref)};
+                                                 target_ref_growth(target, ref)};
 
     for (uint32_t l = 0; l < PSNAP_LEVELS_MAX; l++) {
         double rate = l ? accesses.cumulative[l - 1] : 0;
@@ -151,7 +151,7 @@ static void take_waits(struct runtime_work *work, const struct target *target,
     for (uint32_t ref = 0; ref < program->ref_count; ref++) {
         const uint32_t loop = program->refs[ref].loop;
         work[loop < program->loop_count ? loop : program->loop_count].first_touches +=
-            base->pages[ref] * target_cold_growth(target, ref);
+            base->pages[ref] * target_ref_growth(target, ref);
     }
     for (uint32_t block = 0; block < program->block_count; block++) {
         const uint32_t loop = program->blocks[block].loop;

@@ -27,21 +27,13 @@ enum psnap_status target_begin(struct target *target, const struct measure *base
     target->operations = calloc(loops * PSNAP_OPERATION_COUNT, sizeof *target->operations);
     target->iterations = calloc(loops, sizeof *target->iterations);
     target->entries = calloc(loops, sizeof *target->entries);
-    target->spreads = calloc(program->ref_count * base->plan_count + 1, sizeof(struct spread *));
-    return target->accesses && target->operations && target->iterations && target->entries &&
-                   target->spreads
+    return target->accesses && target->operations && target->iterations && target->entries
                ? PSNAP_OK
                : no_memory(error);
 }
 
 void target_release(struct target *target)
 {
-    const size_t spreads =
-        target->spreads ? target->base->program->ref_count * target->base->plan_count : 0;
-
-    for (size_t i = 0; i < spreads; i++)
-        free(target->spreads[i]);
-    free(target->spreads);
     free(target->accesses);
     free(target->operations);
     free(target->iterations);
@@ -333,22 +325,12 @@ double target_hit_rate(const struct target *target, size_t plan, bool per_set, u
                        uint64_t ways, uint64_t lines)
 {
     const size_t at = plan * target->base->program->ref_count + ref;
-    const struct spread *spread = target->spreads[at];
     const struct psnap_distances *distances = target->base->distances[at];
-    double hits[SPREAD_MODES] = {0};
 
-    if (!spread && !distances)
+    if (!distances)
         return NAN;
-    if (!spread && per_set)
-        return psnap_distances_hit_rate(distances, ways);
-    if (!spread)
-        return psnap_sdcm_hit_rate(distances, ways, lines);
-    for (int m = 0; m < SPREAD_MODES; m++)
-        for (int q = 0; q < SPREAD_QUANTILES; q++) {
-            const uint64_t distance = (uint64_t)llround(spread->quantiles[m][q]);
-            hits[m] += per_set ? distance < ways : psnap_sdcm_hit(distance, ways, lines);
-        }
-    return (spread->shares[0] * hits[0] + spread->shares[1] * hits[1]) / SPREAD_QUANTILES;
+    return per_set ? psnap_distances_hit_rate(distances, ways)
+                   : psnap_sdcm_hit_rate(distances, ways, lines);
 }
 
 double target_growth(const struct target *target, uint32_t block)
@@ -364,17 +346,11 @@ double target_growth(const struct target *target, uint32_t block)
     return before > 0 ? after / before : 1;
 }
 
-double target_cold_growth(const struct target *target, uint32_t ref)
+double target_ref_growth(const struct target *target, uint32_t ref)
 {
-    const struct measure *base = target->base;
-    const struct spread *spread = base->plan_count ? target->spreads[ref] : NULL;
-    const struct psnap_distances *distances = base->plan_count ? base->distances[ref] : NULL;
-    const double more = base->accesses[ref] > 0 ? target->accesses[ref] / base->accesses[ref] : 1;
+    const double before = target->base->accesses[ref];
 
-    if (!spread || !distances || !psnap_distances_cold(distances))
-        return more;
-    return more * spread->cold * (double)psnap_distances_accesses(distances) /
-           (double)psnap_distances_cold(distances);
+    return before > 0 ? target->accesses[ref] / before : 1;
 }
 
 void target_distances(const struct target *target,
@@ -382,23 +358,15 @@ void target_distances(const struct target *target,
                       void *context)
 {
     for (uint32_t ref = 0; ref < target->base->program->ref_count; ref++) {
-        const struct spread *spread = target->spreads[ref];
         const struct psnap_distances *distances = target->base->distances[ref];
-        const double accesses = target->accesses[ref];
         struct psnap_distance_count count = {0};
+        double scale;
 
-        if (spread) {
-            each(context, PSNAP_DISTANCE_COLD, accesses * spread->cold);
-            for (int i = 0; i < SPREAD_MODES * SPREAD_QUANTILES; i++)
-                each(context,
-                     (uint64_t)llround(
-                         spread->quantiles[i / SPREAD_QUANTILES][i % SPREAD_QUANTILES]),
-                     accesses * spread->shares[i / SPREAD_QUANTILES] / SPREAD_QUANTILES);
-        } else if (distances) {
-            const double scale = accesses / (double)psnap_distances_accesses(distances);
-            each(context, PSNAP_DISTANCE_COLD, scale * (double)psnap_distances_cold(distances));
-            while (psnap_distances_next(distances, &count))
-                each(context, count.distance, scale * (double)count.count);
-        }
+        if (!distances)
+            continue;
+        scale = target->accesses[ref] / (double)psnap_distances_accesses(distances);
+        each(context, PSNAP_DISTANCE_COLD, scale * (double)psnap_distances_cold(distances));
+        while (psnap_distances_next(distances, &count))
+            each(context, count.distance, scale * (double)count.count);
     }
 }

@@ -6,32 +6,15 @@
 #define PSNAP_PREDICT_AMM_TARGET_H
 
 #include "predict/amm/chain.h"
-#include "predict/amm/growth.h"
 #include "predict/amm/measure.h"
 
-#define SPREAD_MODES 2
-#define SPREAD_QUANTILES 50
-
-/*
- * The distances of a reference at the larger input: what share is cold, or of one of the two
- * modes, near and far, which add up to 1; and quantiles of each mode, the middles of equal parts of
- * it.
- */
-struct spread {
-    double cold;
-    double shares[SPREAD_MODES];
-    double quantiles[SPREAD_MODES][SPREAD_QUANTILES];
-};
-
 struct target {
-    const struct measure *base; /* whose distances are taken where there is no spread */
+    const struct measure *base; /* whose distances are taken */
     double *accesses;           /* as those of a measure */
     double *operations;
     double *iterations;
     double *entries;
-    struct spread **spreads; /* [plan * ref_count + ref]; NULL: as measured */
-    double left_out;         /* of growth: the relative error of accesses at an input left out */
-    double unknown;          /* accesses of blocks that the base did not execute */
+    double unknown; /* accesses of blocks that the base did not execute */
 };
 
 /* All of these are released by the caller, also after an error; the measures outlive them. */
@@ -61,21 +44,15 @@ enum psnap_status target_executions(struct target *target, const struct measure 
 enum psnap_status target_at(struct target *target, const struct measure *base,
                             const struct measure *large, struct psnap_error *error);
 
-/* The input of a size, from `count` measures of the same program at other ones; `base` of the
- * target is the last. `fixed`: all grows but distances, as in the paper. */
-enum psnap_status target_grown(struct target *target, const struct measure *const *measures,
-                               const double *sizes, size_t count, double size, bool fixed,
-                               struct psnap_error *error);
-
 /* The chance that an access of a reference hits in a cache, by SDCM, or if the plan has sets by
  * its distances within these. NAN: of a reference that was not accessed. */
 double target_hit_rate(const struct target *target, size_t plan, bool per_set, uint32_t ref,
                        uint64_t ways, uint64_t lines);
 
-/* By how much a block is executed more often than in the base, and how many more lines a reference
- * touches first; 1 where that is not known. */
+/* By how much a block is executed more often than in the base, and a reference; 1 where that is not
+ * known. */
 double target_growth(const struct target *target, uint32_t block);
-double target_cold_growth(const struct target *target, uint32_t ref);
+double target_ref_growth(const struct target *target, uint32_t ref);
 
 /* Calls `each` with the distances of all references by the first plan, and the accesses that are
  * expected of them; PSNAP_DISTANCE_COLD for cold ones. */

@@ -3,280 +3,261 @@
  * Observations y_ijk = mu + alpha_i + beta_j + gamma_ij + e_ijk, with alpha, beta and gamma that
  * add up to 0 over each of their indices (contrasts that sum to zero). Sums of squares are of type
  * III: each effect given all others, a hypothesis of the cells' expected means m_ij that does not
- * depend on how many observations there are of each:
+ * depend on how many observations there are of each (Searle, "Linear Models for Unbalanced Data",
+ * 1987):
  *
  *     A             the means over j of m_ij are the same for all i
  *     B             the means over i are the same for all j
  *     interaction   m_ij = mu + alpha_i + beta_j
  *     overall       all m_ij are the same
  *
- * (Searle, "Linear Models for Unbalanced Data", 1987). For main effects these are Yates' weighted
- * squares of means (1934): with n_ij observations of cell ij, of b levels of B,
+ * Each but the last says that contrasts of the means are 0, C m = 0, where C is a product of one
+ * matrix of each factor: its levels' differences from the first one, or their mean. With N the
+ * observations by cell on the diagonal, SS = (C m)' (C N^-1 C')^-1 (C m), which is the square of
+ * the part of N^1/2 m that lies in the span of N^-1/2 C'. None of it is a difference of large
+ * numbers, and the response is shifted by its first value before, so that leading digits that all
+ * have in common cost no precision. Every cell has observations: with empty ones the hypotheses
+ * would depend on which they are.
  *
- *     SS_A = sum_i W_i (m_i - m)^2,   m_i = sum_j ybar_ij / b,   W_i = b^2 / sum_j (1 / n_ij),
+ * Whether residuals are as F takes them to be. Normal: the statistic of Anderson and Darling (1954)
+ * with mean and variance estimated,
  *
- * m the mean of m_i weighted by W_i; B likewise. The interaction is what the additive model leaves
- * of cells' means, weighted by n_ij: the factor with more levels is swept out, the other one is
- * fitted by QR. None of it is a difference of large numbers, and the response is shifted by its
- * first value before, so that leading digits that all have in common cost no precision. Every cell
- * has observations: with empty ones the hypotheses would depend on which they are.
+ *     A^2 = -n - sum (2i - 1) [ln Phi(z_i) + ln(1 - Phi(z_{n+1-i}))] / n,
+ *     A*  = A^2 (1 + 0.75/n + 2.25/n^2),
+ *
+ * and the p of Stephens (D'Agostino and Stephens, "Goodness-of-Fit Techniques", 1986, table 4.9).
+ * They are not quite independent, as they add up to 0 in each cell, so that p is a guide. Of equal
+ * variance: the statistic of Brown and Forsythe (1974), F of one factor, the cell, on the distances
+ * of observations from the median of their cell. An outlier: the residual that is largest in its
+ * own standard deviations, s sqrt(1 - 1/n_ij).
  */
 #include "predict/hybrid/anova.h"
 
 #include <float.h>
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "predict/hybrid/numeric.h"
+#define LEAST_FOR_NORMALITY 8
+#define LEAST_LOG (-700.0) /* of a probability that underflows */
 
-/* What anova_make works with, a number each of every cell or observation. */
-struct work {
-    double *means;            /* of cells, of shifted values */
-    uint32_t *counts;         /* of cells */
-    uint32_t *cells;          /* of observations */
-    double *residuals, *room; /* of observations */
-    double *scaled;           /* of cells: sqrt(n_ij) times the mean, the larger factor swept out */
-    double *matrix;           /* the same of the other factor's indicators, a row for each cell */
-    double *level_means, *level_weights; /* of a factor: m_i and W_i */
-    size_t cell_count;
-};
-
-static uint32_t cell_of(const struct experiment *experiment, size_t i)
+static size_t cell_count(const struct experiment *experiment)
 {
-    return experiment->a[i] * experiment->b_levels + experiment->b[i];
+    return experiment->a_levels * experiment->b_levels;
 }
 
-static enum psnap_status work_init(struct work *work, const struct experiment *experiment,
-                                   struct psnap_error *error)
+static enum anova_problem problem_of_cells(struct anova *anova, const struct experiment *experiment)
 {
-    const size_t n = experiment->count + 1;
-    const uint32_t a = experiment->a_levels, b = experiment->b_levels;
-    const size_t more = a > b ? a : b, fewer = a > b ? b : a;
-
-    work->cell_count = (size_t)experiment->a_levels * experiment->b_levels;
-    if (work->cell_count > ANOVA_CELLS_MAX)
-        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                               "%zu combinations of %u and %u levels: at most %d can be analysed; "
-                               "leave some sizes out",
-                               work->cell_count, experiment->a_levels, experiment->b_levels,
-                               ANOVA_CELLS_MAX);
-    work->means = calloc(work->cell_count + 1, sizeof *work->means);
-    work->counts = calloc(work->cell_count + 1, sizeof *work->counts);
-    work->scaled = calloc(work->cell_count + 1, sizeof *work->scaled);
-    work->matrix = calloc(work->cell_count * fewer + 1, sizeof *work->matrix);
-    work->level_means = calloc(more + 1, sizeof *work->level_means);
-    work->level_weights = calloc(more + 1, sizeof *work->level_weights);
-    work->cells = calloc(n, sizeof *work->cells);
-    work->residuals = calloc(n, sizeof *work->residuals);
-    work->room = calloc(n, sizeof *work->room);
-    if (work->means && work->counts && work->scaled && work->matrix && work->cells &&
-        work->residuals && work->room && work->level_means && work->level_weights)
-        return PSNAP_OK;
-    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the experiment");
+    if (cell_count(experiment) > ANOVA_CELLS_MAX)
+        return ANOVA_TOO_LARGE;
+    if (experiment->a_levels < 2 || experiment->b_levels < 2)
+        return ANOVA_ONE_LEVEL;
+    for (size_t c = 0; c < cell_count(experiment); c++)
+        if (!experiment->counts[c]) {
+            anova->problem_a = c / experiment->b_levels;
+            anova->problem_b = c % experiment->b_levels;
+            return ANOVA_EMPTY_CELL;
+        }
+    return experiment->count > cell_count(experiment) ? ANOVA_FINE : ANOVA_NO_REPLICATES;
 }
 
-static void work_release(struct work *work)
+/* Replaces values by residuals, and takes sqrt(n) times the means of cells less that of all. */
+static enum anova_problem take_means(const struct experiment *experiment, gsl_vector *means)
 {
-    free(work->means);
-    free(work->counts);
-    free(work->scaled);
-    free(work->matrix);
-    free(work->level_means);
-    free(work->level_weights);
-    free(work->cells);
-    free(work->residuals);
-    free(work->room);
+    const size_t count = experiment->count;
+    double *const values = experiment->values;
+    const double rounding =
+        8 * DBL_EPSILON *
+        fmax(fabs(gsl_stats_min(values, 1, count)), fabs(gsl_stats_max(values, 1, count)));
+    const double shift = values[0];
+    double *cell = values, mean, residual = 0;
+
+    for (size_t i = 0; i < count; i++)
+        values[i] -= shift;
+    mean = gsl_stats_mean(values, 1, count);
+    for (size_t c = 0; c < means->size; cell += experiment->counts[c++]) {
+        const double own = gsl_stats_mean(cell, 1, experiment->counts[c]);
+        gsl_vector_set(means, c, sqrt(experiment->counts[c]) * (own - mean));
+        for (size_t i = 0; i < experiment->counts[c]; i++) {
+            cell[i] -= own;
+            residual = fmax(residual, fabs(cell[i]));
+        }
+    }
+    return residual <= rounding ? ANOVA_NO_RESIDUAL : ANOVA_FINE;
 }
 
-/* Means and residuals; returns the mean of all, shifted. */
-static double take_means(struct work *work, const struct experiment *experiment)
+/* ------------------------------------------------------------------------- effects */
+
+/* An entry of a factor's matrix: of differences from its first level, or its only row of means. */
+static double contrast(bool is_tested, size_t row, size_t level, size_t levels)
 {
-    const double shift = experiment->count ? experiment->values[0] : 0;
+    return is_tested ? (level == row + 1) - (level == 0) : 1.0 / (double)levels;
+}
+
+static void set_effect(struct anova *anova, int which, size_t df, double root)
+{
+    struct anova_effect *const effect = &anova->effects[which];
+    const struct anova_effect *const residual = &anova->effects[ANOVA_RESIDUAL];
+
+    effect->df = (double)df;
+    effect->sum_of_squares = root * root;
+    effect->f = effect->sum_of_squares / effect->df / (residual->sum_of_squares / residual->df);
+    effect->p = gsl_cdf_fdist_Q(effect->f, effect->df, residual->df);
+    effect->partial_eta_squared =
+        effect->sum_of_squares / (effect->sum_of_squares + residual->sum_of_squares);
+}
+
+/* Tests A, B or both of them; false: out of memory. */
+static bool test(struct anova *anova, int which, const struct experiment *experiment,
+                 const gsl_vector *means)
+{
+    const size_t a = experiment->a_levels, b = experiment->b_levels, cells = a * b;
+    const bool of_a = which != ANOVA_B, of_b = which != ANOVA_A;
+    const size_t b_rows = of_b ? b - 1 : 1, df = (of_a ? a - 1 : 1) * b_rows;
+    double *const numbers = calloc(cells * df + df + cells, sizeof *numbers);
+    gsl_matrix_view matrix = gsl_matrix_view_array(numbers, cells, df);
+    gsl_vector_view tau = gsl_vector_view_array(numbers + cells * df, df);
+    gsl_vector_view along = gsl_vector_view_array(numbers + cells * df + df, cells);
+
+    if (!numbers)
+        return false;
+    for (size_t c = 0; c < cells; c++)
+        for (size_t r = 0; r < df; r++)
+            gsl_matrix_set(&matrix.matrix, c, r,
+                           contrast(of_a, r / b_rows, c / b, a) *
+                               contrast(of_b, r % b_rows, c % b, b) / sqrt(experiment->counts[c]));
+    gsl_vector_memcpy(&along.vector, means);
+    gsl_linalg_QR_decomp(&matrix.matrix, &tau.vector);
+    gsl_linalg_QR_QTvec(&matrix.matrix, &tau.vector, &along.vector);
+    along = gsl_vector_subvector(&along.vector, 0, df);
+    set_effect(anova, which, df, gsl_blas_dnrm2(&along.vector));
+    free(numbers);
+    return true;
+}
+
+/* ------------------------------------------------------------------------- checks */
+
+static double stephens_p(double a)
+{
+    if (a < 0.2)
+        return 1 - exp(-13.436 + 101.14 * a - 223.73 * a * a);
+    if (a < 0.34)
+        return 1 - exp(-8.318 + 42.796 * a - 59.938 * a * a);
+    if (a < 0.6)
+        return exp(0.9177 - 4.279 * a - 1.38 * a * a);
+    if (a < 10)
+        return exp(1.2937 - 5.709 * a + 0.0186 * a * a);
+    return 3.7e-24;
+}
+
+/* Sorts the residuals. */
+static void check_normal(struct anova *anova, double *residuals, size_t count)
+{
+    const double deviation = gsl_stats_sd_m(residuals, 1, count, 0), n = (double)count;
     double sum = 0;
 
-    for (size_t i = 0; i < experiment->count; i++) {
-        const uint32_t cell = work->cells[i] = cell_of(experiment, i);
-        work->residuals[i] = experiment->values[i] - shift;
-        work->counts[cell]++;
-        work->means[cell] += work->residuals[i];
-        sum += work->residuals[i];
+    anova->anderson_darling = anova->anderson_darling_p = NAN;
+    if (count < LEAST_FOR_NORMALITY)
+        return;
+    gsl_sort(residuals, 1, count);
+    for (size_t i = 0; i < count; i++) {
+        const double below = log(gsl_cdf_ugaussian_P(residuals[i] / deviation));
+        const double above = log(gsl_cdf_ugaussian_Q(residuals[count - 1 - i] / deviation));
+        sum += (2 * (double)i + 1) * (fmax(below, LEAST_LOG) + fmax(above, LEAST_LOG));
     }
-    for (size_t c = 0; c < work->cell_count; c++)
-        if (work->counts[c])
-            work->means[c] /= work->counts[c];
-    for (size_t i = 0; i < experiment->count; i++)
-        work->residuals[i] -= work->means[work->cells[i]];
-    return experiment->count ? sum / (double)experiment->count : 0;
+    anova->anderson_darling = -n - sum / n;
+    anova->anderson_darling_p = stephens_p(anova->anderson_darling * (1 + 0.75 / n + 2.25 / n / n));
 }
 
-/* ------------------------------------------------------------------- problems */
-
-static enum anova_problem problem_of_cells(struct anova *anova, const struct work *work,
-                                           const struct experiment *experiment)
+/* Replaces residuals by their distances from the median of their cell. */
+static void check_variance(struct anova *anova, const struct experiment *experiment)
 {
-    bool has_replicates = false;
+    const size_t cells = cell_count(experiment);
+    const double df = (double)cells - 1, residual_df = anova->effects[ANOVA_RESIDUAL].df;
+    double *cell = experiment->values, mean, between = 0, within = 0, largest;
 
-    if (experiment->a_levels < 2)
-        return ANOVA_ONE_LEVEL_A;
-    if (experiment->b_levels < 2)
-        return ANOVA_ONE_LEVEL_B;
-    for (size_t c = 0; c < work->cell_count; c++) {
-        has_replicates |= work->counts[c] > 1;
-        if (work->counts[c])
-            continue;
-        anova->problem_a = (uint32_t)(c / experiment->b_levels);
-        anova->problem_b = (uint32_t)(c % experiment->b_levels);
-        return ANOVA_EMPTY_CELL;
+    for (size_t c = 0; c < cells; cell += experiment->counts[c++]) {
+        double median;
+        gsl_sort(cell, 1, experiment->counts[c]);
+        median = gsl_stats_median_from_sorted_data(cell, 1, experiment->counts[c]);
+        for (size_t i = 0; i < experiment->counts[c]; i++)
+            cell[i] = fabs(cell[i] - median);
     }
-    return has_replicates ? ANOVA_FINE : ANOVA_NO_REPLICATES;
+    mean = gsl_stats_mean(experiment->values, 1, experiment->count);
+    largest = gsl_stats_max(experiment->values, 1, experiment->count);
+    cell = experiment->values;
+    for (size_t c = 0; c < cells; cell += experiment->counts[c++]) {
+        const double own = gsl_stats_mean(cell, 1, experiment->counts[c]);
+        between += experiment->counts[c] * (own - mean) * (own - mean);
+        within += gsl_stats_tss_m(cell, 1, experiment->counts[c], own);
+    }
+    anova->brown_forsythe = anova->brown_forsythe_p = NAN;
+    if (!(within > 1e-20 * largest * largest))
+        return; /* two in each cell are as far from their median */
+    anova->brown_forsythe = between / df / (within / residual_df);
+    anova->brown_forsythe_p = gsl_cdf_fdist_Q(anova->brown_forsythe, df, residual_df);
 }
 
-/* Where values differ by no more than rounding does. */
-static enum anova_problem problem_of_values(const struct work *work,
-                                            const struct experiment *experiment)
+static void find_largest(struct anova *anova, const struct experiment *experiment)
 {
-    double largest = 0, smallest = INFINITY, highest = -INFINITY, residual = 0;
+    const struct anova_effect *const residual = &anova->effects[ANOVA_RESIDUAL];
+    const double deviation = sqrt(residual->sum_of_squares / residual->df);
+    size_t i = 0;
 
-    for (size_t i = 0; i < experiment->count; i++) {
-        largest = fmax(largest, fabs(experiment->values[i]));
-        smallest = fmin(smallest, experiment->values[i]);
-        highest = fmax(highest, experiment->values[i]);
-        residual = fmax(residual, fabs(work->residuals[i]));
-    }
-    if (highest - smallest <= 8 * DBL_EPSILON * largest)
-        return ANOVA_CONSTANT;
-    return residual <= 8 * DBL_EPSILON * largest ? ANOVA_NO_RESIDUAL : ANOVA_FINE;
-}
-
-/* ------------------------------------------------------------ sums of squares */
-
-/* Of A, or of B. */
-static double main_effect(const struct work *work, const struct experiment *experiment, bool of_b)
-{
-    const uint32_t levels = of_b ? experiment->b_levels : experiment->a_levels;
-    const uint32_t others = of_b ? experiment->a_levels : experiment->b_levels;
-    double *const means = work->level_means, *const weights = work->level_weights;
-    double mean = 0, weight = 0, sum = 0;
-
-    for (uint32_t i = 0; i < levels; i++) {
-        double inverse = 0;
-        means[i] = 0;
-        for (uint32_t j = 0; j < others; j++) {
-            const size_t cell = of_b ? (size_t)j * levels + i : (size_t)i * others + j;
-            means[i] += work->means[cell] / others;
-            inverse += 1.0 / work->counts[cell];
+    for (size_t c = 0, end = 0; c < cell_count(experiment); c++)
+        for (end += experiment->counts[c]; i < end; i++) {
+            const double share = 1 - 1.0 / experiment->counts[c];
+            const double standardized =
+                share > 0 ? fabs(experiment->values[i]) / (deviation * sqrt(share)) : 0;
+            if (standardized > anova->largest) {
+                anova->largest = standardized;
+                anova->largest_of = i;
+            }
         }
-        weights[i] = (double)others * others / inverse;
-        mean += weights[i] * means[i];
-        weight += weights[i];
-    }
-    mean /= weight;
-    for (uint32_t i = 0; i < levels; i++)
-        sum += weights[i] * (means[i] - mean) * (means[i] - mean);
-    return sum;
 }
 
-/* What level `row` of the factor that has more levels does not explain: of each of its cells the
- * deviation from their mean, and the same of indicators of the other factor's levels but one. */
-static void sweep_row(struct work *work, size_t row, size_t row_step, size_t columns,
-                      size_t column_step)
+/* Fills in what is known when there is no problem; false: out of memory. */
+static bool analyse(struct anova *anova, struct experiment *experiment, const gsl_vector *means)
 {
-    double count = 0, mean = 0;
+    const size_t count = experiment->count, cells = cell_count(experiment);
+    double *const sorted = malloc(count * sizeof *sorted);
 
-    for (size_t c = 0; c < columns; c++) {
-        const size_t cell = row * row_step + c * column_step;
-        count += work->counts[cell];
-        mean += work->counts[cell] * work->means[cell];
-    }
-    mean /= count;
-    for (size_t c = 0; c < columns; c++) {
-        const size_t cell = row * row_step + c * column_step;
-        const double root = sqrt(work->counts[cell]);
-        work->scaled[cell] = root * (work->means[cell] - mean);
-        for (size_t k = 0; k + 1 < columns; k++) {
-            const double share = work->counts[row * row_step + k * column_step] / count;
-            work->matrix[cell * (columns - 1) + k] = root * ((c == k) - share);
-        }
-    }
-}
-
-/* What the additive model leaves. */
-static enum psnap_status interaction(struct work *work, const struct experiment *experiment,
-                                     double *sum_of_squares, struct psnap_error *error)
-{
-    const bool a_has_more = experiment->a_levels > experiment->b_levels;
-    const size_t rows = a_has_more ? experiment->a_levels : experiment->b_levels;
-    const size_t columns = work->cell_count / rows;
-    double along;
-
-    for (size_t row = 0; row < rows; row++)
-        sweep_row(work, row, a_has_more ? columns : 1, columns, a_has_more ? 1 : rows);
-    return numeric_split(work->matrix, work->cell_count, columns - 1, work->scaled, &along,
-                         sum_of_squares, error);
-}
-
-static void test_effect(struct anova_effect *effect, double df, const struct anova *anova)
-{
-    const double mean_square = anova->residual_sum_of_squares / anova->residual_df;
-
-    effect->df = df;
-    effect->f = effect->sum_of_squares / df / mean_square;
-    effect->p = numeric_f_tail(effect->f, df, anova->residual_df);
-    effect->partial_eta_squared =
-        effect->sum_of_squares / (effect->sum_of_squares + anova->residual_sum_of_squares);
-}
-
-static enum psnap_status sums_of_squares(struct anova *anova, struct work *work,
-                                         const struct experiment *experiment, double mean,
-                                         struct psnap_error *error)
-{
-    struct anova_effect *const effects = anova->effects;
-
+    if (!sorted)
+        return false;
     anova->is_balanced = true;
-    for (size_t c = 0; c < work->cell_count; c++) {
-        const double deviation = work->means[c] - mean;
-        effects[ANOVA_OVERALL].sum_of_squares += work->counts[c] * deviation * deviation;
-        anova->is_balanced &= work->counts[c] == work->counts[0];
-    }
-    for (size_t i = 0; i < experiment->count; i++)
-        anova->residual_sum_of_squares += work->residuals[i] * work->residuals[i];
-    anova->total_sum_of_squares =
-        effects[ANOVA_OVERALL].sum_of_squares + anova->residual_sum_of_squares;
-    anova->total_df = (double)experiment->count - 1;
-    anova->residual_df = (double)(experiment->count - work->cell_count);
-    effects[ANOVA_A].sum_of_squares = main_effect(work, experiment, false);
-    effects[ANOVA_B].sum_of_squares = main_effect(work, experiment, true);
-    return interaction(work, experiment, &effects[ANOVA_INTERACTION].sum_of_squares, error);
+    for (size_t c = 0; c < cells; c++)
+        anova->is_balanced &= experiment->counts[c] == experiment->counts[0];
+    anova->effects[ANOVA_RESIDUAL] = (struct anova_effect){
+        (double)(count - cells), gsl_stats_tss_m(experiment->values, 1, count, 0), NAN, NAN, NAN};
+    set_effect(anova, ANOVA_OVERALL, cells - 1, gsl_blas_dnrm2(means));
+    memcpy(sorted, experiment->values, count * sizeof *sorted);
+    check_normal(anova, sorted, count);
+    free(sorted);
+    find_largest(anova, experiment);
+    check_variance(anova, experiment);
+    return test(anova, ANOVA_A, experiment, means) && test(anova, ANOVA_B, experiment, means) &&
+           test(anova, ANOVA_INTERACTION, experiment, means);
 }
 
-enum psnap_status anova_make(struct anova *anova, const struct experiment *experiment,
-                             struct psnap_error *error)
+bool anova_make(struct anova *anova, struct experiment *experiment)
 {
-    const double a = experiment->a_levels, b = experiment->b_levels;
-    struct work work = {0};
-    double mean;
-    enum psnap_status status = work_init(&work, experiment, error);
+    gsl_vector *means;
+    bool has_memory;
 
-    *anova = (struct anova){0};
-    if (status)
-        goto out;
-    mean = take_means(&work, experiment);
-    anova->problem = problem_of_cells(anova, &work, experiment);
-    if (anova->problem == ANOVA_FINE)
-        anova->problem = problem_of_values(&work, experiment);
+    *anova = (struct anova){.problem = ANOVA_FINE};
+    anova->problem = problem_of_cells(anova, experiment);
     if (anova->problem != ANOVA_FINE)
-        goto out;
-    status = sums_of_squares(anova, &work, experiment, mean, error);
-    if (status)
-        goto out;
-    test_effect(&anova->effects[ANOVA_A], a - 1, anova);
-    test_effect(&anova->effects[ANOVA_B], b - 1, anova);
-    test_effect(&anova->effects[ANOVA_INTERACTION], (a - 1) * (b - 1), anova);
-    test_effect(&anova->effects[ANOVA_OVERALL], a * b - 1, anova);
-    if (!anova_check_residuals(&anova->checks, work.residuals, work.cells, work.counts,
-                               experiment->count, work.cell_count, work.room))
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for residuals");
-out:
-    work_release(&work);
-    return status;
+        return true;
+    means = gsl_vector_alloc(cell_count(experiment));
+    if (!means)
+        return false;
+    anova->problem = take_means(experiment, means);
+    has_memory = anova->problem != ANOVA_FINE || analyse(anova, experiment, means);
+    gsl_vector_free(means);
+    return has_memory;
 }

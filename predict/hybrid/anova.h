@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two-factor factorial experiment with interaction, balanced or not: effects with F and p, and
- * checks of the residuals.
+ * Analysis of variance of two factors, A and B, balanced or not: effects with F and p, and checks
+ * of the residuals.
  */
 #ifndef PSNAP_PREDICT_HYBRID_ANOVA_H
 #define PSNAP_PREDICT_HYBRID_ANOVA_H
@@ -10,30 +10,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/status.h"
+#define ANOVA_CELLS_MAX 1024 /* the interaction of as many takes a second */
 
-#define ANOVA_CELLS_MAX 4096
-
-/* Observations of a response, each at a level of both factors. */
+/* Observations of a response, cell after cell, levels of B fastest. */
 struct experiment {
-    const double *values; /* finite */
-    const uint32_t *a, *b;
+    double *values; /* finite */
     size_t count;
-    uint32_t a_levels, b_levels;
+    uint32_t *counts; /* of observations, by cell */
+    size_t a_levels, b_levels;
 };
 
 /* Why there is nothing to analyse. */
 enum anova_problem {
     ANOVA_FINE,
-    ANOVA_ONE_LEVEL_A,
-    ANOVA_ONE_LEVEL_B,
-    ANOVA_EMPTY_CELL,    /* of levels a and b */
+    ANOVA_TOO_LARGE,     /* more than ANOVA_CELLS_MAX cells */
+    ANOVA_ONE_LEVEL,     /* of A or B */
+    ANOVA_EMPTY_CELL,    /* of levels problem_a and problem_b */
     ANOVA_NO_REPLICATES, /* one observation in every cell */
-    ANOVA_CONSTANT,      /* the response is the same everywhere */
     ANOVA_NO_RESIDUAL    /* the same in each cell */
 };
 
-enum { ANOVA_A, ANOVA_B, ANOVA_INTERACTION, ANOVA_OVERALL, ANOVA_EFFECTS };
+enum { ANOVA_A, ANOVA_B, ANOVA_INTERACTION, ANOVA_OVERALL, ANOVA_RESIDUAL, ANOVA_EFFECTS };
 
 struct anova_effect {
     double df, sum_of_squares;
@@ -41,32 +38,21 @@ struct anova_effect {
     double partial_eta_squared; /* sum of squares / (that + the residual's) */
 };
 
-/* NAN: what cannot be computed of so few observations. */
-struct anova_checks {
+struct anova {
+    enum anova_problem problem; /* else than ANOVA_FINE: nothing below is set but, */
+    size_t problem_a, problem_b;
+    struct anova_effect effects[ANOVA_EFFECTS]; /* [ANOVA_OVERALL]: of all cells together; of
+                                                   [ANOVA_RESIDUAL] no F and p */
+    bool is_balanced;
+    /* Checks of residuals. NAN: not to be computed of so few observations. */
     double anderson_darling, anderson_darling_p;
-    double brown_forsythe, brown_forsythe_df[2], brown_forsythe_p;
+    double brown_forsythe, brown_forsythe_p;
     double largest; /* residual in its standard deviations, without sign */
     size_t largest_of;
 };
 
-struct anova {
-    struct anova_effect effects[ANOVA_EFFECTS]; /* [ANOVA_OVERALL]: of all cells together */
-    double residual_df, residual_sum_of_squares;
-    double total_df, total_sum_of_squares;
-    bool is_balanced;
-    struct anova_checks checks;
-    enum anova_problem problem; /* else than ANOVA_FINE: nothing above is set, */
-    uint32_t problem_a, problem_b;
-};
-
-/* An error is one of the machine (memory, GSL, too many cells), not a problem of the data. */
-enum psnap_status anova_make(struct anova *anova, const struct experiment *experiment,
-                             struct psnap_error *error);
-
-/* By anova_make: of the residuals, in order of observations, and the cell of each; `room` is for as
- * many numbers. false: out of memory. */
-bool anova_check_residuals(struct anova_checks *checks, const double *residuals,
-                           const uint32_t *cells, const uint32_t *counts, size_t count,
-                           size_t cell_count, double *room);
+/* Analyses an experiment, whose values are overwritten; false: out of memory. GSL's error handler
+ * is off. */
+bool anova_make(struct anova *anova, struct experiment *experiment);
 
 #endif

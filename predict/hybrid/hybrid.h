@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The whole analysis of psnap hybrid: an experiment of each code (sizes x machines), the one of all
+ * The whole analysis of psnap hybrid: an experiment of each code (sizes x machines), one of all
  * codes on all machines with its four hypotheses, and m0. HYBRID.md has the models.
  */
 #ifndef PSNAP_PREDICT_HYBRID_HYBRID_H
@@ -15,80 +15,64 @@ struct hybrid_options {
     bool sizes_as_replicates; /* of codes there are no experiments of their own */
 };
 
-/* A pair of machines. */
+/* A response, analysed over sizes and machines, or codes and machines. */
+struct hybrid_experiment {
+    const char *response; /* NULL: none was made */
+    char why_not[256];    /* it could not be; "": it was */
+    struct anova anova;
+    size_t observations;
+    uint32_t largest_line; /* of the largest residual, where observations are single lines; or 0 */
+};
+
+/* A row of the table of effects. Numbers are NAN where it was not tested. */
+struct hybrid_effect {
+    const char *name, *response;
+    struct anova_effect test;
+    double residual_df;
+    enum answer is_rejected;
+    const char *claim, *next; /* of a hypothesis, and of its decision; NULL */
+    const char *why_not;      /* it was not tested; NULL */
+};
+
+/* A pair of machines on which m0 of a code has common sizes. */
 struct hybrid_pair {
-    uint32_t first, second;          /* of the code's machines */
-    struct m0_difference difference; /* at all common sizes */
-    struct m0_difference steady;     /* at those from the code's steady_from on; of 0 sizes */
+    const char *of, *from;
+    double from_size; /* 0: at all sizes; else at those from the code's steady_from on */
+    struct m0_difference difference;
 };
 
 struct hybrid_code {
-    uint32_t code;
-    uint32_t *machines; /* that it was observed on, in the order of the file */
-    double *sizes;      /* ascending */
-    uint32_t machine_count, size_count;
-    size_t count;        /* observations */
-    bool has_experiment; /* A is the size, B the machine, the response cpi */
-    struct anova experiment;
-    bool is_refused; /* it should have one, but */
-    struct psnap_error refusal;
-    size_t *rows;              /* which rows of the observations they are, in order */
-    struct m0_curve *curves;   /* by machine */
-    struct hybrid_pair *pairs; /* of machines that m0 is known of */
+    const char *name;
+    const struct observation *rows; /* by machine and size */
+    size_t count, size_count;
+    double *sizes;           /* ascending */
+    struct m0_curve *curves; /* by machine */
+    size_t curve_count;
+    struct hybrid_experiment of_cpi, of_m0;
+    struct hybrid_effect effects[4]; /* on cpi: size, machine, interaction, residual */
+    struct hybrid_effect parallel;   /* on m0: interaction */
+    struct psnap_error refusal;      /* why there is no experiment on cpi; no message: there is */
+    struct hybrid_pair *pairs;
     size_t pair_count;
-    /* Whether curves of m0 are parallel: the interaction of size and machine. NAN: there are not
-     * enough observations. */
-    double parallel_f, parallel_df, parallel_residual_df, parallel_p;
-    bool is_known;          /* whether it scales predictably: */
-    bool is_predictable;    /* m0 is steady on each machine */
-    double steady_from;     /* on all of them; NAN */
-    bool is_constant;       /* of all pairs */
-    bool is_constant_there; /* from steady_from on */
-    char verdict[512];      /* in words */
+    enum answer is_predictable; /* m0 is steady on each machine, */
+    double steady_from;         /* from this size on; NAN */
+    char verdict[512];          /* in words */
 };
 
-enum {
-    HYPOTHESIS_OVERALL,
-    HYPOTHESIS_CODE,
-    HYPOTHESIS_MACHINE,
-    HYPOTHESIS_INTERACTION,
-    HYPOTHESES
-};
-
-struct hypothesis {
-    bool is_tested;
-    char why[256]; /* it is not */
-    struct anova_effect effect;
-    double residual_df;
-    bool is_rejected;
-    struct anova_checks checks; /* of its response */
-};
+enum { HYBRID_HYPOTHESES = 4, HYBRID_RESPONSES = 3 };
 
 struct hybrid {
     struct hybrid_code *codes;
-    size_t code_count, refused; /* so many codes cannot be analysed */
-    bool has_hypotheses;        /* one or more are tested */
-    struct hypothesis hypotheses[HYPOTHESES];
+    size_t code_count, refused; /* and so many codes cannot be analysed */
+    /* Of codes x machines: cpi, cpi_pipeline, cpi_memory; overall, code, machine, interaction. */
+    struct hybrid_experiment experiments[HYBRID_RESPONSES];
+    struct hybrid_effect hypotheses[HYBRID_HYPOTHESES];
 };
 
-/* "overall", "code", "machine", "interaction"; the response of each; and of each what is claimed,
- * and what to do next when it is rejected or not. */
-const char *hypothesis_name(int hypothesis);
-const char *hypothesis_response(int hypothesis);
-const char *hypothesis_claim(int hypothesis);
-const char *hypothesis_next(int hypothesis, bool is_rejected);
-
-/* The caller releases it, also after an error. Codes that cannot be analysed are refused each by
- * itself; an error, that of the first of them, where nothing else is known. */
-enum psnap_status hybrid_make(struct hybrid *hybrid, const struct observations *observations,
+/* Sorts the observations and analyses them; the hybrid points to them and lies in their arena.
+ * Codes that cannot be analysed are refused each by itself; an error, that of the first of them,
+ * where nothing else is known. */
+enum psnap_status hybrid_make(struct hybrid *hybrid, struct observations *observations,
                               const struct hybrid_options *options, struct psnap_error *error);
-void hybrid_release(struct hybrid *hybrid);
-
-/* By hybrid_make: hypotheses, of which the means of each code, machine and size are the
- * observations; and the verdict on a code. */
-enum psnap_status hypotheses_make(struct hybrid *hybrid, const struct observations *observations,
-                                  const struct hybrid_options *options, struct psnap_error *error);
-void verdict_make(struct hybrid_code *code, const struct observations *observations,
-                  const struct hybrid_options *options);
 
 #endif

@@ -9,7 +9,9 @@
  * access that waits for it alone) and t_i the average one, which is what is left of it when others
  * and the pipeline work meanwhile. So cpi_memory = sum h_i t_i: of one size that gives m0 =
  * 1 - cpi_memory / sum h_i T_i, and over sizes the t_i, by least squares without negative ones, if
- * there are as many sizes as levels and their hits are not all in proportion.
+ * there are as many sizes as levels and their hits are not all in proportion. By the conditions of
+ * Kuhn and Tucker these are the ordinary least squares of those levels whose t_i are above 0. There
+ * are few levels, so all subsets of them are tried.
  *
  * Steady from size n: the smallest size from which on, over three sizes or more, no m0 is further
  * than the tolerance from the mean of those. It is judged by m0 as observed: by t_i it would be
@@ -17,12 +19,17 @@
  */
 #include "predict/hybrid/m0.h"
 
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_math.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "predict/hybrid/numeric.h"
+#define LEAST_SHARE 1e-4 /* of the sum of h_i T_i, for t_i of a level to mean something */
+#define DEPENDENT 1e-9   /* of a level's hits: what those of others leave of them, relative */
 
-/* The sum of h_i T_i; NAN when it is not known. */
+/* Returns the sum of h_i T_i; NAN when it is not known. */
 static double maximal_of(const struct observation *row)
 {
     double sum = 0;
@@ -40,294 +47,233 @@ double m0_of(const struct observation *row)
     return maximal > 0 ? 1 - row->cpi_memory / maximal : NAN;
 }
 
-static const char *why_not(const struct observation *row)
+/* --------------------------------------------------------------------------- points */
+
+/* Adds a row to the point of its size, or leaves it out. */
+static void add_row(struct m0_curve *curve, struct m0_point *point, const struct observation *row)
 {
-    if (isnan(row->cpi_memory))
-        return "cpi_memory is not known: give it, or cpi_pipeline";
-    if (!row->levels)
-        return "hits per level are not known: give hits2, hits3 ..., or hit_rate1, hit_rate2 ... "
-               "with "
-               "accesses_per_instruction";
-    if (isnan(maximal_of(row)))
-        return "maximal latencies are not known: give latency2, latency3 ..., or machines (-m)";
-    return isnan(m0_of(row)) ? "no access goes beyond level 1" : NULL;
-}
-
-/* ----------------------------------------------------------------------- points */
-
-static int by_size(const void *left, const void *right)
-{
-    const struct observation *a = *(const struct observation *const *)left;
-    const struct observation *b = *(const struct observation *const *)right;
-
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
-/* The rows of the curve by size, those of which m0 is known; *count of them. The caller frees. */
-static const struct observation **rows_of(struct m0_curve *curve,
-                                          const struct observations *observations, size_t *count,
-                                          struct psnap_error *error)
-{
-    const struct observation **rows = calloc(observations->count + 1, sizeof *rows);
-
-    *count = 0;
-    if (!rows) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for m0");
-        return NULL;
+    curve->levels = row->levels > curve->levels ? row->levels : curve->levels;
+    if (isnan(m0_of(row))) {
+        curve->left_out++;
+        return;
     }
-    for (size_t i = 0; i < observations->count; i++) {
-        const struct observation *row = &observations->rows[i];
-        const char *why;
-        if (row->code != curve->code || row->machine != curve->machine)
-            continue;
-        why = why_not(row);
-        if (why && !curve->left_out++) {
-            curve->why = why;
-            curve->first_left_out = row;
-        }
-        if (!why)
-            rows[(*count)++] = row;
-        if (row->levels > curve->levels)
-            curve->levels = row->levels;
-    }
-    if (*count)
-        qsort(rows, *count, sizeof *rows, by_size);
-    return rows;
+    for (uint32_t l = 0; l < row->levels; l++)
+        point->hits[l] += row->hits[l];
+    point->maximal += maximal_of(row);
+    point->memory += row->cpi_memory;
+    point->observations++;
 }
 
-/* A point of the rows of one size, `count` of them. */
-static void make_point(struct m0_point *point, const struct observation **rows, size_t count)
+static void make_points(struct m0_curve *curve)
 {
-    const double n = (double)count;
-    double memory = 0, mean = 0, squares = 0;
+    const struct observation *row = curve->rows, *const end = row + curve->row_count;
 
-    *point = (struct m0_point){.size = rows[0]->size, .count = count, .m0_fitted = NAN};
-    for (size_t i = 0; i < count; i++) {
-        memory += rows[i]->cpi_memory / n;
-        point->maximal += maximal_of(rows[i]) / n;
-        mean += m0_of(rows[i]) / n;
-        for (uint32_t l = 0; l < rows[i]->levels; l++)
-            point->hits[l] += rows[i]->hits[l] / n;
-    }
-    for (size_t i = 0; i < count; i++)
-        squares += (m0_of(rows[i]) - mean) * (m0_of(rows[i]) - mean);
-    point->m0 = 1 - memory / point->maximal;
-    point->deviation = count > 1 ? sqrt(squares / (n - 1)) : NAN;
-}
-
-static void make_points(struct m0_curve *curve, const struct observation **rows, size_t count)
-{
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && rows[next]->size == rows[i]->size; next++)
-            ;
-        make_point(&curve->points[curve->count++], rows + i, next - i);
+    while (row < end) {
+        struct m0_point *const point = &curve->points[curve->sizes];
+        *point = (struct m0_point){.size = row->size, .m0_fitted = NAN};
+        while (row < end && row->size == point->size)
+            add_row(curve, point, row++);
+        point->m0 = 1 - point->memory / point->maximal;
+        curve->sizes += point->observations > 0;
     }
 }
 
-/* -------------------------------------------------------------------- latencies */
+/* ------------------------------------------------------------------------ latencies */
 
-#define LEAST_SHARE 1e-4 /* of the sum of h_i T_i, for t_i of a level to mean something */
-
-/* Which levels take part in what memory costs, at some size; how many. */
-static size_t used_levels(const struct m0_curve *curve, uint32_t used[OBSERVED_LEVELS_MAX])
+static void take_maximal(struct m0_curve *curve)
 {
-    size_t count = 0;
+    for (uint32_t l = 0; l < OBSERVED_LEVELS_MAX; l++) {
+        double sum = 0, known = 0;
+        for (size_t i = 0; i < curve->row_count; i++)
+            if (!isnan(m0_of(&curve->rows[i])) && !isnan(curve->rows[i].latencies[l])) {
+                sum += curve->rows[i].latencies[l];
+                known++;
+            }
+        curve->maximal_cycles[l] = sum / known;
+        curve->average_cycles[l] = NAN;
+    }
+}
+
+/* Returns the levels that take part in what memory costs at some size, a bit each. */
+static unsigned used_levels(const struct m0_curve *curve)
+{
+    unsigned used = 0;
 
     for (uint32_t l = 0; l < curve->levels; l++)
-        for (size_t p = 0; p < curve->count; p++)
-            if (curve->points[p].hits[l] * curve->maximal[l] >
-                LEAST_SHARE * curve->points[p].maximal) {
-                used[count++] = l;
-                break;
-            }
-    return count;
+        for (size_t p = 0; p < curve->sizes; p++)
+            if (curve->points[p].hits[l] * curve->maximal_cycles[l] >
+                LEAST_SHARE * curve->points[p].maximal)
+                used |= 1u << l;
+    return used;
 }
 
-static void take_maximal(struct m0_curve *curve, const struct observation **rows, size_t count)
+/* Least squares of the levels whose bits are set. */
+struct fit {
+    double latencies[OBSERVED_LEVELS_MAX]; /* 0 of other levels */
+    double left;                           /* sum of squares */
+    bool is_unique, has_negative;
+};
+
+/* Fits some levels, one or more, whose hits are the columns of a matrix; false: out of memory. */
+static bool fit_levels(struct fit *fit, const struct m0_curve *curve, unsigned levels)
 {
-    for (uint32_t l = 0; l < curve->levels; l++) {
-        double sum = 0, known = 0;
-        for (size_t i = 0; i < count; i++)
-            if (!isnan(rows[i]->latencies[l])) {
-                sum += rows[i]->latencies[l];
-                known++;
-                curve->lowest[l] = fmin(curve->lowest[l], rows[i]->latencies[l]);
-                curve->highest[l] = fmax(curve->highest[l], rows[i]->latencies[l]);
-            }
-        curve->maximal[l] = known > 0 ? sum / known : NAN;
+    const size_t n = curve->row_count - curve->left_out, k = (size_t)__builtin_popcount(levels);
+    double *const numbers = calloc(n * k + 2 * n + 2 * k, sizeof *numbers);
+    double *const memory = numbers + n * k, *const latencies = memory + 2 * n;
+    gsl_matrix_view hits = gsl_matrix_view_array(numbers, n, k);
+    gsl_vector_view of_memory = gsl_vector_view_array(memory, n);
+    gsl_vector_view left = gsl_vector_view_array(memory + n, n);
+    gsl_vector_view solution = gsl_vector_view_array(latencies, k);
+    gsl_vector_view tau = gsl_vector_view_array(latencies + k, k);
+    double lengths[OBSERVED_LEVELS_MAX], *next = numbers;
+    size_t row = 0, column = 0;
+
+    if (!numbers)
+        return false;
+    for (const struct observation *from = curve->rows; row < n; from++) {
+        if (isnan(m0_of(from)))
+            continue;
+        memory[row++] = from->cpi_memory;
+        for (uint32_t l = 0; l < OBSERVED_LEVELS_MAX; l++)
+            if (levels >> l & 1)
+                *next++ = l < from->levels ? from->hits[l] : 0;
     }
+    for (size_t c = 0; c < k; c++)
+        lengths[c] = cblas_dnrm2((int)n, numbers + c, (int)k);
+    *fit = (struct fit){.is_unique = true};
+    gsl_linalg_QR_decomp(&hits.matrix, &tau.vector);
+    for (size_t c = 0; c < k; c++)
+        fit->is_unique &= fabs(gsl_matrix_get(&hits.matrix, c, c)) > DEPENDENT * lengths[c];
+    gsl_linalg_QR_lssolve(&hits.matrix, &tau.vector, &of_memory.vector, &solution.vector,
+                          &left.vector);
+    fit->left = gsl_pow_2(gsl_blas_dnrm2(&left.vector));
+    for (uint32_t l = 0; l < OBSERVED_LEVELS_MAX; l++)
+        if (levels >> l & 1) {
+            fit->latencies[l] = latencies[column++];
+            fit->has_negative |= fit->latencies[l] < 0;
+        }
+    free(numbers);
+    return true;
 }
 
-static void take_latencies(struct m0_curve *curve, const uint32_t *used, size_t columns,
-                           const double *latencies)
+static void take_fit(struct m0_curve *curve, const struct fit *fit, unsigned used, double squares)
 {
-    curve->has_latencies = true;
-    for (size_t k = 0; k < columns; k++)
-        curve->latencies[used[k]] = latencies[k];
-    for (size_t p = 0; p < curve->count; p++) {
-        struct m0_point *point = &curve->points[p];
+    curve->fit_error = squares > 0 ? sqrt(fit->left / squares) : 0;
+    for (uint32_t l = 0; l < curve->levels; l++)
+        if (used >> l & 1)
+            curve->average_cycles[l] = fit->latencies[l];
+    for (size_t p = 0; p < curve->sizes; p++) {
         double sum = 0;
-        for (size_t k = 0; k < columns; k++)
-            sum += point->hits[used[k]] * latencies[k];
-        point->m0_fitted = 1 - sum / point->maximal;
+        for (uint32_t l = 0; l < curve->levels; l++)
+            sum += curve->points[p].hits[l] * fit->latencies[l];
+        curve->points[p].m0_fitted = 1 - sum / curve->points[p].maximal;
     }
 }
 
-/* t_i, of all rows. */
-static enum psnap_status fit_latencies(struct m0_curve *curve, const struct observation **rows,
-                                       size_t count, struct psnap_error *error)
+/* Finds t_i, of all rows. */
+static enum psnap_status fit_latencies(struct m0_curve *curve, struct psnap_error *error)
 {
-    uint32_t used[OBSERVED_LEVELS_MAX];
-    double latencies[OBSERVED_LEVELS_MAX], left, squares = 0;
-    size_t columns;
-    bool is_unique = false;
-    double *matrix, *memory;
-    enum psnap_status status = PSNAP_OK;
+    const unsigned used = used_levels(curve);
+    struct fit fit, best = {{0}};
+    double squares = 0;
 
-    take_maximal(curve, rows, count);
-    columns = used_levels(curve, used);
-    if (curve->count < columns) {
+    if (curve->sizes < (size_t)__builtin_popcount(used)) {
         curve->why_no_latencies = "there are fewer sizes than levels";
         return PSNAP_OK;
     }
-    matrix = calloc(count * columns + 1, sizeof *matrix);
-    memory = calloc(count + 1, sizeof *memory);
-    if (!matrix || !memory) {
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for m0");
-        goto out;
+    for (size_t i = 0; i < curve->row_count; i++)
+        if (!isnan(m0_of(&curve->rows[i])))
+            squares += curve->rows[i].cpi_memory * curve->rows[i].cpi_memory;
+    best.left = squares;
+    for (unsigned levels = used; levels; levels = (levels - 1) & used) {
+        if (!fit_levels(&fit, curve, levels))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for least squares");
+        if (levels == used && !fit.is_unique) {
+            curve->why_no_latencies = "hits of levels are in proportion at all sizes";
+            return PSNAP_OK;
+        }
+        if (fit.is_unique && !fit.has_negative && fit.left < best.left)
+            best = fit;
     }
-    for (size_t i = 0; i < count; i++) {
-        memory[i] = rows[i]->cpi_memory;
-        squares += memory[i] * memory[i];
-        for (size_t k = 0; k < columns; k++)
-            matrix[i * columns + k] = rows[i]->levels > used[k] ? rows[i]->hits[used[k]] : 0;
-    }
-    status = numeric_least_squares_nonnegative(matrix, count, columns, memory, latencies, &left,
-                                               &is_unique, error);
-    if (status)
-        goto out;
-    if (is_unique) {
-        take_latencies(curve, used, columns, latencies);
-        curve->fit_error = squares > 0 ? sqrt(left / squares) : 0;
-    } else
-        curve->why_no_latencies = "hits of levels are in proportion at all sizes";
-out:
-    free(matrix);
-    free(memory);
-    return status;
+    take_fit(curve, &best, used, squares);
+    return PSNAP_OK;
 }
 
-/* ----------------------------------------------------------------------- steady */
+/* ---------------------------------------------------------------------------- steady */
 
-/* Over the points from `from` on; the furthest of them from their mean. */
+/* Takes mean and standard deviation of the points from `from` on; returns how far the furthest of
+ * them is from their mean. */
 static double spread(const struct m0_curve *curve, size_t from, double *mean, double *deviation)
 {
-    const double n = (double)(curve->count - from);
-    double squares = 0, furthest = 0;
+    const double *const m0 = &curve->points[from].m0;
+    const size_t count = curve->sizes - from, stride = sizeof *curve->points / sizeof *m0;
 
-    *mean = 0;
-    for (size_t p = from; p < curve->count; p++)
-        *mean += curve->points[p].m0 / n;
-    for (size_t p = from; p < curve->count; p++) {
-        const double off = curve->points[p].m0 - *mean;
-        squares += off * off;
-        furthest = fmax(furthest, fabs(off));
-    }
-    *deviation = n > 1 ? sqrt(squares / (n - 1)) : NAN;
-    return furthest;
+    *mean = gsl_stats_mean(m0, stride, count);
+    *deviation = count > 1 ? gsl_stats_sd_m(m0, stride, count, *mean) : NAN;
+    return fmax(gsl_stats_max(m0, stride, count) - *mean, *mean - gsl_stats_min(m0, stride, count));
 }
 
 /* Decimal fractions that are at the tolerance are within it. */
-static bool is_within(double distance, double tolerance)
+static enum answer is_within(double distance, double tolerance, size_t sizes)
 {
-    return distance <= tolerance + 1e-12;
+    if (sizes < M0_STEADY_SIZES)
+        return ANSWER_UNKNOWN;
+    return distance <= tolerance + 1e-12 ? ANSWER_YES : ANSWER_NO;
 }
 
 static void find_steady(struct m0_curve *curve, double tolerance)
 {
-    double mean, deviation;
-
-    curve->steady_from = curve->steady_mean = curve->steady_deviation = NAN;
     spread(curve, 0, &curve->mean, &curve->deviation);
-    for (size_t from = 0; from + M0_STEADY_SIZES <= curve->count; from++)
-        if (is_within(spread(curve, from, &mean, &deviation), tolerance)) {
-            curve->is_steady = true;
+    for (size_t from = 0; from + M0_STEADY_SIZES <= curve->sizes; from++) {
+        double mean, deviation;
+        const double furthest = spread(curve, from, &mean, &deviation);
+        curve->is_steady = is_within(furthest, tolerance, curve->sizes - from);
+        if (curve->is_steady == ANSWER_YES) {
             curve->steady_from = curve->points[from].size;
             curve->steady_mean = mean;
             curve->steady_deviation = deviation;
             return;
         }
+    }
 }
 
-enum psnap_status m0_curve_make(struct m0_curve *curve, const struct observations *observations,
-                                uint32_t code, uint32_t machine, double tolerance,
+enum psnap_status m0_curve_make(struct m0_curve *curve, double tolerance, struct psnap_arena *arena,
                                 struct psnap_error *error)
 {
-    const struct observation **rows;
-    size_t count;
-    enum psnap_status status = PSNAP_OK;
-
-    *curve = (struct m0_curve){.code = code, .machine = machine};
-    for (int l = 0; l < OBSERVED_LEVELS_MAX; l++)
-        curve->latencies[l] = curve->maximal[l] = curve->lowest[l] = curve->highest[l] = NAN;
-    rows = rows_of(curve, observations, &count, error);
-    if (!rows)
-        return error ? error->code : PSNAP_ERROR_MEMORY;
-    curve->points = calloc(count + 1, sizeof *curve->points);
+    curve->fit_error = curve->mean = curve->deviation = NAN;
+    curve->steady_from = curve->steady_mean = curve->steady_deviation = NAN;
+    curve->points = psnap_arena_alloc(arena, curve->row_count * sizeof *curve->points);
     if (!curve->points)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for m0");
-    if (!status && count) {
-        make_points(curve, rows, count);
-        status = fit_latencies(curve, rows, count, error);
-        find_steady(curve, tolerance);
-    }
-    free(rows);
-    return status;
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for m0");
+    make_points(curve);
+    if (!curve->sizes)
+        return PSNAP_OK;
+    find_steady(curve, tolerance);
+    take_maximal(curve);
+    return fit_latencies(curve, error);
 }
 
-void m0_curve_release(struct m0_curve *curve)
+struct m0_difference m0_compare(const struct m0_curve *first, const struct m0_curve *second,
+                                double from, double tolerance)
 {
-    free(curve->points);
-}
+    double sum = 0, lowest = INFINITY, highest = -INFINITY;
+    struct m0_difference difference = {0, NAN, NAN, ANSWER_UNKNOWN};
 
-/* ------------------------------------------------------------------- difference */
-
-/* Whether there is another size of both, from points *i and *j on, which it moves there. */
-static bool next_common(const struct m0_curve *first, const struct m0_curve *second, double from,
-                        size_t *i, size_t *j)
-{
-    while (*i < first->count && *j < second->count) {
-        const double size = first->points[*i].size;
-        if (size == second->points[*j].size && size >= from)
-            return true;
-        if (size <= second->points[*j].size)
-            ++*i;
-        else
-            ++*j;
+    for (size_t i = 0, j = 0; i < first->sizes && j < second->sizes;) {
+        const struct m0_point *const a = &first->points[i], *const b = &second->points[j];
+        i += a->size <= b->size;
+        j += b->size <= a->size;
+        if (a->size != b->size || !(a->size >= from))
+            continue;
+        sum += b->m0 - a->m0;
+        lowest = fmin(lowest, b->m0 - a->m0);
+        highest = fmax(highest, b->m0 - a->m0);
+        difference.sizes++;
     }
-    return false;
-}
-
-void m0_compare(struct m0_difference *difference, const struct m0_curve *first,
-                const struct m0_curve *second, double from, double tolerance)
-{
-    double sum = 0;
-
-    *difference = (struct m0_difference){.mean = NAN, .largest = NAN};
-    for (size_t i = 0, j = 0; next_common(first, second, from, &i, &j); i++, j++) {
-        sum += second->points[j].m0 - first->points[i].m0;
-        difference->sizes++;
-    }
-    if (!difference->sizes)
-        return;
-    difference->mean = sum / (double)difference->sizes;
-    difference->largest = 0;
-    for (size_t i = 0, j = 0; next_common(first, second, from, &i, &j); i++, j++)
-        difference->largest =
-            fmax(difference->largest,
-                 fabs(second->points[j].m0 - first->points[i].m0 - difference->mean));
-    difference->is_constant =
-        difference->sizes >= M0_STEADY_SIZES && is_within(difference->largest, tolerance);
+    if (!difference.sizes)
+        return difference;
+    difference.mean = sum / (double)difference.sizes;
+    difference.largest = fmax(highest - difference.mean, difference.mean - lowest);
+    difference.is_constant = is_within(difference.largest, tolerance, difference.sizes);
+    return difference;
 }

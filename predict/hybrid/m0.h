@@ -6,36 +6,35 @@
 #ifndef PSNAP_PREDICT_HYBRID_M0_H
 #define PSNAP_PREDICT_HYBRID_M0_H
 
+#include "formats/base/arena.h"
 #include "predict/hybrid/observations.h"
 
 #define M0_STEADY_SIZES 3 /* the fewest of which one can say that they are steady */
 
+enum answer { ANSWER_UNKNOWN, ANSWER_NO, ANSWER_YES };
+
 struct m0_point {
     double size;
-    size_t count;                     /* observations */
-    double hits[OBSERVED_LEVELS_MAX]; /* h_i, their mean */
-    double maximal;                   /* sum of h_i T_i, their mean */
-    double m0;                        /* of what was observed */
-    double deviation; /* standard, of m0 among replicates; NAN: there is one alone */
+    size_t observations;
+    double m0;        /* as observed */
     double m0_fitted; /* by the latencies t_i of the curve; NAN without them */
+    double hits[OBSERVED_LEVELS_MAX], maximal, memory; /* sums of h_i, h_i T_i, and cpi_memory */
 };
 
 struct m0_curve {
-    uint32_t code, machine;
-    struct m0_point *points; /* in ascending order of sizes */
-    size_t count;            /* 0: nothing is known, `why` says why */
-    uint32_t levels;         /* beyond level 1 */
-    const char *why;
-    size_t left_out; /* observations that m0 is not known of: the first one, and why */
-    const struct observation *first_left_out;
-    double latencies[OBSERVED_LEVELS_MAX]; /* t_i; NAN: not determined */
-    double maximal[OBSERVED_LEVELS_MAX];   /* T_i, their mean; and between which they are */
-    double lowest[OBSERVED_LEVELS_MAX], highest[OBSERVED_LEVELS_MAX];
-    bool has_latencies;
-    const char *why_no_latencies;
-    double fit_error;       /* root of the squares left, relative to those of cpi_memory */
-    double mean, deviation; /* of m0, over all sizes; standard, NAN of one */
-    bool is_steady;
+    const char *machine;
+    const struct observation *rows; /* by size; set before m0_curve_make, as are the two others */
+    size_t row_count;
+    size_t left_out;                            /* rows that m0 is not known of */
+    struct m0_point *points;                    /* by size */
+    size_t sizes;                               /* of points; 0: nothing else is known */
+    uint32_t levels;                            /* beyond level 1 */
+    double average_cycles[OBSERVED_LEVELS_MAX]; /* t_i; NAN: not determined */
+    double maximal_cycles[OBSERVED_LEVELS_MAX]; /* T_i, their mean */
+    double fit_error;             /* root of the squares left, relative to those of cpi_memory */
+    const char *why_no_latencies; /* NULL: there are t_i */
+    double mean, deviation;       /* of m0, over all sizes; standard, NAN of one */
+    enum answer is_steady;
     double steady_from, steady_mean, steady_deviation; /* over the sizes from there on */
 };
 
@@ -43,20 +42,20 @@ struct m0_curve {
 struct m0_difference {
     size_t sizes;
     double mean, largest; /* of second - first, and the largest deviation from that mean */
-    bool is_constant;     /* that is within the tolerance, at M0_STEADY_SIZES sizes or more */
+    enum answer is_constant;
 };
 
-/* m0 of one observation; NAN where something is not known, or nothing goes beyond level 1. */
+/* Returns m0 of one observation; NAN where something is not known, or nothing goes beyond level 1.
+ */
 double m0_of(const struct observation *row);
 
-/* The caller releases it, also after an error. `tolerance` is of m0, for what is steady. */
-enum psnap_status m0_curve_make(struct m0_curve *curve, const struct observations *observations,
-                                uint32_t code, uint32_t machine, double tolerance,
+/* Makes the curve of its rows, in the arena; `tolerance` is of m0, for what is steady. GSL's error
+ * handler is off. */
+enum psnap_status m0_curve_make(struct m0_curve *curve, double tolerance, struct psnap_arena *arena,
                                 struct psnap_error *error);
-void m0_curve_release(struct m0_curve *curve);
 
-/* Over the common sizes from this one on. */
-void m0_compare(struct m0_difference *difference, const struct m0_curve *first,
-                const struct m0_curve *second, double from, double tolerance);
+/* Compares two curves over their common sizes from this one on. */
+struct m0_difference m0_compare(const struct m0_curve *first, const struct m0_curve *second,
+                                double from, double tolerance);
 
 #endif

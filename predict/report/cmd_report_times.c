@@ -59,10 +59,9 @@ static void explain(struct report_timed *timed, size_t m, const struct psnap_err
     snprintf(timed->reason[m], REASON, "%s", error->message);
 }
 
-static struct forecast_settings settings_of(const struct report *report, char **path)
+static struct forecast_settings settings_of(const struct report *report, const char *path)
 {
-    struct forecast_settings settings = {
-        .paths = path, .path_count = 1, .input = report->options, .rate = 1};
+    struct forecast_settings settings = {.path = path, .input = report->options, .rate = 1};
 
     settings.input.is_again = true;
     settings.rows.wanted[PSNAP_SCOPE_TOTAL] = settings.rows.wanted[PSNAP_SCOPE_LOOP] = true;
@@ -159,8 +158,7 @@ void report_timed_take(const struct report *report, struct report_input *input,
 enum psnap_status report_timed_read(const struct report *report, struct report_input *input,
                                     struct psnap_error *error)
 {
-    char *path = (char *)(uintptr_t)input->path;
-    const struct forecast_settings settings = settings_of(report, &path);
+    const struct forecast_settings settings = settings_of(report, input->path);
 
     input->timed = begin(report, &settings);
     if (!input->timed)

@@ -135,23 +135,6 @@ cp matmul renamed
 "$PSNAP" record --trace renamed.pst -- ./renamed 60 2 > /dev/null
 expect 0 "$PSNAP" predict runtime 24.pst --at renamed.pst -m "$machine"
 
-# Several inputs: distances grow, and come nearer than fixed ones
-"$PSNAP" predict runtime 12.pst 16.pst 20.pst 24.pst --sizes 12,16,20,24 --size 60 -m "$machine" \
-    --csv grown.csv --json > grown.json
-near "$(total grown.json accesses)" "$(total 60.json accesses)" 1e-6
-python3 - << 'END'
-import json
-rate = lambda rows: next(r for r in rows if r["scope"] == "total")["levels"][0]["cumulative_hit_rate"]
-rows = json.load(open("grown.json"))["rows"]
-real = rate(json.load(open("60.json"))["rows"])
-grown = rate([r for r in rows if r["distances"] == "grown"])
-fixed = rate([r for r in rows if r["distances"] == "fixed"])
-assert abs(grown - real) < abs(fixed - real) / 3, (real, grown, fixed)
-END
-[ "$(head -1 grown.csv)" = distance,accesses ] || fail "no CSV"
-cut -d, -f1 grown.csv | sort | uniq -d > twice
-[ ! -s twice ] || fail "distances of several lines: $(cat twice)"
-
 # Assembly: loops have their cycles from it
 if "$PSNAP" predict runtime 24.pst -m "$machine" --asm /dev/null > out 2> err; then
     fail "no assembly is taken for some"
@@ -262,8 +245,6 @@ expect 1 "$PSNAP" predict runtime empty.csv -m "$machine"
 has err "not a single access"
 expect 1 "$PSNAP" predict runtime 24.yaml --probabilities 60.csv -m "$machine"
 has err "a profile has loops"
-expect 1 "$PSNAP" predict runtime 24.yaml 60.yaml 24.yaml --sizes 1,2,3 --size 9 -m "$machine"
-has err "a profile has loops"
 expect 1 "$PSNAP" predict runtime 24.yaml --write-probabilities profile.csv -m "$machine"
 has err "--write-probabilities needs the blocks of a program, and a profile has loops"
 [ ! -e profile.csv ] || fail "probabilities of blocks that a profile does not have"
@@ -312,30 +293,7 @@ has err "standard output"
 expect 0 "$PSNAP" predict runtime 24.pst -m "$machine" --line 1 --csv -
 cmp out addresses.csv || fail "standard output has more than the CSV"
 expect 2 "$PSNAP" predict runtime 24.pst 60.pst -m "$machine"
-has err "several with --sizes"
-expect 2 "$PSNAP" predict runtime 24.pst 60.pst --sizes 24,60 --size 90 -m "$machine"
-has err "show how a program grows"
-expect 2 "$PSNAP" predict runtime 12.pst 24.pst 60.pst --sizes 24,12,60 --size 90 -m "$machine"
-has err "the smallest first"
-series="12.pst 24.pst 60.pst -m $machine"
-for size in 0 -4 nan x; do
-    expect 2 "$PSNAP" predict runtime $series --sizes 12,24,60 --size $size
-    has err "--size: sizes are positive numbers, not '$size'"
-done
-expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --size nan
-has err "sizes are positive numbers, not 'nan'"
-for sizes in 12,x,60 12,24,x; do
-    expect 2 "$PSNAP" predict runtime $series --sizes $sizes --size 90
-    has err "--sizes: sizes are positive numbers, not 'x'"
-done
-for sizes in 12,24 12,24,60, 12,24,60,90; do
-    expect 2 "$PSNAP" predict runtime $series --sizes $sizes --size 90
-    has err "--sizes takes 3 numbers"
-done
-expect 2 "$PSNAP" predict runtime $series --size 90
-has err "come together"
-expect 1 "$PSNAP" predict runtime $series --sizes 12,24,60 --size 1e9
-has err "up to 2^62"
+has err "one input is needed, not 2"
 for option in block line; do
     expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --$option 0
     has err "--$option takes one byte or more"

@@ -3,9 +3,8 @@
 """Rows, table and figures of amm.sh.
 
 A row is a larger input and where its profile comes from: `measured`, its own trace; `published`,
-the small input's distances as AMM has them; `fixed`, the same by every window and access; `grown`,
-distances and counts extrapolated from several inputs. profile_distance is the sum of absolute differences
-from the measured profile, over distances by powers of two: 0 to 2. Times are those of one iteration
+the small input's distances as AMM has them; `fixed`, the same by every window and access. profile_distance
+is the sum of absolute differences from the measured profile, over distances by powers of two: 0 to 2. Times are those of one iteration
 of the kernel, user time of an uninstrumented run: the difference of two numbers of iterations. Times
 of the published methods are by both readings of b: an access's mean size, and (line) that of a line.
 """
@@ -18,7 +17,7 @@ import sys
 
 ITERATIONS = 10  # of the recordings
 METHODS = ["published", "throughput", "overlap"]
-SOURCES = ["measured", "published", "fixed", "grown"]
+SOURCES = ["measured", "published", "fixed"]
 COLUMNS = (["case", "size", "source", "accesses", "profile_distance", "l1", "l2", "l3"]
            + [f"{m}_us" for m in METHODS] + [f"{m}_line_us" for m in METHODS[:2]] + ["measured_us"])
 
@@ -63,10 +62,9 @@ def kernel_microseconds(rows, kernel, method):
                and r["id"].split(":")[0] == kernel)
 
 
-def rows_of(path, source):
+def rows_of(path):
     with open(path, encoding="utf-8") as file:
-        rows = json.load(file)["rows"]
-    return [r for r in rows if r["distances"] != "fixed" or source in ("fixed", "published")]
+        return json.load(file)["rows"]
 
 
 def print_rows(work, name, size, kernel):
@@ -75,8 +73,8 @@ def print_rows(work, name, size, kernel):
     with open(os.path.join(work, f"{name}.bins"), "a", encoding="utf-8") as keep:
         for source in SOURCES:
             profile = bins(os.path.join(work, f"{source}.csv"))
-            rows = rows_of(os.path.join(work, f"{source}.json"), source)
-            lines = rows_of(os.path.join(work, f"{source}.line.json"), source)
+            rows = rows_of(os.path.join(work, f"{source}.json"))
+            lines = rows_of(os.path.join(work, f"{source}.line.json"))
             total = next(r for r in rows if r["scope"] == "total" and r["method"] == "published")
             levels = [f"{100 * l['cumulative_hit_rate']:.2f}" for l in total["levels"]]
             times = [f"{kernel_microseconds(rows, kernel, m):.3f}" for m in METHODS]
@@ -101,17 +99,14 @@ def print_table(path):
         print(f"{row['case']:13}{row['size']:>5} {row['source']:10}{row['profile_distance']:>8}"
               f"{row['l1']:>8}{row['l2']:>8}{row['l3']:>8}{float(row['measured_us']):>13.2f}"
               + "".join(f"{relative(row, m):>+18.1f}" for m in names))
-    sums = {s: sum(float(r["profile_distance"]) for r in rows if r["source"] == s) for s in SOURCES}
-    if sums["grown"] > sums["fixed"]:
-        sys.exit("distances that grow with the input are further off than fixed ones")
 
 
 def print_figure(work, name):
-    """A gnuplot script: a panel for each size, measured, fixed and grown side by side."""
+    """A gnuplot script: a panel for each size, measured and fixed side by side."""
     with open(os.path.join(work, f"{name}.bins"), encoding="utf-8") as file:
         profiles = [json.loads(line) for line in file]
     sizes = sorted({size for size, _, _ in profiles}, key=int)
-    shown = ["measured", "fixed", "grown"]
+    shown = ["measured", "fixed"]
     last = max(at for _, _, profile in profiles for at, _ in profile)
     labels = ["cold", "0"] + [str(2 ** at) for at in range(last)]
     print("set terminal svg size 900,700 font 'sans,11' background 'white'")

@@ -22,7 +22,7 @@ static void check_row(const struct observation *row)
             abort();
 }
 
-static void analyse(const struct observations *observations, bool sizes_as_replicates)
+static void analyse(struct observations *observations, bool sizes_as_replicates)
 {
     const struct hybrid_options options = {0.05, 0.05, sizes_as_replicates};
     struct psnap_error error = {0};
@@ -35,30 +35,28 @@ static void analyse(const struct observations *observations, bool sizes_as_repli
         for (size_t c = 0; c < hybrid.code_count; c++)
             if (!hybrid.codes[c].verdict[0])
                 abort();
-    hybrid_release(&hybrid);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct observations observations;
+    struct observations observations = {.arena = psnap_arena_new()};
     struct psnap_error error = {0};
     FILE *file = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
 
-    if (!file)
-        return 0;
-    if (observations_init(&observations, &error) != PSNAP_OK)
-        abort();
-    if (observations_read(&observations, file, "in", &error) != PSNAP_OK) {
+    if (file && observations.arena &&
+        observations_read(&observations, file, "in", &error) != PSNAP_OK) {
         if (!error.message[0])
             abort();
     } else {
         for (size_t i = 0; i < observations.count; i++)
             check_row(&observations.rows[i]);
-        if (observations.count < 500)
+        if (observations.count && observations.count < 500)
             for (int sizes = 0; sizes < 2; sizes++)
                 analyse(&observations, sizes);
     }
     observations_release(&observations);
-    fclose(file);
+    psnap_arena_free(observations.arena);
+    if (file)
+        fclose(file);
     return 0;
 }

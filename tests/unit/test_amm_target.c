@@ -187,62 +187,12 @@ static void by_executions(void **state)
     release(&small);
 }
 
-struct sums {
-    double cold, at_size, all;
-};
-
-static void add(void *context, uint64_t distance, double accesses)
-{
-    struct sums *sums = context;
-
-    sums->all += accesses;
-    if (distance == PSNAP_DISTANCE_COLD)
-        sums->cold += accesses;
-    else if (distance == 500)
-        sums->at_size += accesses;
-}
-
-/* From 10, 14, 20 and 30 lines to 500: distances grow with n, the cold ones are n of 4 n. */
-static void grown(void **state)
-{
-    static const double sizes[] = {10, 14, 20, 30};
-    struct small small[4];
-    const struct measure *measures[4];
-    struct target target;
-    struct psnap_error error;
-    struct sums sums = {0, 0, 0};
-
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        make(&small[i], (size_t)sizes[i]);
-        measures[i] = &small[i].measure;
-    }
-    assert_int_equal(target_grown(&target, measures, sizes, 4, 500, false, &error), PSNAP_OK);
-    target_distances(&target, add, &sums);
-    assert_true(fabs(target.accesses[0] - 2000) < 1e-6 && fabs(target.accesses[1] - 4) < 1e-9);
-    assert_true(fabs(sums.all - 2004) < 1e-6 && fabs(sums.cold - 501) < 1e-6);
-    assert_true(fabs(sums.at_size - 1503) < 1e-6);
-    assert_true(fabs(target_hit_rate(&target, 0, false, 0, 501, 501) - 0.75) < 1e-9);
-    assert_true(target_hit_rate(&target, 0, false, 0, 500, 500) == 0);
-    target_release(&target);
-    assert_int_equal(target_grown(&target, measures, sizes, 4, 500, true, &error), PSNAP_OK);
-    assert_true(fabs(target.accesses[0] - 2000) < 1e-6);
-    assert_true(fabs(target_hit_rate(&target, 0, false, 0, 31, 31) - 0.75) < 1e-9);
-    target_release(&target);
-    psnap_program_add_block(small[0].program, &(struct psnap_block){0});
-    assert_int_equal(target_grown(&target, measures, sizes, 4, 500, true, &error),
-                     PSNAP_ERROR_VALUE);
-    assert_non_null(strstr(error.message, "two programs"));
-    for (int i = 0; i < 4; i++)
-        release(&small[i]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same),          cmocka_unit_test(at),
         cmocka_unit_test(at_another),    cmocka_unit_test(at_unknown),
-        cmocka_unit_test(by_executions), cmocka_unit_test(grown),
+        cmocka_unit_test(by_executions),
     };
 
     return cmocka_run_group_tests_name("amm_target", tests, NULL, NULL);

@@ -23,7 +23,6 @@ class Psnap(CMakePackage):
     variant("valgrind", default=True, description="valgrind for psnap record --engine valgrind")
     variant("gem5", default=True, description="gem5's packet traces")
     variant("archive", default=True, description="psnap repo, the archive of profiles")
-    variant("statistics", default=True, description="psnap hybrid, by GSL (GPL)")
     variant("optimisers", default=True, description="psnap fit --method nlopt")
     variant("plots", default=False, description="figures by gnuplot")
 
@@ -42,7 +41,7 @@ class Psnap(CMakePackage):
     depends_on("valgrind", when="+valgrind", type="run")
     depends_on("protobuf-c", when="+gem5")
     depends_on("sqlite", when="+archive")
-    depends_on("gsl", when="+statistics")
+    depends_on("gsl")
     depends_on("nlopt", when="+optimisers")
     depends_on("gnuplot", when="+plots", type="run")
 
