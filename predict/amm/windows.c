@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/base/map.h"
 #include "formats/base/rng.h"
 #include "formats/base/room.h"
 #include "predict/amm/mispredict.h"
@@ -26,26 +27,20 @@ struct place { /* of a thread */
     uint32_t block, ref;
 };
 
-struct block_windows {
-    uint64_t count;
-};
-
 struct windows {
     const struct psnap_program *program;
     uint64_t seed, threshold, few;
     struct place *places; /* by thread */
     uint32_t thread_count;
-    struct block_windows *blocks;
+    uint64_t *counts;   /* of windows, by block */
     uint64_t *accesses; /* by reference */
     size_t block_room, ref_room;
     uint32_t block_count, ref_count; /* that the arrays are zero or filled up to */
-    struct transition *table;        /* open addressing; count 0: free */
-    size_t table_size, table_count;  /* a power of two */
-    struct transition *last;         /* found last */
+    struct psnap_map indices;        /* of transitions, from 1, by both blocks */
+    struct transition *transitions;
+    size_t transition_count, transition_room;
     struct mispredict *mispredict;
 };
-
-enum { FIRST_TABLE = 256 };
 
 struct windows *windows_new(const struct psnap_program *program, double rate, uint64_t seed)
 {
@@ -58,10 +53,8 @@ struct windows *windows_new(const struct psnap_program *program, double rate, ui
     windows->threshold = rate < 1 ? (uint64_t)ldexp(rate, 64) : UINT64_MAX;
     windows->few = (uint64_t)ceil(fmin(WINDOWS_FEW / rate, 0x1p62));
     windows->places = calloc(PSNAP_THREADS_MAX, sizeof *windows->places);
-    windows->table_size = FIRST_TABLE;
-    windows->table = calloc(FIRST_TABLE, sizeof *windows->table);
     windows->mispredict = mispredict_new();
-    if (windows->places && windows->table && windows->mispredict)
+    if (windows->places && windows->mispredict)
         return windows;
     windows_free(windows);
     return NULL;
@@ -72,56 +65,28 @@ void windows_free(struct windows *windows)
     if (!windows)
         return;
     free(windows->places);
-    free(windows->blocks);
+    free(windows->counts);
     free(windows->accesses);
-    free(windows->table);
+    free(windows->indices.slots);
+    free(windows->transitions);
     mispredict_free(windows->mispredict);
     free(windows);
 }
 
 /* ---------------------------------------------------------------- transitions */
 
-static struct transition *slot_of(struct transition *table, size_t size, uint32_t from, uint32_t to)
-{
-    size_t i = psnap_rng_mix((uint64_t)from << 32 | to) & (size - 1);
-
-    while (table[i].count && (table[i].from != from || table[i].to != to))
-        i = (i + 1) & (size - 1);
-    return &table[i];
-}
-
-static bool grow_table(struct windows *windows)
-{
-    const size_t size = 2 * windows->table_size;
-    struct transition *table = calloc(size, sizeof *table);
-
-    if (!table)
-        return false;
-    for (size_t i = 0; i < windows->table_size; i++)
-        if (windows->table[i].count)
-            *slot_of(table, size, windows->table[i].from, windows->table[i].to) = windows->table[i];
-    free(windows->table);
-    windows->table = table;
-    windows->table_size = size;
-    windows->last = NULL;
-    return true;
-}
-
 static bool add_transition(struct windows *windows, uint32_t from, uint32_t to)
 {
-    struct transition *slot = windows->last;
+    uint64_t *const index = psnap_map_put(&windows->indices, (uint64_t)from << 32 | to);
 
-    if (!slot || slot->from != from || slot->to != to) {
-        if (2 * windows->table_count >= windows->table_size && !grow_table(windows))
-            return false;
-        slot = slot_of(windows->table, windows->table_size, from, to);
-        if (!slot->count) {
-            *slot = (struct transition){from, to, 0};
-            windows->table_count++;
-        }
-        windows->last = slot;
+    if (!index || !psnap_make_room(&windows->transitions, &windows->transition_room,
+                                   windows->transition_count + 1, sizeof *windows->transitions))
+        return false;
+    if (!*index) {
+        windows->transitions[windows->transition_count] = (struct transition){from, to, 0};
+        *index = ++windows->transition_count;
     }
-    slot->count++;
+    windows->transitions[*index - 1].count++;
     return true;
 }
 
@@ -136,14 +101,14 @@ static int by_blocks(const void *left, const void *right)
 
 struct transition *windows_transitions(const struct windows *windows, size_t *count)
 {
-    struct transition *all = calloc(windows->table_count + windows->thread_count + 1, sizeof *all);
+    struct transition *all =
+        calloc(windows->transition_count + windows->thread_count + 1, sizeof *all);
     size_t n = 0, kept = 0;
 
     if (!all)
         return NULL;
-    for (size_t i = 0; i < windows->table_size; i++)
-        if (windows->table[i].count)
-            all[n++] = windows->table[i];
+    for (; n < windows->transition_count; n++)
+        all[n] = windows->transitions[n];
     for (uint32_t i = 0; i < PSNAP_THREADS_MAX; i++)
         if (windows->places[i].is_begun)
             all[n++] = (struct transition){windows->places[i].block, PSNAP_NONE, 1};
@@ -167,16 +132,16 @@ static bool is_ascending(const struct place *place, const struct psnap_ref *ref,
 static bool begin_window(struct windows *windows, struct place *place, uint16_t thread,
                          uint32_t block)
 {
-    struct block_windows *of = &windows->blocks[block];
+    uint64_t *const count = &windows->counts[block];
     const uint32_t before = place->is_begun ? place->block : PSNAP_NONE;
-    const uint64_t hash = psnap_rng_mix(psnap_rng_mix(windows->seed + block) + of->count);
+    const uint64_t hash = psnap_rng_mix(psnap_rng_mix(windows->seed + block) + *count);
 
     windows->thread_count += !place->is_begun;
     *place = (struct place){.is_begun = true,
                             .is_sampled = hash <= windows->threshold,
-                            .is_early = of->count < windows->few,
+                            .is_early = *count < windows->few,
                             .block = block};
-    of->count++;
+    ++*count;
     return add_transition(windows, before, block) &&
            (before == PSNAP_NONE || mispredict_add(windows->mispredict, thread, before, block));
 }
@@ -185,20 +150,14 @@ static bool begin_window(struct windows *windows, struct place *place, uint16_t 
 static bool fit_tables(struct windows *windows)
 {
     const struct psnap_program *program = windows->program;
-    struct block_windows *blocks = psnap_with_room(windows->blocks, &windows->block_room,
-                                                   program->block_count, sizeof *blocks);
-    uint64_t *accesses;
 
-    if (blocks)
-        windows->blocks = blocks;
-    accesses = psnap_with_room(windows->accesses, &windows->ref_room, program->ref_count,
-                               sizeof *accesses);
-    if (accesses)
-        windows->accesses = accesses;
-    if (!blocks || !accesses)
+    if (!psnap_make_room(&windows->counts, &windows->block_room, program->block_count,
+                         sizeof *windows->counts) ||
+        !psnap_make_room(&windows->accesses, &windows->ref_room, program->ref_count,
+                         sizeof *windows->accesses))
         return false;
     while (windows->block_count < program->block_count)
-        windows->blocks[windows->block_count++] = (struct block_windows){0};
+        windows->counts[windows->block_count++] = 0;
     while (windows->ref_count < program->ref_count)
         windows->accesses[windows->ref_count++] = 0;
     return true;
@@ -242,7 +201,7 @@ int windows_rows(const struct windows *windows, uint32_t ref, uint32_t rows[2])
 
 uint64_t windows_count(const struct windows *windows, uint32_t block)
 {
-    return block < windows->block_count ? windows->blocks[block].count : 0;
+    return block < windows->block_count ? windows->counts[block] : 0;
 }
 
 uint64_t windows_accesses(const struct windows *windows, uint32_t ref)
