@@ -1,28 +1,312 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap whatif: edits of a profile, each with what comes of it in the caches, before and after.
+ * psnap whatif: scenarios, each some edits of a profile, with what comes of them in the caches,
+ * before and after, as tables, one for each machine, and as JSON. Rates are cumulative: what is
+ * satisfied at a level or nearer, of all accesses; differences are in points (percent).
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/json.h"
 #include "formats/base/output.h"
 #include "predict/cmd_edited.h"
-#include "predict/whatif/cmd_whatif.h"
 #include "profile/edit/cmd_edit.h"
+#include "simcore/cmd_side.h"
+#include "simcore/cmd_turns.h"
+
+#define POINTS_MIN 0.1 /* of a loop that is worth a row */
+
+enum { FIXED = 2, PER_LEVEL = 2, MEMORY = 4 };
+
+struct scenario {
+    const char *edits; /* with ; between them; "": the profile as it is, which is the first one */
+    struct compare_side side;
+};
+
+struct session {
+    const char *input;
+    bool is_cumulative, by_loop;
+    struct psnap_machine *machines;
+    size_t machine_count;
+    struct scenario *scenarios;
+    size_t count;
+};
 
 struct settings {
     struct psnap_text_list edits, machines;
-    const char *file, *output;
+    const char *output;
     uint64_t seed, count;
     bool json, force;
 };
 
-size_t session_before(const struct session *session, size_t i)
+static const char *name_of(const struct scenario *scenario)
+{
+    return *scenario->edits ? scenario->edits : "as it is";
+}
+
+/* The scenario that one is compared with: the one before it, or the profile as it is. */
+static size_t session_before(const struct session *session, size_t i)
 {
     return session->is_cumulative && i ? i - 1 : 0;
+}
+
+static const struct psnap_tally *total_of(const struct scenario *scenario, size_t machine)
+{
+    static const struct psnap_tally none;
+
+    return scenario->side.total.count ? &scenario->side.total.rows[0].tallies[machine] : &none;
+}
+
+/* Accesses that no level has satisfied. */
+static uint64_t to_memory(const struct psnap_tally *tally, const struct psnap_machine *machine)
+{
+    uint64_t left = tally->accesses;
+
+    for (uint32_t i = 0; i < machine->level_count; i++)
+        left -= tally->hits[i];
+    return left;
+}
+
+/* A loop of a scenario by its id, or NULL. */
+static const struct scope_row *loop_of(const struct scenario *scenario, const char *id)
+{
+    for (size_t i = 0; i < scenario->side.loops.count; i++)
+        if (!strcmp(scenario->side.loops.rows[i].id, id))
+            return &scenario->side.loops.rows[i];
+    return NULL;
+}
+
+static double points(const struct psnap_tally *after, const struct psnap_tally *before, size_t l)
+{
+    return 100 * (psnap_tally_cumulative(after, l) - psnap_tally_cumulative(before, l));
+}
+
+/* Whether a loop is relevant and changes. */
+static bool is_changed(const struct session *session, const struct scenario *scenario,
+                       const struct psnap_tally *after, const struct psnap_tally *before,
+                       size_t machine)
+{
+    bool changes = false;
+
+    for (uint32_t l = 0; l < session->machines[machine].level_count; l++)
+        changes |= fabs(points(after, before, l)) >= POINTS_MIN;
+    return changes && (double)after->accesses >= COMPARE_RELEVANT * (double)scenario->side.accesses;
+}
+
+/* -------------------------------------------------------------------- tables */
+
+static void ratio_cell(struct psnap_table *table, uint64_t after, uint64_t before)
+{
+    if (!before)
+        psnap_table_cell(table, "%s", after ? "new" : "");
+    else
+        psnap_table_cell(table, "%.3fx", (double)after / (double)before);
+}
+
+/* A row of the table; `before` NULL: there is nothing to compare with. */
+static void put_row(struct psnap_table *table, const struct psnap_machine *machine,
+                    const char *name, const struct psnap_tally *tally,
+                    const struct psnap_tally *before)
+{
+    const uint32_t last = machine->level_count - 1;
+    char digits[32];
+
+    psnap_table_cell(table, "%s", name);
+    psnap_table_cell(table, "%s", psnap_group_digits(tally->accesses, digits));
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        psnap_table_cell(table, "%.3f", 100 * psnap_tally_cumulative(tally, l));
+        if (before)
+            psnap_table_cell(table, "%+.3f", points(tally, before, l));
+        else
+            psnap_table_cell(table, "%s", "");
+    }
+    psnap_table_cell(table, "%s", psnap_group_digits(to_memory(tally, machine), digits));
+    if (before)
+        ratio_cell(table, to_memory(tally, machine), to_memory(before, machine));
+    else
+        psnap_table_cell(table, "%s", "");
+    psnap_table_cell(table, "%s", psnap_group_digits(tally->write_backs[last], digits));
+    if (before)
+        ratio_cell(table, tally->write_backs[last], before->write_backs[last]);
+    else
+        psnap_table_cell(table, "%s", "");
+}
+
+/* The loops of the profile as it is that any scenario has a row of. */
+static void put_first_loops(struct psnap_table *table, const struct session *session,
+                            size_t machine)
+{
+    const struct scope_rows *loops = &session->scenarios[0].side.loops;
+
+    for (size_t k = 0; k < loops->count; k++) {
+        bool is_shown = false;
+        char name[256];
+        for (size_t i = 1; i < session->count && !is_shown; i++) {
+            const struct scope_row *after = loop_of(&session->scenarios[i], loops->rows[k].id);
+            const struct scope_row *before =
+                loop_of(&session->scenarios[session_before(session, i)], loops->rows[k].id);
+            is_shown = after && before &&
+                       is_changed(session, &session->scenarios[i], &after->tallies[machine],
+                                  &before->tallies[machine], machine);
+        }
+        snprintf(name, sizeof name, "  %s", loops->rows[k].id);
+        if (is_shown)
+            put_row(table, &session->machines[machine], name, &loops->rows[k].tallies[machine],
+                    NULL);
+    }
+}
+
+static void put_loops(struct psnap_table *table, const struct session *session, size_t i,
+                      size_t machine)
+{
+    const struct scenario *scenario = &session->scenarios[i];
+    const struct scenario *before = &session->scenarios[session_before(session, i)];
+
+    for (size_t k = 0; k < scenario->side.loops.count; k++) {
+        const struct scope_row *row = &scenario->side.loops.rows[k];
+        const struct scope_row *other = loop_of(before, row->id);
+        char name[256];
+        if (!other || !is_changed(session, scenario, &row->tallies[machine],
+                                  &other->tallies[machine], machine))
+            continue;
+        snprintf(name, sizeof name, "  %s", row->id);
+        put_row(table, &session->machines[machine], name, &row->tallies[machine],
+                &other->tallies[machine]);
+    }
+}
+
+static struct psnap_table *new_table(const struct psnap_machine *machine)
+{
+    const size_t columns = FIXED + PER_LEVEL * machine->level_count + MEMORY;
+    const char *headings[FIXED + PER_LEVEL * PSNAP_LEVELS_MAX + MEMORY] = {"scenario", "accesses"};
+    char names[PSNAP_LEVELS_MAX][PSNAP_LEVEL_NAME_ROOM + 8];
+    struct psnap_table *table;
+    size_t n = FIXED;
+
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        char level[PSNAP_LEVEL_NAME_ROOM];
+        psnap_machine_level_name(machine, l, level);
+        snprintf(names[l], sizeof names[l], "%s cum. %%", level);
+        headings[n++] = names[l];
+        headings[n++] = "points";
+    }
+    headings[n++] = "to memory";
+    headings[n++] = "";
+    headings[n++] = "written back";
+    headings[n++] = "";
+    table = psnap_table_new(columns, headings);
+    for (size_t i = 1; i < columns; i++)
+        psnap_table_align_right(table, i);
+    return table;
+}
+
+static void print_tables(const struct session *session)
+{
+    for (size_t m = 0; m < session->machine_count; m++) {
+        struct psnap_table *table = new_table(&session->machines[m]);
+        char shape[512];
+        for (size_t i = 0; i < session->count; i++) {
+            const struct scenario *before = &session->scenarios[session_before(session, i)];
+            put_row(table, &session->machines[m], name_of(&session->scenarios[i]),
+                    total_of(&session->scenarios[i], m), i ? total_of(before, m) : NULL);
+            if (session->by_loop && i)
+                put_loops(table, session, i, m);
+            else if (session->by_loop)
+                put_first_loops(table, session, m);
+        }
+        if (m)
+            putchar('\n');
+        psnap_print(stdout, "machine %s", session->machines[m].name);
+        if (!strchr(session->machines[m].name, ':'))
+            psnap_print(stdout, " (%s)",
+                        scope_machine_shape(&session->machines[m], shape, sizeof shape));
+        printf("\n\n");
+        psnap_table_print(table, stdout);
+        psnap_table_free(table);
+    }
+    psnap_print(stdout, "\n%s\n",
+                session->is_cumulative
+                    ? "each scenario is on top of those before it, and compared with the last"
+                    : "each scenario is compared with the profile as it is");
+}
+
+/* ---------------------------------------------------------------------- JSON */
+
+static void json_levels(struct psnap_json *json, const struct psnap_machine *machine,
+                        const struct psnap_tally *tally, const struct psnap_tally *before)
+{
+    psnap_json_begin_array(json, "levels");
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "level", l + UINT64_C(1));
+        psnap_json_real(json, "cumulative_hit_rate", psnap_tally_cumulative(tally, l));
+        psnap_json_real(json, "before", psnap_tally_cumulative(before, l));
+        psnap_json_real(json, "change_points", points(tally, before, l));
+        psnap_json_u64(json, "write_backs", tally->write_backs[l]);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+    psnap_json_u64(json, "to_memory", to_memory(tally, machine));
+    psnap_json_u64(json, "to_memory_before", to_memory(before, machine));
+}
+
+static void json_row(struct psnap_json *json, const struct session *session, size_t i, size_t m,
+                     const struct scope_row *loop, const struct psnap_tally *tally,
+                     const struct psnap_tally *before)
+{
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "machine", session->machines[m].name);
+    psnap_json_text(json, "scenario", name_of(&session->scenarios[i]));
+    psnap_json_text(json, "scope", loop ? "loop" : "total");
+    psnap_json_text(json, "id", loop ? loop->id : "total");
+    psnap_json_u64(json, "accesses", tally->accesses);
+    json_levels(json, &session->machines[m], tally, before);
+    psnap_json_end_object(json);
+}
+
+static void json_rows(struct psnap_json *json, const struct session *session, size_t i, size_t m)
+{
+    const struct scenario *scenario = &session->scenarios[i];
+    const struct scenario *before = &session->scenarios[session_before(session, i)];
+
+    json_row(json, session, i, m, NULL, total_of(scenario, m), total_of(before, m));
+    for (size_t k = 0; k < scenario->side.loops.count && session->by_loop; k++) {
+        const struct scope_row *row = &scenario->side.loops.rows[k];
+        const struct scope_row *other = loop_of(before, row->id);
+        if (other)
+            json_row(json, session, i, m, row, &row->tallies[m], &other->tallies[m]);
+    }
+}
+
+static void print_json(const struct session *session)
+{
+    struct psnap_json json;
+
+    psnap_cmd_begin_json(&json, stdout, "whatif");
+    psnap_json_text(&json, "input", session->input);
+    psnap_json_bool(&json, "cumulative", session->is_cumulative);
+    psnap_json_begin_array(&json, "scenarios");
+    for (size_t i = 0; i < session->count; i++) {
+        psnap_json_begin_object(&json, NULL);
+        psnap_json_text(&json, "name", name_of(&session->scenarios[i]));
+        psnap_json_begin_array(&json, "edits");
+        if (i)
+            psnap_json_text(&json, NULL, session->scenarios[i].edits);
+        psnap_json_end_array(&json);
+        psnap_json_end_object(&json);
+    }
+    psnap_json_end_array(&json);
+    psnap_json_begin_array(&json, "rows");
+    for (size_t m = 0; m < session->machine_count; m++)
+        for (size_t i = 0; i < session->count; i++)
+            json_rows(&json, session, i, m);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
 }
 
 /* --------------------------------------------------------------- simulating */
@@ -62,12 +346,10 @@ static enum psnap_status run_one(const struct session *session, struct scenario 
                                  struct psnap_error *error)
 {
     struct running running = {&scenario->side, session};
-    enum psnap_status status = PSNAP_OK;
+    const enum psnap_status status = edited_change(edited, scenario->edits, "psnap whatif", error);
 
-    for (size_t i = 0; i < scenario->edit_count && !status; i++)
-        if ((status = edited_change(edited, scenario->edits[i], "psnap whatif", error)) &&
-            !*error->file)
-            psnap_error_at(error, scenario->edits[i], 0, 0);
+    if (status && !*error->file)
+        psnap_error_at(error, scenario->edits, 0, 0);
     return status
                ? status
                : edited_replay(edited, settings->seed, settings->count, run_pass, &running, error);
@@ -109,9 +391,9 @@ static int run(struct session *session, const struct settings *settings)
     if (status)
         return psnap_cmd_fail("whatif", &error);
     if (settings->json)
-        session_print_json(session);
+        print_json(session);
     else
-        session_print_tables(session);
+        print_tables(session);
     return psnap_cmd_close_stdout("whatif", PSNAP_EXIT_DONE);
 }
 
@@ -119,20 +401,19 @@ static int run(struct session *session, const struct settings *settings)
 static int begin(struct session *session, const struct settings *settings)
 {
     struct psnap_error error;
-    bool fits = session_add(session, "as it is", "");
 
-    for (size_t i = 0; i < settings->edits.count && fits; i++)
-        fits = session_add(session, NULL, settings->edits.items[i]);
-    if (!fits) {
+    if (!settings->edits.count)
+        return psnap_cmd_usage("whatif", "what if what? (-e EDIT)");
+    if (settings->output && settings->edits.count > 1 && !session->is_cumulative)
+        return psnap_cmd_usage("whatif", "-o is of one scenario, or of --cumulative edits");
+    session->scenarios = calloc(settings->edits.count + 1, sizeof *session->scenarios);
+    if (!session->scenarios) {
         psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
         return psnap_cmd_fail("whatif", &error);
     }
-    if (settings->file && session_read(session, settings->file, &error))
-        return psnap_cmd_fail("whatif", &error);
-    if (session->count == 1)
-        return psnap_cmd_usage("whatif", "what if what? (-e EDIT, or a file of them by --edits)");
-    if (settings->output && session->count > 2 && !session->is_cumulative)
-        return psnap_cmd_usage("whatif", "-o is of one scenario, or of --cumulative edits");
+    session->scenarios[session->count++].edits = "";
+    for (size_t i = 0; i < settings->edits.count; i++)
+        session->scenarios[session->count++].edits = settings->edits.items[i];
     return run(session, settings);
 }
 
@@ -143,8 +424,6 @@ int psnap_cmd_whatif(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'e', "edit", &settings.edits, "EDIT",
          "a scenario: an edit, or several with ; between them; may be repeated"},
-        {PSNAP_OPTION_TEXT, 0, "edits", &settings.file, "FILE",
-         "scenarios from a YAML file: edits: [EDIT, {name: ..., edits: [...]}]"},
         {PSNAP_OPTION_LIST, 'm', "machine", &settings.machines, "MACHINE",
          "may be repeated (the ten structures table1-1 to table1-10)"},
         {PSNAP_OPTION_FLAG, 0, "cumulative", &session.is_cumulative, NULL,
@@ -176,7 +455,10 @@ int psnap_cmd_whatif(int argc, char **argv)
         status = begin(&session, &settings);
     } else if (operands >= 0)
         status = psnap_cmd_usage("whatif", "one profile is wanted, not %d operands", operands);
-    session_release(&session);
+    for (size_t i = 0; i < session.count; i++)
+        side_release(&session.scenarios[i].side);
+    free(session.scenarios);
+    free(session.machines);
     psnap_text_list_release(&settings.edits);
     psnap_text_list_release(&settings.machines);
     return status;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # psnap whatif: what a scenario's row says is what psnap sim says of the profile that psnap edit
-# makes; scenarios one on top of the other; lists of them; what is not understood.
+# makes; scenarios one on top of the other; what is not understood.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/capture_common.sh"
 
@@ -49,22 +49,19 @@ same 'remove loops[main:66]'
 same 'capture.region_gap_bytes *= 2' --set=capture.region_gap_bytes=512
 
 # Together, one on top of the other, and apart.
-cat > list.yaml << 'END'
-edits:
-- regions[b].strides[480] = 8
-- name: wider
-  edits: [ "regions[b].working_set *= 4", "regions[a].pad += 64" ]
-- {name: longer, edit: "loops[multiply:35].entries *= 2"}
-END
-expect 0 "$PSNAP" whatif p.yaml --edits list.yaml --cumulative -m $machine -m i7-5960x -o all.yaml
-grep -q '^wider .*[+-][0-9]' out || fail "no row of a scenario: $(cat out)"
+expect 0 "$PSNAP" whatif p.yaml -e 'regions[b].strides[480] = 8' \
+    -e 'regions[b].working_set *= 4; regions[a].pad += 64' -e 'loops[multiply:35].entries *= 2' \
+    --cumulative -m $machine -m i7-5960x -o all.yaml
+grep -q '^regions\[b\].working_set \*= 4; regions\[a\].pad += 64 .*[+-][0-9]' out ||
+    fail "no row of a scenario: $(cat out)"
 [ "$(grep -c '^machine ' out)" = 2 ] || fail "no table for each machine"
 expect 0 "$PSNAP" edit p.yaml -o 1.yaml -e 'regions[b].strides[480] = 8'
 expect 0 "$PSNAP" edit 1.yaml -o 2.yaml -e 'regions[b].working_set *= 4'
 expect 0 "$PSNAP" edit 2.yaml -o 3.yaml -e 'regions[a].pad += 64'
 expect 0 "$PSNAP" edit 3.yaml -o 4.yaml -e 'loops[multiply:35].entries *= 2'
 cmp 4.yaml all.yaml || fail "edits one on top of the other are another profile"
-expect 0 "$PSNAP" whatif p.yaml --edits list.yaml -m $machine --json
+expect 0 "$PSNAP" whatif p.yaml -e 'regions[b].strides[480] = 8' -e 'regions[b].working_set *= 4' \
+    -e 'loops[multiply:35].entries *= 2' -m $machine --json
 python3 - << 'END'
 import json
 rows = json.load(open("out"))["rows"]
@@ -101,9 +98,3 @@ grep -q "no option '-machine'; did you mean '--machine'?" err || fail "$(cat err
 expect 2 "$PSNAP" whatif p.yaml -m $machine
 expect 2 "$PSNAP" whatif -e 'a = 1'
 expect 2 "$PSNAP" whatif p.yaml -e 'a = 1' -e 'b = 1' -o x.yaml
-printf 'edits:\n- {edits: []}\n' > bad.yaml
-expect 1 "$PSNAP" whatif p.yaml --edits bad.yaml -m $machine
-grep -q 'bad.yaml:2:3' err || fail "no place: $(cat err)"
-printf 'edits:\n- {edit: a = 1, eedit: 2}\n' > bad.yaml
-expect 1 "$PSNAP" whatif p.yaml --edits bad.yaml -m $machine
-grep -q 'bad.yaml:2:' err || fail "no place: $(cat err)"
