@@ -7,7 +7,8 @@
  * touched since are the slots taken behind it: a bit for each slot, their number
  * for each run of 64 slots and for each block of 64 runs, of which there are 64: two sums of
  * fixed length and a mask. A word that comes again moves to the head; when the line is full the
- * slots taken are closed up, which is done at most once in `reach` accesses.
+ * slots taken are closed up, which is done at most once in `reach` accesses. With the time line of
+ * predict/reuse, which grows, psnap locality took 6 to 9 % more (cg, hashjoin, matmul).
  */
 #include "predict/locality/recency.h"
 
