@@ -287,8 +287,8 @@ static int read_parts(struct parts *parts, struct psnap_recording *recording)
     return 0;
 }
 
-/* What was asked for of engine and threads; non-zero, and says so, when it makes no sense. */
-static int settle(struct psnap_recording *recording, const char *engine, const char *threads)
+/* What was asked for of the engine; non-zero, and says so, when it makes no sense. */
+static int settle(struct psnap_recording *recording, const char *engine)
 {
     recording->is_foreign = engine && !strcmp(engine, "valgrind");
     if (engine && !recording->is_foreign && strcmp(engine, "compiled") != 0)
@@ -302,9 +302,6 @@ static int settle(struct psnap_recording *recording, const char *engine, const c
         recording->sampling.count = 0; /* all */
     if (recording->machines->count && !recording->certifies)
         return psnap_cmd_usage("record", "-m is for --certify");
-    recording->builder.is_apart = !strcmp(threads, "apart");
-    if (!recording->builder.is_apart && strcmp(threads, "merged") != 0)
-        return psnap_cmd_usage("record", "--threads is merged or apart, not '%s'", threads);
     return 0;
 }
 
@@ -340,7 +337,7 @@ int psnap_cmd_record(int argc, char **argv)
     bool is_verbose = isatty(STDERR_FILENO);
     struct psnap_text_list machines = {0};
     struct parts parts = {0};
-    const char *engine = NULL, *threads = "merged";
+    const char *engine = NULL;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 0, "engine", &engine, "compiled|valgrind",
          "compiled (default), or valgrind: any program, slowly"},
@@ -356,9 +353,6 @@ int psnap_cmd_record(int argc, char **argv)
          "irregular) or psnap (the published one: strides by region)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &recording.builder.region_gap_bytes, "BYTES",
          "how near an access joins a region (default 256)"},
-        {PSNAP_OPTION_TEXT, 0, "threads", &threads, "merged|apart",
-         "in the profile: merged (default), or apart: parts of loops for each thread (of model\n"
-         "psnap; with nests each thread has a schedule of its own anyway)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &recording.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
@@ -394,7 +388,7 @@ int psnap_cmd_record(int argc, char **argv)
     argv[1 + operands] = NULL;
     recording.machines = &machines;
     recording.is_verbose = is_verbose;
-    if (settle(&recording, engine, threads) || read_parts(&parts, &recording))
+    if (settle(&recording, engine) || read_parts(&parts, &recording))
         status = PSNAP_EXIT_LOST;
     else if (recording.is_foreign)
         status = record_valgrind(&recording, argv + 1, is_verbose);

@@ -240,7 +240,7 @@ static int info_profile(FILE *file, const char *name, bool json)
         return psnap_cmd_fail("info", &error);
     psnap_profile_totals(profile, &totals);
     info.accesses = totals.accesses;
-    info.loops = totals.loops;
+    info.loops = profile->loop_count;
     for (uint32_t i = 0; i < profile->loop_count; i++)
         info.regions += profile->loops[i].region_count;
     info.bytes = ftello(file) < 0 ? NOT_APPLICABLE : (uint64_t)ftello(file);

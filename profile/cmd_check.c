@@ -10,10 +10,9 @@
  * one loop may not overlap in model psnap; in model nests regions are what references span, so only
  * globals are looked at, as in different loops, where they may overlap by the gap that joins
  * accesses to a region. Allocations in different loops may: memory that was freed is used again,
- * and frames of the stack likewise. So may the parts of a loop that different threads have: they
- * share arrays.
+ * and frames of the stack likewise.
  *
- * JSON: {profiles: [{file, ok, model, loops, accesses, threads_apart, warnings: [text]}]}, or
+ * JSON: {profiles: [{file, ok, model, loops, accesses, warnings: [text]}]}, or
  * with ok false {error: {message, line, column}}; null where unknown.
  */
 #include <inttypes.h>
@@ -70,8 +69,6 @@ static bool is_odd(const struct piece *a, const struct piece *b,
 {
     if (a->loop == b->loop && !profile->stream)
         return true;
-    if (a->loop->whole != PSNAP_NONE && a->loop->whole == b->loop->whole)
-        return false; /* what threads share */
     return a->region->object && a->region->object_kind == PSNAP_OBJECT_GLOBAL &&
            b->region->object && b->region->object_kind == PSNAP_OBJECT_GLOBAL &&
            strcmp(a->region->object, b->region->object) != 0 &&
@@ -157,10 +154,9 @@ static void print_text(const char *name, const struct psnap_profile *profile,
         return;
     }
     psnap_profile_totals(profile, &totals);
-    psnap_print(stdout, "%s: ok: model %s, %u loop%s, %s accesses%s\n", name, profile->model,
-                (unsigned)totals.loops, psnap_plural(totals.loops),
-                psnap_group_digits(totals.accesses, digits),
-                profile->is_apart ? ", threads apart" : "");
+    psnap_print(stdout, "%s: ok: model %s, %u loop%s, %s accesses\n", name, profile->model,
+                (unsigned)profile->loop_count, psnap_plural(profile->loop_count),
+                psnap_group_digits(totals.accesses, digits));
     for (unsigned i = 0; i < warnings->count; i++)
         psnap_print(stdout, "%s: warning: %s\n", name, warnings->texts[i]);
     if (warnings->hidden)
@@ -188,9 +184,8 @@ static void print_json(struct psnap_json *json, const char *name,
     if (profile) {
         psnap_profile_totals(profile, &totals);
         psnap_json_text(json, "model", profile->model);
-        psnap_json_u64(json, "loops", totals.loops);
+        psnap_json_u64(json, "loops", profile->loop_count);
         psnap_json_u64(json, "accesses", totals.accesses);
-        psnap_json_bool(json, "threads_apart", profile->is_apart);
         psnap_json_begin_array(json, "warnings");
         for (unsigned i = 0; i < warnings->count; i++)
             psnap_json_text(json, NULL, warnings->texts[i]);

@@ -71,11 +71,8 @@ static void say(const struct psnap_profile *built, const struct request *request
 
     psnap_profile_totals(built, &totals);
     psnap_print(stderr, "psnap profile: %s accesses in %u loop%s",
-                psnap_group_digits(count, digits), (unsigned)totals.loops,
-                psnap_plural(totals.loops));
-    if (built->is_apart)
-        psnap_print(stderr, " (%u part%s of threads)", (unsigned)totals.parts,
-                    psnap_plural(totals.parts));
+                psnap_group_digits(count, digits), (unsigned)built->loop_count,
+                psnap_plural(built->loop_count));
     psnap_print(stderr, " of '%s' to '%s'\n", request->input, request->output);
 }
 
@@ -122,10 +119,6 @@ static int settle(struct request *request, int operands)
         strcmp(request->schedule, "first") != 0)
         return psnap_cmd_usage("profile", "--schedule is visits or first, not '%s'",
                                request->schedule);
-    if (strcmp(request->threads, "merged") != 0 && strcmp(request->threads, "apart") != 0)
-        return psnap_cmd_usage("profile", "--threads is merged or apart, not '%s'",
-                               request->threads);
-    request->builder.is_apart = *request->threads == 'a';
     if (request->schedule && !request->model)
         request->model = "psnap"; /* model nests has no such choice */
     if (psnap_builder_choose_model(&request->builder, request->model, &error))
@@ -145,8 +138,7 @@ static int settle(struct request *request, int operands)
 
 int psnap_cmd_profile(int argc, char **argv)
 {
-    struct request request = {.threads = "merged",
-                              .options = PSNAP_INPUT_DEFAULTS,
+    struct request request = {.options = PSNAP_INPUT_DEFAULTS,
                               .builder = {.region_gap_bytes = PSNAP_REGION_GAP_DEFAULT},
                               .limit = PSNAP_REGION_LIMIT_DEFAULT};
     const struct psnap_option options[] = {
@@ -161,8 +153,6 @@ int psnap_cmd_profile(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "schedule", &request.schedule, "ORDER",
          "of the published model: visits (default), how loops alternate; first: each once, by\n"
          "first access"},
-        {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "merged|apart",
-         "merged (default), or apart: parts of loops for each thread (of model psnap)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &request.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &request.machines, "MACHINE",
@@ -177,7 +167,7 @@ int psnap_cmd_profile(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap profile INPUT -o P.yaml [--model MODEL] [--threads merged|apart] [--from FORMAT]",
+        "psnap profile INPUT -o P.yaml [--model MODEL] [--from FORMAT]",
         "Writes the profile of INPUT's accesses: a trace in any format that can be\n"
         "read, a profile (which is replayed) or '-'.",
         options};

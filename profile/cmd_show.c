@@ -4,10 +4,6 @@
  * loops with their share of the accesses, their working set and the strides
  * that dominate; of a profile of model nests its irregular references and the beginning of its
  * schedule; with --loop one loop's regions, bodies and references. --json is the file as JSON.
- *
- * Where threads are apart there is a table of these, and the parts of a loop come
- * behind it. The loop as a whole has no regions of its own: its row
- * says what they come to in all its parts. `loop_count` counts no parts, as psnap info.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,33 +13,23 @@
 
 /* ---- what there is to show: cmd_show_summary.c ---- */
 
-/* What is shown of a loop as a whole. */
+/* What is shown of a loop. */
 struct show_summary {
     uint32_t index;
-    uint64_t accesses, hot;     /* hot: of the whole loop, when this is a part of it */
+    uint64_t accesses;
     uint64_t working_set_bytes; /* sum over regions */
     uint64_t strides[PSNAP_STRIDE_BINS];
     uint32_t region_count;
 };
 
-/* Of all loops and parts, by index; the caller frees them. NULL: out of memory. */
+/* Of all loops, by index; the caller frees them. NULL: out of memory. */
 struct show_summary *show_summarise(const struct psnap_profile *profile);
-/* Leaves the loops that `wanted` of --loop means: that id, with its threads' parts, or else the
+/* Leaves the loops that `wanted` of --loop means: that id, or else the
  * parts of that loop of the source. They are by index before; returns how many stay. */
 uint32_t show_choose(const struct psnap_profile *profile, const char *wanted,
                      struct show_summary *summaries);
-/* The hottest first, parts behind their loop. */
+/* The hottest first. */
 void show_sort(struct show_summary *summaries, uint32_t count);
-
-/* What threads have done, when they are apart. */
-struct show_thread {
-    const struct psnap_profile_loop *part; /* one of its parts, NULL: it has none */
-    uint64_t accesses;
-    uint32_t loops;
-};
-
-/* By thread, PSNAP_THREADS_MAX of them; the caller frees them. NULL: out of memory. */
-struct show_thread *show_threads(const struct psnap_profile *profile);
 
 static inline double show_share(uint64_t part, uint64_t whole)
 {
@@ -48,7 +38,7 @@ static inline double show_share(uint64_t part, uint64_t whole)
 
 /* ---- the forms, on stdout; summaries are those to be shown, in their order ---- */
 
-/* The program, the totals, the threads, a table of loops, and of the schedule of walks so many
+/* The program, the totals, a table of loops, and of the schedule of walks so many
  * lines. False: out of memory, as all of these. */
 bool show_print_table(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap show for people: program, totals, threads and loops as tables, and one loop with its
+ * psnap show for people: program, totals and loops as tables, and one loop with its
  * regions.
  */
 #include <inttypes.h>
@@ -51,11 +51,8 @@ static void print_totals(const struct psnap_profile *profile,
     const char *separator = "operations ";
 
     psnap_print(stdout, "accesses   %s in %" PRIu32 " loop%s",
-                psnap_group_digits(totals->accesses, digits), totals->loops,
-                psnap_plural(totals->loops));
-    if (profile->is_apart)
-        psnap_print(stdout, " (%" PRIu32 " part%s of threads)", totals->parts,
-                    psnap_plural(totals->parts));
+                psnap_group_digits(totals->accesses, digits), profile->loop_count,
+                psnap_plural(profile->loop_count));
     psnap_print(stdout, ", %s\n", human_bytes(totals->bytes, bytes));
     psnap_print(stdout, "           %s loads", psnap_group_digits(totals->loads, digits));
     psnap_print(stdout, ", %s stores", psnap_group_digits(totals->stores, digits));
@@ -122,66 +119,23 @@ static void print_estimate(const struct psnap_profile_loop *loop, struct psnap_t
         psnap_table_cell(table, "-");
 }
 
-/* "all", "3", or "64+". */
-static const char *human_thread(const struct psnap_profile_loop *loop, char text[32])
-{
-    if (loop->thread == PSNAP_NONE)
-        return "all";
-    snprintf(text, 32, "%" PRIu32 "%s", loop->thread, loop->thread_count > 1 ? "+" : "");
-    return text;
-}
-
-static void print_threads(const struct psnap_profile *profile, uint64_t accesses)
-{
-    static const char *const headings[] = {"thread", "loops", "accesses", "share"};
-    struct show_thread *threads = profile->is_apart ? show_threads(profile) : NULL;
-    struct psnap_table *table = threads ? psnap_table_new(4, headings) : NULL;
-    uint32_t shared_from = 0, shared = 0;
-    char text[32];
-
-    for (size_t column = 1; table && column < 4; column++)
-        psnap_table_align_right(table, column);
-    for (uint32_t i = 0; table && i < PSNAP_THREADS_MAX; i++) {
-        if (!threads[i].part)
-            continue;
-        psnap_table_cell(table, "%s", human_thread(threads[i].part, text));
-        psnap_table_cell(table, "%" PRIu32, threads[i].loops);
-        psnap_table_cell(table, "%s", psnap_group_digits(threads[i].accesses, text));
-        psnap_table_cell(table, "%.1f %%", 100 * show_share(threads[i].accesses, accesses));
-        if (threads[i].part->thread_count > 1) {
-            shared_from = i;
-            shared = threads[i].part->thread_count;
-        }
-    }
-    if (table) {
-        putchar('\n');
-        psnap_table_print(table, stdout);
-    }
-    if (shared)
-        printf("(%" PRIu32 " threads from %" PRIu32 " on are merged)\n", shared, shared_from);
-    psnap_table_free(table);
-    free(threads);
-}
-
 static void print_loops(const struct psnap_profile *profile, const struct show_summary *summaries,
                         uint32_t count, uint64_t accesses)
 {
     const bool is_sample = profile->sampling.window != 0;
     static const char *const headings[] = {
-        "thread",  "loop",        "source",          "accesses",   "share",
-        "regions", "working set", "strides (bytes)", "in the run", "error"};
-    const size_t first = !profile->is_apart, columns = (is_sample ? 10 : 8) - first;
-    struct psnap_table *table = psnap_table_new(columns, headings + first);
+        "loop",        "source",          "accesses",   "share", "regions",
+        "working set", "strides (bytes)", "in the run", "error"};
+    const size_t columns = is_sample ? 9 : 7;
+    struct psnap_table *table = psnap_table_new(columns, headings);
     char text[4096], bytes[32];
 
-    psnap_table_shorten(table, 1 - first);
-    for (size_t column = 3 - first; column < columns; column++)
-        if (column != 7 - first) /* strides */
+    psnap_table_shorten(table, 0);
+    for (size_t column = 2; column < columns; column++)
+        if (column != 6) /* strides */
             psnap_table_align_right(table, column);
     for (uint32_t i = 0; i < count; i++) {
         const struct psnap_profile_loop *loop = &profile->loops[summaries[i].index];
-        if (profile->is_apart)
-            psnap_table_cell(table, "%s", human_thread(loop, bytes));
         psnap_table_cell(table, "%s", loop->id);
         psnap_table_cell(table, "%s", human_source(loop, text, sizeof text));
         psnap_table_cell(table, "%s", psnap_group_digits(summaries[i].accesses, bytes));
@@ -196,8 +150,8 @@ static void print_loops(const struct psnap_profile *profile, const struct show_s
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (count < profile->loop_count)
-        psnap_print(stdout, "(%" PRIu32 " of %" PRIu32 " %s; --top N shows more)\n", count,
-                    profile->loop_count, profile->is_apart ? "loops and parts" : "loops");
+        psnap_print(stdout, "(%" PRIu32 " of %" PRIu32 " loops; --top N shows more)\n", count,
+                    profile->loop_count);
 }
 
 static void print_regions(const struct psnap_profile_loop *loop)
@@ -242,11 +196,6 @@ static void print_loop(const struct psnap_profile *profile, const struct show_su
     psnap_print(stdout, "loop       %s", loop->id);
     if (strcmp(loop->id, loop->src_id) != 0)
         psnap_print(stdout, ", part of %s", loop->src_id);
-    if (loop->thread_count > 1)
-        printf("\nthread     %" PRIu32 " and higher, %" PRIu32 " threads", loop->thread,
-               loop->thread_count);
-    else if (loop->thread != PSNAP_NONE)
-        printf("\nthread     %" PRIu32, loop->thread);
     psnap_print(stdout, "\nfunction   %s at %s\n", loop->function,
                 human_source(loop, text, sizeof text));
     printf("nest       depth %" PRIu32, loop->depth);
@@ -287,7 +236,6 @@ bool show_print_table(const struct psnap_profile *profile,
     psnap_print_part(&profile->sampling, 11);
     print_totals(profile, totals);
     print_certificate(profile);
-    print_threads(profile, totals->accesses);
     print_loops(profile, summaries, count, totals->accesses);
     return show_print_irregular(profile, totals->accesses, (lines + 3) / 4) &&
            show_print_schedule(profile, lines);

@@ -344,37 +344,6 @@ static enum psnap_status make_strides(struct deriving *d, struct psnap_profile_r
     return PSNAP_OK;
 }
 
-/* Whether another of the first `count` regions has this id. */
-static bool is_taken(const struct psnap_profile_region *regions, uint32_t count, const char *id)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (!strcmp(regions[i].id, id))
-            return true;
-    return false;
-}
-
-/* "a" for a global, "x" for a local "f.x", "r3" for others; "a.2" for the second one. */
-static const char *region_id(struct deriving *d, const struct psnap_profile_region *regions,
-                             uint32_t index)
-{
-    const struct psnap_profile_region *region = &regions[index];
-    const char *dot = region->object && region->object_kind == PSNAP_OBJECT_STACK
-                          ? strrchr(region->object, '.')
-                          : NULL;
-    const char *name = region->object && region->object_kind == PSNAP_OBJECT_GLOBAL
-                           ? region->object
-                           : (dot && dot[1] ? dot + 1 : NULL);
-    char text[160], number[16];
-
-    snprintf(number, sizeof number, "r%" PRIu32, index + 1);
-    if (!name || strlen(name) > 128)
-        name = number;
-    snprintf(text, sizeof text, "%s", name);
-    for (uint32_t again = 2; is_taken(regions, index, text); again++)
-        snprintf(text, sizeof text, "%s.%" PRIu32, name, again);
-    return psnap_arena_strndup(d->profile->arena, text, strlen(text));
-}
-
 /* The regions that spans are in: places and names. */
 static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_loop *loop)
 {
@@ -401,7 +370,7 @@ static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_l
                 region->object =
                     psnap_arena_strndup(d->profile->arena, span->name, strlen(span->name));
             region->object_kind = span->kind;
-            region->id = region_id(d, loop->regions, loop->region_count++);
+            region->id = profile_region_id(d->profile->arena, loop->regions, loop->region_count++);
             is_done = region->id && (!span->name || region->object);
         }
         if (span->end - region->low > region->bytes)

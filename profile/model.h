@@ -157,6 +157,11 @@ bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
 enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program);
 /* The same of what is in the regions, which stay where they are. */
 enum psnap_status model_fill_regions(struct psnap_profile *profile);
+/* The id of a loop's region, of those before it and its object: "a" for a global, "x" for a local
+ * "f.x", "r3" for what has no name of its own; ".2" and so on tell apart several in one object.
+ * NULL: out of memory. */
+const char *profile_region_id(struct psnap_arena *arena, const struct psnap_profile_region *regions,
+                              uint32_t index);
 /* The id of a body or chain; of a state of a chain. */
 const char *model_symbol_id(const struct psnap_stream_model *model, uint32_t symbol);
 const char *model_state_id(const struct psnap_stream_model *model, const struct chain *chain,

@@ -12,6 +12,8 @@
 #include "profile/profile.h"
 #include "profile/model.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +72,6 @@ void psnap_profile_totals(const struct psnap_profile *profile, struct psnap_prof
     memset(totals, 0, sizeof *totals);
     for (uint32_t i = 0; i < profile->loop_count; i++) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
-        totals->loops += loop->thread == PSNAP_NONE;
-        totals->parts += loop->thread != PSNAP_NONE;
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
             totals->operations[op] += loop->operations[op];
         if (!model)
@@ -151,6 +151,52 @@ bool psnap_region_ends(const struct psnap_profile_region *region, unsigned *firs
         }
     }
     return firsts == 1 && lasts == 1;
+}
+
+/* Whether another of the first `count` regions has this id. */
+static bool is_taken(const struct psnap_profile_region *regions, uint32_t count, const char *id)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(regions[i].id, id))
+            return true;
+    return false;
+}
+
+/* The lowest number that the region at `index` may have behind the name of its object: those before
+ * it in that have the name and the first numbers. */
+static uint32_t first_number(const struct psnap_profile_region *regions, uint32_t index)
+{
+    const struct psnap_profile_region *region = &regions[index];
+    uint32_t alike = 0;
+
+    for (uint32_t i = 0; region->object && i < index; i++)
+        alike += regions[i].object_kind == region->object_kind && regions[i].object &&
+                 !strcmp(regions[i].object, region->object);
+    return alike > 1 ? alike + 1 : 2;
+}
+
+const char *profile_region_id(struct psnap_arena *arena, const struct psnap_profile_region *regions,
+                              uint32_t index)
+{
+    const struct psnap_profile_region *region = &regions[index];
+    const char *name = NULL;
+    char text[160], number[16];
+
+    if (region->object && region->object_kind == PSNAP_OBJECT_GLOBAL) {
+        name = region->object;
+    } else if (region->object && region->object_kind == PSNAP_OBJECT_STACK) {
+        const char *dot = strrchr(region->object, '.');
+        name = dot && dot[1] ? dot + 1 : NULL; /* a function's frame is no name for a region */
+    }
+    if (!name || !*name || strlen(name) > 128) {
+        snprintf(number, sizeof number, "r%" PRIu32, index + 1);
+        name = number;
+    }
+    snprintf(text, sizeof text, "%s", name);
+    for (uint32_t again = name == number ? 2 : first_number(regions, index);
+         is_taken(regions, index, text); again++)
+        snprintf(text, sizeof text, "%s.%" PRIu32, name, again);
+    return psnap_arena_strndup(arena, text, strlen(text));
 }
 
 const char *psnap_profile_nearest_loop(const struct psnap_profile *profile, const char *id)

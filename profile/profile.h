@@ -28,8 +28,6 @@
 #define PSNAP_PROFILE_REGIONS_MAX (2u << 20) /* in all loops together */
 #define PSNAP_PATTERN_MAX 65536u             /* accesses that a pattern unfolds to */
 #define PSNAP_COUNT_MAX (UINT64_C(1) << 56)  /* any count, and what counts add up to */
-#define PSNAP_PARTS_MAX                                                                            \
-    64u /* threads that the builder gives parts of their own; others share one */
 
 /*
  * Strides are binned by powers of two. Bin 9 is stride 0; bin 9 + k + 1 holds
@@ -122,9 +120,6 @@ struct psnap_profile_loop {
     uint32_t region_count;
     struct psnap_sequence pattern; /* the first accesses, by region */
     bool is_pattern_derived;       /* it was seen; the stream follows from the model */
-    uint32_t whole;  /* of a thread's part: index of the loop that it is of; else PSNAP_NONE */
-    uint32_t thread; /* of a thread's part: its number; else PSNAP_NONE */
-    uint32_t thread_count; /* that share the part: 1, or this one and higher ones; else 0 */
 };
 
 /*
@@ -166,8 +161,6 @@ struct psnap_profile {
     struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
     const char *same_ranks;         /* of a parallel job, which it stands for: "0-12,14"; or NULL */
     const char *model;              /* "psnap" or PSNAP_MODEL_NESTS */
-    bool
-        is_apart; /* accesses are in parts, one per loop and thread, else in the loops themselves */
     uint64_t region_gap_bytes;
     uint32_t region_limit;
     struct psnap_profile_loop *loops;
@@ -181,7 +174,6 @@ struct psnap_profile {
 struct psnap_profile_totals {
     uint64_t accesses, loads, stores, atomics, bytes;
     uint64_t operations[PSNAP_OPERATION_COUNT];
-    uint32_t loops, parts; /* parts: those of threads */
 };
 
 PSNAP_API struct psnap_profile *psnap_profile_new(void); /* empty; NULL: out of memory */
@@ -251,7 +243,6 @@ struct psnap_builder_options {
     uint64_t region_gap_bytes; /* 0: the default */
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
     enum psnap_schedule_reading schedule;
-    bool is_apart; /* threads are kept apart (FORMAT.md), else merged */
     bool nests;    /* model nests, the default of the commands */
     bool is_alone; /* nothing else takes the stream: no other thread is needed for it */
     /* When it is set while the profile is being finished, what takes longest (rules of irregular
@@ -261,9 +252,7 @@ struct psnap_builder_options {
 };
 
 /*
- * The model by its name: "nests" or "psnap". NULL is the default, which is nests; they are of
- * merged threads, so with is_apart, which is set before, it is psnap. An error (USAGE) of another
- * name, and of nests of threads that are apart.
+ * The model by its name: "nests", also for NULL, or "psnap". An error (USAGE) of another name.
  */
 PSNAP_API enum psnap_status psnap_builder_choose_model(struct psnap_builder_options *options,
                                                        const char *name, struct psnap_error *error);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread's way through the schedule: at each visit of a loop the lane delivers
+ * The way through the schedule: at each visit of a loop the lane delivers
  * its share of the loop's accesses. A place of the schedule that is visited v
  * times and has N accesses delivers floor((i + 1) N / v) - floor(i N / v) at
  * visit i: shares differ by one at most and add up to N. N is what the schedule
  * says; where it says nothing, the loop's accesses go evenly to all its visits.
  *
- * A lane has the schedule without what other threads visit, and a cursor with a
- * stack of rounds that walks it; it is never unfolded.
+ * A cursor with a stack of rounds walks the schedule; it is never unfolded.
  */
 #include "replay/lane.h"
 
@@ -32,13 +31,12 @@ struct cursor {
 
 struct lane {
     struct psnap_source base;
-    struct replay_loop *loops;      /* of the profile, not owned */
-    struct visits *visits;          /* by item of the schedule */
-    struct psnap_sequence schedule; /* of this thread */
+    struct replay_loop *loops; /* of the profile, not owned */
+    struct visits *visits;     /* by item of the schedule */
+    struct psnap_sequence schedule;
     struct cursor cursor;
     uint32_t current; /* loop that is visited */
     uint64_t left;    /* accesses left in this visit */
-    uint16_t thread;
 };
 
 /* The next place of the schedule, PSNAP_NONE at its end. */
@@ -96,8 +94,6 @@ static ssize_t lane_next(struct psnap_source *self, struct psnap_access *block, 
         lane->left -= n;
         done += n;
     }
-    for (size_t i = 0; lane->thread && i < done; i++)
-        block[i].thread = lane->thread;
     return (ssize_t)done;
 }
 
@@ -156,67 +152,22 @@ static enum psnap_status init_visits(struct lane *lane, const struct psnap_profi
     return PSNAP_OK;
 }
 
-/* A group ends before item `end`, or is left out when none of its items was kept. */
-static void end_group(struct psnap_sequence *schedule, uint32_t head)
-{
-    schedule->items[head].span = schedule->count - head - 1;
-    if (!schedule->items[head].span)
-        schedule->count = head;
-}
-
-/* The items of the schedule that are the thread's, and the groups around them. */
-static void take_items(struct psnap_sequence *schedule, const struct psnap_profile *profile,
-                       uint32_t thread)
-{
-    struct {
-        uint32_t head, end;
-    } groups[PSNAP_SEQUENCE_DEPTH];
-    unsigned depth = 0;
-
-    for (uint32_t i = 0; i < profile->schedule.count; i++) {
-        const struct psnap_sequence_item *item = &profile->schedule.items[i];
-        while (depth && groups[depth - 1].end == i)
-            end_group(schedule, groups[--depth].head);
-        if (item->what == PSNAP_NONE) {
-            groups[depth].head = schedule->count;
-            groups[depth++].end = i + 1 + item->span;
-        } else if (profile->loops[item->what].thread != thread) {
-            continue;
-        }
-        schedule->items[schedule->count++] = *item;
-    }
-    while (depth)
-        end_group(schedule, groups[--depth].head);
-}
-
-/* The thread's schedule takes no more memory than it needs: there may be 65,536 threads. */
-static void init_schedule(struct psnap_sequence *schedule, const struct psnap_profile *profile,
-                          uint32_t thread)
-{
-    const size_t room = profile->schedule.count + (size_t)1;
-    struct psnap_sequence_item *smaller;
-
-    schedule->items = malloc(room * sizeof *schedule->items);
-    if (!schedule->items)
-        return;
-    take_items(schedule, profile, thread);
-    smaller = realloc(schedule->items, (schedule->count + (size_t)1) * sizeof *smaller);
-    if (smaller)
-        schedule->items = smaller;
-}
-
-struct psnap_source *replay_lane_new(const struct psnap_profile *profile, uint32_t thread,
-                                     struct replay_loop *loops, struct psnap_program *program)
+struct psnap_source *replay_lane_new(const struct psnap_profile *profile, struct replay_loop *loops,
+                                     struct psnap_program *program)
 {
     static const struct psnap_source_ops ops = {.next = lane_next, .free = lane_free};
+    const uint32_t count = profile->schedule.count;
     struct lane *lane = calloc(1, sizeof *lane);
 
     if (!lane)
         return NULL;
     lane->base = (struct psnap_source){&ops, program};
     lane->loops = loops;
-    lane->thread = thread == PSNAP_NONE ? 0 : (uint16_t)thread;
-    init_schedule(&lane->schedule, profile, thread);
+    lane->schedule.items = malloc((count + (size_t)1) * sizeof *lane->schedule.items);
+    if (lane->schedule.items && count) {
+        memcpy(lane->schedule.items, profile->schedule.items, count * sizeof *lane->schedule.items);
+        lane->schedule.count = count;
+    }
     lane->visits = calloc(lane->schedule.count + (size_t)1, sizeof *lane->visits);
     if (lane->schedule.items && lane->visits && !init_visits(lane, profile))
         return &lane->base;

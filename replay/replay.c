@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replay source: the profile's tables as a program, and its threads. Each is
- * a lane (lane.c) with a cursor of its own; several are delivered in turn, access
- * by access, from the lowest on, and one that has ended is left out. Everything
- * that depends on the seed is in the regions' generators.
- *
- * A thread's part of a loop is, in the stream, the loop with that thread's
- * number: as in a trace, whoever reads it adds up by loop or by thread.
+ * The replay source: the profile's tables as a program, and its stream, which is that of the model
+ * (profile/walk/) or, of model psnap, loops in the order of the schedule (lane.c). Everything that
+ * depends on the seed is in the regions' generators.
  */
 #include "replay/replay.h"
 
@@ -19,8 +15,8 @@
 
 struct replay {
     struct psnap_source base;
-    struct psnap_source *lanes; /* all of them, in turn */
-    struct replay_loop *loops;  /* of the profile */
+    struct psnap_source *stream;
+    struct replay_loop *loops; /* of the profile */
     uint32_t loop_count;
 };
 
@@ -28,7 +24,7 @@ static ssize_t next_nest(struct psnap_source *self, struct psnap_access *room, s
                          const struct psnap_access **block, struct psnap_nest *nest,
                          struct psnap_error *error)
 {
-    return psnap_source_next_nest(((struct replay *)self)->lanes, room, capacity, block, nest,
+    return psnap_source_next_nest(((struct replay *)self)->stream, room, capacity, block, nest,
                                   error);
 }
 
@@ -36,7 +32,7 @@ static void replay_free(struct psnap_source *self)
 {
     struct replay *replay = (struct replay *)self;
 
-    psnap_source_free(replay->lanes);
+    psnap_source_free(replay->stream);
     if (replay->loops)
         for (uint32_t i = 0; i < replay->loop_count; i++)
             replay_loop_release(&replay->loops[i]);
@@ -90,7 +86,7 @@ static enum psnap_status copy_sampling(struct psnap_program *program,
 
 /* Adds a loop and its block (of the same index), whose executions are iterations. */
 static enum psnap_status add_loop(struct psnap_program *program,
-                                  const struct psnap_profile_loop *from, uint32_t parent)
+                                  const struct psnap_profile_loop *from)
 {
     const bool counted = from->iterations != UINT64_MAX;
     struct psnap_loop loop = {.id = psnap_program_string(program, from->id),
@@ -99,7 +95,7 @@ static enum psnap_status add_loop(struct psnap_program *program,
                               .file = psnap_program_string(program, from->file),
                               .src_line = from->src_line,
                               .depth = from->depth,
-                              .parent = parent,
+                              .parent = from->parent,
                               .header = counted ? program->block_count : PSNAP_NONE,
                               .entry = PSNAP_NONE};
     struct psnap_block block = {.loop = program->loop_count,
@@ -140,48 +136,17 @@ static enum psnap_status add_refs(struct psnap_program *program,
     return PSNAP_OK;
 }
 
-/* `counted` is the program's loop that the accesses are of. */
 static enum psnap_status init_loop(struct replay *replay, const struct psnap_profile_loop *loop,
-                                   uint32_t index, uint32_t counted, uint64_t seed)
+                                   uint32_t index, uint64_t seed)
 {
     uint32_t(*refs)[3] = malloc((loop->region_count + 1) * sizeof *refs);
     enum psnap_status status = refs ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
     for (uint32_t i = 0; i < loop->region_count && !status; i++)
-        status = add_refs(replay->base.program, loop, counted, &loop->regions[i], refs[i]);
+        status = add_refs(replay->base.program, loop, index, &loop->regions[i], refs[i]);
     if (!status)
         status = replay_loop_init(&replay->loops[index], loop, seed, (const uint32_t(*)[3])refs);
     free(refs);
-    return status;
-}
-
-/* The lanes of all threads that have parts, in turn. */
-static enum psnap_status open_lanes(struct replay *replay, const struct psnap_profile *profile)
-{
-    struct psnap_program *program = replay->base.program;
-    struct psnap_source **lanes = malloc(PSNAP_THREADS_MAX * sizeof(struct psnap_source *));
-    bool *is_there = calloc(PSNAP_THREADS_MAX, sizeof *is_there);
-    enum psnap_status status = lanes && is_there ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++)
-        if (profile->loops[i].thread != PSNAP_NONE)
-            is_there[profile->loops[i].thread] = true;
-    for (uint32_t thread = 0; thread < PSNAP_THREADS_MAX && !status; thread++)
-        if (is_there[thread]) {
-            lanes[n] = replay_lane_new(profile, thread, replay->loops, program);
-            status = lanes[n] ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-            n += !status;
-        }
-    if (!status) {
-        replay->lanes = psnap_interleave_source_new(lanes, n, program); /* owns them */
-        status = replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-        n = 0;
-    }
-    while (n)
-        psnap_source_free(lanes[--n]);
-    free(lanes);
-    free(is_there);
     return status;
 }
 
@@ -253,60 +218,30 @@ static struct psnap_source *open_stream(struct replay *replay, const struct psna
     return stream;
 }
 
-static enum psnap_status init_lanes(struct replay *replay, const struct psnap_profile *profile,
-                                    uint64_t seed)
-{
-    if (profile->is_apart)
-        return open_lanes(replay, profile);
-    replay->lanes = profile->stream
-                        ? open_stream(replay, profile, seed)
-                        : replay_lane_new(profile, PSNAP_NONE, replay->loops, replay->base.program);
-    return replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-}
-
-/* The profile's loops but for threads' parts, and by loop of the profile where its accesses are
- * counted. */
-static enum psnap_status add_loops(struct psnap_program *program,
-                                   const struct psnap_profile *profile, uint32_t *index)
-{
-    uint32_t count = 0;
-    enum psnap_status status = PSNAP_OK;
-
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        if (profile->loops[i].whole == PSNAP_NONE)
-            index[i] = count++;
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        if (profile->loops[i].whole != PSNAP_NONE)
-            index[i] = index[profile->loops[i].whole];
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
-        const struct psnap_profile_loop *loop = &profile->loops[i];
-        if (loop->whole == PSNAP_NONE)
-            status = add_loop(program, loop,
-                              loop->parent == PSNAP_NONE ? PSNAP_NONE : index[loop->parent]);
-    }
-    return status;
-}
-
 static enum psnap_status init_replay(struct replay *replay, const struct psnap_profile *profile,
                                      uint64_t seed)
 {
-    uint32_t *index = calloc(profile->loop_count + (size_t)1, sizeof *index);
     enum psnap_status status = PSNAP_ERROR_MEMORY;
 
     replay->base.program = psnap_program_new();
     replay->loops = calloc(profile->loop_count + (size_t)1, sizeof *replay->loops);
-    if (index && replay->base.program && replay->loops)
+    if (replay->base.program && replay->loops)
         status = copy_provenance(replay->base.program, &profile->provenance);
     if (!status)
         status = copy_sampling(replay->base.program, &profile->sampling);
     if (!status) {
         replay->loop_count = profile->loop_count;
-        status = add_loops(replay->base.program, profile, index);
     }
+    for (uint32_t i = 0; i < profile->loop_count && !status; i++)
+        status = add_loop(replay->base.program, &profile->loops[i]);
     for (uint32_t i = 0; i < profile->loop_count && !status && !profile->stream; i++)
-        status = init_loop(replay, &profile->loops[i], i, index[i], seed);
-    free(index);
-    return status ? status : init_lanes(replay, profile, seed);
+        status = init_loop(replay, &profile->loops[i], i, seed);
+    if (status)
+        return status;
+    replay->stream = profile->stream
+                         ? open_stream(replay, profile, seed)
+                         : replay_lane_new(profile, replay->loops, replay->base.program);
+    return replay->stream ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 
 struct psnap_source *psnap_replay_new(const struct psnap_profile *profile, uint64_t seed,

@@ -18,9 +18,7 @@
  * A source of the profile's synthetic stream, the same for the same (profile,
  * seed) on every machine. Accesses per loop and per region are exactly the
  * profile's. Its program has the profile's loops (same indices), one block per
- * loop and one ref per (region, kind); threads' parts are no loops of it: their
- * accesses are those of the whole loop with the thread's number, and threads come
- * in turn, access by access. Keeps no pointer to `profile`. NULL on failure.
+ * loop and one ref per (region, kind). Keeps no pointer to `profile`. NULL on failure.
  */
 PSNAP_API struct psnap_source *psnap_replay_new(const struct psnap_profile *profile, uint64_t seed,
                                                 struct psnap_error *error);

@@ -2,8 +2,7 @@
 /*
  * Inputs through caches, whose threads come in the order that they have, or in turn, access by
  * access. For that an input is read once to find the threads (and all of its tables), and then by
- * as many readers as there are threads at the same time: so it must be a file. A profile of model
- * psnap that keeps threads apart delivers them in turn anyway.
+ * as many readers as there are threads at the same time: so it must be a file.
  */
 #include "simcore/cmd_turns.h"
 
@@ -160,7 +159,6 @@ enum psnap_status psnap_turns_pass(const char *path, const struct psnap_input_op
                                path);
     input.kept = options->kept ? options->kept : &profile;
     source = *in_turn ? open_turns(path, &input, error) : psnap_input_open(path, &input, error);
-    *in_turn |= source && *input.kept && (*input.kept)->is_apart;
     status = source ? pass(context, source, error) : error->code;
     psnap_source_free(source);
     psnap_profile_free(profile);

@@ -206,20 +206,15 @@ static void take_blocks(struct measure *measure)
     }
 }
 
-/* The program's loops are the profile's but for threads' parts, in the same order. */
+/* The program's loops are the profile's. */
 static void take_loops(struct measure *measure, const struct psnap_profile *profile)
 {
-    uint32_t loop = 0;
-
     for (uint32_t i = 0; i < profile->loop_count; i++) {
         const struct psnap_profile_loop *from = &profile->loops[i];
-        if (from->whole != PSNAP_NONE)
-            continue;
         for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            measure->operations[loop * PSNAP_OPERATION_COUNT + op] = (double)from->operations[op];
-        measure->iterations[loop] = from->iterations != UINT64_MAX ? (double)from->iterations : 0;
-        measure->entries[loop] = from->entries != UINT64_MAX ? (double)from->entries : 0;
-        loop++;
+            measure->operations[i * PSNAP_OPERATION_COUNT + op] = (double)from->operations[op];
+        measure->iterations[i] = from->iterations != UINT64_MAX ? (double)from->iterations : 0;
+        measure->entries[i] = from->entries != UINT64_MAX ? (double)from->entries : 0;
     }
 }
 
@@ -328,19 +323,16 @@ void measure_scale(struct measure *measure, const double *factors)
 void measure_part(struct measure *measure, const struct psnap_profile *profile)
 {
     const struct psnap_program *program = measure->program;
-    uint32_t loop = 0;
 
     for (uint32_t i = 0; i < profile->loop_count; i++) {
         double share = 0;
-        if (profile->loops[i].whole != PSNAP_NONE)
-            continue;
         for (uint32_t ref = 0; ref < program->ref_count && profile->loops[i].accesses; ref++)
-            if (program->refs[ref].loop == loop)
+            if (program->refs[ref].loop == i)
                 share += measure->accesses[ref] / (double)profile->loops[i].accesses;
         for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            measure->operations[loop * PSNAP_OPERATION_COUNT + op] *= share;
-        measure->iterations[loop] *= share;
-        measure->entries[loop++] *= share;
+            measure->operations[i * PSNAP_OPERATION_COUNT + op] *= share;
+        measure->iterations[i] *= share;
+        measure->entries[i] *= share;
     }
 }
 

@@ -132,7 +132,7 @@ static void add_count(uint64_t *sum, uint64_t count, bool is_most)
 
 static void add_part(const struct psnap_profile_loop *part, struct diff_loop *loop)
 {
-    loop->part_count += part->thread == PSNAP_NONE;
+    loop->part_count++;
     add_count(&loop->entries, part->entries, true);
     add_count(&loop->iterations, part->iterations, false);
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)

@@ -125,8 +125,7 @@ static bool is_named(const struct psnap_profile *profile, uint32_t i, const char
 {
     const struct psnap_profile_loop *loop = &profile->loops[i];
 
-    return !strcmp(loop->id, id) || !strcmp(loop->src_id, id) ||
-           (loop->whole != PSNAP_NONE && is_named(profile, loop->whole, id));
+    return !strcmp(loop->id, id) || !strcmp(loop->src_id, id);
 }
 
 static bool is_within_any(const struct editing *e, uint32_t loop)
@@ -148,8 +147,7 @@ static enum psnap_status no_such_loop(const struct editing *e)
                      e->edit->loop, nearest);
 }
 
-/* The edit's loop, with its parts: of a loop of the source those that the optimiser made, of any
- * those of threads. */
+/* The edit's loop, or the parts that the optimiser made of it, a loop of the source. */
 static enum psnap_status select_loops(struct editing *e)
 {
     const struct psnap_profile *profile = e->profile;
@@ -160,7 +158,7 @@ static enum psnap_status select_loops(struct editing *e)
         is_any |= e->is_selected[i];
     }
     for (uint32_t i = 0; i < profile->loop_count; i++)
-        e->is_inside[i] = is_within_any(e, i) || is_within_any(e, profile->loops[i].whole);
+        e->is_inside[i] = is_within_any(e, i);
     return is_any ? PSNAP_OK : no_such_loop(e);
 }
 
@@ -181,7 +179,6 @@ static enum psnap_status drop_loops(struct editing *e)
         if (kept[i] == PSNAP_NONE)
             continue;
         loop->parent = loop->parent == PSNAP_NONE ? PSNAP_NONE : kept[loop->parent];
-        loop->whole = loop->whole == PSNAP_NONE ? PSNAP_NONE : kept[loop->whole];
         profile->loops[kept[i]] = *loop;
     }
     edit_renumber(e, kept);

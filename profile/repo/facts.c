@@ -149,7 +149,7 @@ bool facts_write(const struct psnap_profile *profile, struct repo_bytes *lines)
     counts[FACTS_LOADS] = totals.loads;
     counts[FACTS_STORES] = totals.stores;
     counts[FACTS_ATOMICS] = totals.atomics;
-    counts[FACTS_LOOPS] = totals.loops;
+    counts[FACTS_LOOPS] = profile->loop_count;
     counts[FACTS_REGIONS] = regions;
     if (!cover(profile, regions, &counts[FACTS_WORKING_SET]))
         return false;

@@ -57,11 +57,9 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
         (status = read_rank(r, map, to)))
         return status;
     thread = psnap_yaml_get(map, "thread");
-    if (thread && (thread->kind != PSNAP_YAML_SCALAR ||
-                   (strcmp(thread->text, "all") != 0 && strcmp(thread->text, "apart") != 0)))
+    if (thread && (thread->kind != PSNAP_YAML_SCALAR || strcmp(thread->text, "all") != 0))
         return psnap_yaml_fail(r->doc, thread, r->error, PSNAP_ERROR_VALUE,
-                               "'thread' must be all (threads are merged) or apart");
-    r->profile->is_apart = thread && !strcmp(thread->text, "apart");
+                               "'thread' must be all: a profile is of all threads");
     command = psnap_yaml_get(map, "command");
     if (command) {
         const char **words;
@@ -172,7 +170,7 @@ static enum psnap_status read_loops(struct reading *r, const struct psnap_yaml_n
     }
     if (!status)
         status = check_nests(r, list);
-    return status ? status : read_parts(r, list, names);
+    return status;
 }
 
 /* What the schedule says about one loop: it is there if it has accesses, and where its visits are

@@ -92,9 +92,6 @@ enum psnap_status read_model(const struct reading *r, const struct psnap_yaml_no
 /* `names` are the ids of all loops. */
 enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map,
                             const struct name_index *names, struct psnap_profile_loop *loop);
-/* After all loops are read: which of them are threads' parts, and of which loops. */
-enum psnap_status read_parts(const struct reading *r, const struct psnap_yaml_node *list,
-                             const struct name_index *names);
 /* In nests-3 only where it is: */
 enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *map,
                               struct psnap_profile_region *region);

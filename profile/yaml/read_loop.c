@@ -251,11 +251,11 @@ enum psnap_status check_loops(const struct reading *r, const struct psnap_yaml_n
 enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map,
                             const struct name_index *names, struct psnap_profile_loop *loop)
 {
-    static const char *const keys[] = {
-        "id",      "part_of", "thread",     "threads",    "function",   "source",
-        "nest",    "entries", "iterations", "operations", "accesses",   "estimate",
-        "pattern", "regions", "derived",    "bodies",     "references", "expected_off_points",
-        NULL};
+    static const char *const keys[] = {"id",       "part_of",  "function",   "source",
+                                       "nest",     "entries",  "iterations", "operations",
+                                       "accesses", "estimate", "pattern",    "regions",
+                                       "derived",  "bodies",   "references", "expected_off_points",
+                                       NULL};
     const struct psnap_yaml_node *off;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
@@ -264,7 +264,6 @@ enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map
         (status = read_text(r, map, "function", "", &loop->function)) ||
         (status = read_text(r, map, "source", "", &loop->file)))
         return status;
-    loop->whole = loop->thread = PSNAP_NONE; /* read_parts */
     split_source(r, loop);
     if (!loop->file)
         return read_out_of_memory(r);

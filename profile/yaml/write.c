@@ -49,7 +49,7 @@ static void write_program(const struct psnap_profile *profile, struct psnap_yaml
     if (from->ranks)
         psnap_yaml_add_u64(doc, map, "ranks", from->ranks);
     add_text(doc, map, "same_ranks", profile->same_ranks);
-    psnap_yaml_add_text(doc, map, "thread", profile->is_apart ? "apart" : "all");
+    psnap_yaml_add_text(doc, map, "thread", "all");
 }
 
 static void write_capture(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
@@ -219,14 +219,8 @@ static void write_loop(const struct loops *loops, uint32_t index, struct psnap_y
     struct psnap_yaml_node *map = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK), *inner;
 
     psnap_yaml_add_text(doc, map, "id", loop->id);
-    if (loop->whole != PSNAP_NONE)
-        psnap_yaml_add_text(doc, map, "part_of", profile->loops[loop->whole].id);
-    else if (strcmp(loop->id, loop->src_id) != 0)
+    if (strcmp(loop->id, loop->src_id) != 0)
         add_text(doc, map, "part_of", loop->src_id);
-    if (loop->thread != PSNAP_NONE)
-        psnap_yaml_add_u64(doc, map, "thread", loop->thread);
-    if (loop->thread_count > 1)
-        psnap_yaml_add_u64(doc, map, "threads", loop->thread_count);
     add_text(doc, map, "function", loop->function);
     write_source(loop, doc, map);
     inner = psnap_yaml_add_map(doc, map, "nest", PSNAP_YAML_FLOW);
@@ -240,8 +234,7 @@ static void write_loop(const struct loops *loops, uint32_t index, struct psnap_y
         psnap_yaml_add_u64(doc, inner, "total", loop->iterations);
     }
     write_operations(loop->operations, doc, map);
-    if (loop->accesses || !profile->is_apart) /* else they are those of its parts */
-        psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
+    psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
     write_estimate(loop, doc, map);
     if (loop->expected_off > 0)
         psnap_yaml_add_real(doc, map, "expected_off_points", loop->expected_off);

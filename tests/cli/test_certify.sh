@@ -140,15 +140,15 @@ assert near(w["points"], max(s["max_points"])), w
 assert near(row["levels"][w["level"] - 1]["error_points"], w["points"]), w
 END
 
-# threads in the order of the stream, from a file and from a pipe, and merged or apart
+# threads in the order of the stream, from a file and from a pipe
 {
     echo address,size,kind,thread,ref
     for i in {0..40}; do stream 0 $((i * 24)); done
     for i in {0..60}; do stream 1 $((4096 + i * 40)); stream 0 $((i * 16)); done
 } > threads.csv
-for how in merged apart; do
-    "$PSNAP" profile threads.csv -o t.yaml --force --threads $how --certify -m 1K:64:2 2> log
-    "$PSNAP" profile - -o p.yaml --force --threads $how --certify -m 1K:64:2 < threads.csv 2> log
+for model in nests psnap; do
+    "$PSNAP" profile threads.csv -o t.yaml --force --model $model --certify -m 1K:64:2 2> log
+    "$PSNAP" profile - -o p.yaml --force --model $model --certify -m 1K:64:2 < threads.csv 2> log
     cmp t.yaml p.yaml || fail "threads of a pipe"
     "$PSNAP" compare threads.csv t.yaml -m 1K:64:2 > out
     has out "threads.csv: 163 accesses, 2 threads, interleaved in the stream's order"

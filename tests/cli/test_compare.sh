@@ -181,17 +181,6 @@ has err "--interleave takes round-robin, not 'uniform'"
 "$PSNAP" compare hand.csv - -m 32:16:2,1K:16:full < hand.csv > table
 has table "hand.csv: 7 accesses, 2 threads, interleaved in the stream's order"
 has table "-: 7 accesses, 2 threads, interleaved in the stream's order"
-"$PSNAP" profile hand.csv --threads apart -o apart.yaml # its one loop has the parts' accesses
-"$PSNAP" compare hand.csv apart.yaml -m 32:16:2,1K:16:full --json > json
-python3 - << 'END'
-import json
-r = json.load(open("json"))
-assert [row["id"] for row in r["rows"] if row["scope"] == "loop"] == ["csv"], r["rows"]
-assert r["summary"]["missing_loops"] == 0
-assert r["synthetic"] == {"input": "apart.yaml", "accesses": 7, "threads": 2,
-                          "interleaving": "round-robin by access"}, r["synthetic"]
-END
-
 # a profile whose threads are merged keeps an order; two short threads stand one behind the other
 "$PSNAP" profile hand.csv -o walks.yaml
 "$PSNAP" compare hand.csv walks.yaml -m 32:16:2,1K:16:full --json > json

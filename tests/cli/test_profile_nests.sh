@@ -123,9 +123,6 @@ has err 'share a sweep: one loop cannot be left out without the other'
 
 expect 2 "$PSNAP" profile matmul.pst --model nest -o x.yaml
 grep -q "no model 'nest'" err
-expect 2 "$PSNAP" profile matmul.pst --model nests --threads apart -o x.yaml
-grep -q "merged" err
-expect 125 "$PSNAP" record --model nests --threads apart -o x.yaml -- ./matmul 8 1
 
 # Of no accesses at all it is an empty profile.
 echo address,size,kind,thread,ref > none.csv

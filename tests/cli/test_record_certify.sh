@@ -67,10 +67,10 @@ c = json.load(sys.stdin)["certificate"]
 assert {x[k] for x in c["rows"] + c["levels"] for k in ("mean_points", "max_points", "total_points")} == {0}, c
 assert c["worst_loop"]["points"] == 0 and c["relevant_loops"] > 1'
 
-# threads, merged and apart
+# threads, of both models
 "$PSNAP" cc -O2 -pthread "$PSNAP_SOURCE/samples/threads.c" -o threads -lm
-for how in merged apart; do
-    "$PSNAP" record --certify -m table1-4 -m 4K:64:4 --threads $how --force -o t.yaml --trace t.pst \
+for model in nests psnap; do
+    "$PSNAP" record --certify -m table1-4 -m 4K:64:4 --model $model --force -o t.yaml --trace t.pst \
         -- ./threads 60 3 3 > out
     certified t.yaml t.pst -m table1-4 -m 4K:64:4
 done

@@ -68,10 +68,6 @@ for command in sim compare; do
     if grep -q "$x" out; then fail "$command: a long name in whole"; fi
 done
 
-apart=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_profile/apart.yaml
-expect 0 "$PSNAP" show "$apart" --top 1
-"$PSNAP" info "$apart" --json | tr -d ' \n' | grep -q '"loops":3,'
-
 # Model nests: where addresses come from, the schedule with its chains, and one loop.
 nests=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_profile/nests.yaml
 expect 0 "$PSNAP" show "$nests"

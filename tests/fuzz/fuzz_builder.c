@@ -171,8 +171,7 @@ static char *build(const uint8_t *data, size_t size, bool singly)
     const uint8_t chosen = byte_of(&stream);
     const struct psnap_builder_options options = {
         .region_limit = chosen & 1 ? PSNAP_REGION_LIMIT_MIN + chosen / 8 : 0,
-        .region_gap_bytes = chosen & 2 ? 64 : 0,
-        .is_apart = chosen & 4};
+        .region_gap_bytes = chosen & 2 ? 64 : 0};
     struct psnap_error error = {.code = PSNAP_OK};
     struct psnap_sink *sink = psnap_profile_builder_new(program, &options, &error);
     enum psnap_status status = PSNAP_OK;

@@ -65,7 +65,7 @@ static void compare(const struct psnap_profile *profile, const struct psnap_prof
     profile_diff_release(&diff);
 }
 
-/* The access is in a region of its loop, or of its thread's part of that. */
+/* The access is in a region of its loop. */
 static void look_at(const struct psnap_profile *profile, const struct psnap_program *program,
                     const struct psnap_access *access)
 {
@@ -78,12 +78,7 @@ static void look_at(const struct psnap_profile *profile, const struct psnap_prog
     id = program->loops[program->refs[access->ref].loop].id;
     for (uint32_t l = 0; l < profile->loop_count; l++) {
         const struct psnap_profile_loop *loop = &profile->loops[l];
-        const struct psnap_profile_loop *whole =
-            loop->whole == PSNAP_NONE ? loop : &profile->loops[loop->whole];
-        if (strcmp(whole->id, id) != 0 ||
-            access->thread != (loop->thread == PSNAP_NONE ? 0 : loop->thread))
-            continue;
-        for (uint32_t i = 0; i < loop->region_count; i++)
+        for (uint32_t i = 0; i < loop->region_count && !strcmp(loop->id, id); i++)
             found |= is_in(&loop->regions[i], access);
     }
     must(found);

@@ -232,12 +232,70 @@ static void test_by_hand(void **state)
     psnap_program_free(program);
 }
 
+/* What has the same edges in each iteration is not gone through; in any other run it is. */
+static void test_long_run(void **state)
+{
+    const uint64_t many = UINT64_C(1) << 40;
+    const struct psnap_access first[] = {{HEAP, 0, 8, PSNAP_LOAD, 0},
+                                         {HEAP + 8, 1, 8, PSNAP_STORE, 0},
+                                         {HEAP + (UINT64_C(1) << 44), 2, 8, PSNAP_LOAD, 0}};
+    const int64_t strides[] = {16, 16, 0};
+    const struct psnap_run run = {.first = first, .strides = strides, .width = 3, .count = many};
+    struct psnap_program *program = make_program(1, 3);
+    struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
+    struct psnap_profile *profile;
+    const struct psnap_profile_region *regions;
+
+    (void)state;
+    assert_int_equal(psnap_sink_put_run(builder, &run, NULL), PSNAP_OK);
+    profile = end_profile(builder);
+    regions = profile->loops[0].regions;
+    assert_int_equal(profile->loops[0].region_count, 2);
+    assert_true(regions[0].accesses == 2 * many && regions[1].accesses == many);
+    assert_true(regions[0].bytes == 16 * many && regions[1].bytes == 8);
+    assert_int_equal(regions[0].stride_count, 1); /* 8 bytes, all of them */
+    assert_true(regions[0].strides[0].count == 2 * many - 1);
+    assert_true(regions[1].strides[0].count == many - 1);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
+/* The accesses of all threads are one stream. */
+static void test_threads_are_one_stream(void **state)
+{
+    enum { N = 5000 };
+    struct psnap_access *accesses = calloc(N, sizeof *accesses);
+    struct psnap_program *program = make_program(2, 4);
+    struct psnap_profile *profiles[2];
+    char *texts[2];
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 7);
+    random_stream(&rng, accesses, N, 8, 100000);
+    for (unsigned i = 0; i < 2; i++) {
+        profiles[i] = build(program, accesses, N, NULL);
+        texts[i] = write_text(profiles[i]);
+        for (unsigned k = 0; k < N; k++)
+            accesses[k].thread = (uint16_t)psnap_rng_below(&rng, 70);
+    }
+    assert_string_equal(texts[0], texts[1]);
+    for (unsigned i = 0; i < 2; i++) {
+        psnap_profile_free(profiles[i]);
+        free(texts[i]);
+    }
+    psnap_program_free(program);
+    free(accesses);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_naive),
         cmocka_unit_test(test_extreme_addresses),
         cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_threads_are_one_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,34 +136,6 @@ static void test_sums(void **state)
     end(&compared);
 }
 
-/* Threads' parts are of the loop; what two of them touch counts once. */
-static void test_threads(void **state)
-{
-    struct compared compared;
-
-    (void)state;
-    used = 0;
-    add("psnap: 1\nprogram: {thread: apart}\ncapture: {model: psnap}\n"
-        "schedule: ['f:1.t1', 'f:1.t2']\nloops:\n"
-        "- id: f:1\n  function: f\n  source: t.c:1\n  nest: {depth: 1}\n");
-    for (int thread = 1; thread < 3; thread++)
-        add("- id: f:1.t%d\n  part_of: f:1\n  thread: %d\n  function: f\n  nest: {depth: 1}\n"
-            "  regions:\n  - {id: a, symbol: s, working_set: {bytes: 64, group: heap, offset: 0},\n"
-            "     accesses: 8, loads: 8, sizes: {8: 8}, strides: {8: 7}}\n",
-            thread, thread);
-    {
-        struct psnap_profile *apart = end_text();
-        begin_profile("'f:1'");
-        add_loop("f", 1, "symbol: s", 8);
-        compared = compare(end_text(), apart);
-    }
-    assert_int_equal(compared.diff.pair_count, 1);
-    assert_int_equal(compared.diff.pairs[0].changes & ~(unsigned)DIFF_REGIONS, DIFF_ACCESSES);
-    assert_int_equal(compared.diff.pairs[0].b->all.working_set_bytes, 64);
-    assert_int_equal(compared.diff.pairs[0].b->part_count, 1);
-    end(&compared);
-}
-
 /* ---- which loop is which ---- */
 
 static void test_moved(void **state)
@@ -409,10 +381,10 @@ static void test_shares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_moved),  cmocka_unit_test(test_renamed),
-        cmocka_unit_test(test_sites),  cmocka_unit_test(test_differences),
-        cmocka_unit_test(test_shares), cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_renamed),     cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_differences), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "formats/base/rng.h"
-#include "profile/build/fold.h"
+#include "profile/published/fold.h"
 
 enum { LONGEST = 200000 };
 

@@ -3,9 +3,8 @@
  * Nests are a faster way to say the same: a builder that is given nests writes the profile that it
  * writes for their accesses one by one. Random nests: loops in loops of up to four levels, of one
  * loop of the program or several, some with counts that depend on iterations around, in areas that
- * touch, with strides that cross from one bin to another, in regions that grow; nests that come
- * again, and runs and accesses between them. What has a closed form takes no longer with counts
- * that nobody could go through.
+ * touch, with strides that cross from one bin to another; nests that come again, and runs and
+ * accesses between them. And regions that grow.
  */
 #include "tests/unit/test_profile_support.h"
 #include "tests/unit/test_affine_support.h"
@@ -96,7 +95,7 @@ static void put_random_nests(const struct psnap_builder_options *options, uint64
 static void nests_equal_their_accesses(void **state)
 {
     (void)state;
-    put_random_nests(NULL, 150);
+    put_random_nests(NULL, 60);
 }
 
 static void nests_equal_their_accesses_in_nests(void **state)
@@ -171,61 +170,12 @@ static void regions_grow_as_by_accesses(void **state)
     }
 }
 
-/* Two loops in turn, in one that goes round and round. */
-static void what_is_closed_is_not_gone_through(void **state)
-{
-    const uint64_t many = UINT64_C(1) << 40;
-    const struct psnap_access first[] = {{.address = 0x10000, .ref = 0, .size = 8},
-                                         {.address = 0x20000, .ref = 1, .size = 8},
-                                         {.address = 0x30000, .ref = 5, .size = 8}};
-    const int64_t strides[3 * PSNAP_NEST_LEVELS] = {
-        [1] = 8, [PSNAP_NEST_LEVELS + 1] = 64, [2 * PSNAP_NEST_LEVELS + 2] = 16};
-    struct psnap_nest_loop nested[] = {{.inside = 4, .width = 2},
-                                       {.count = 100, .inside = 1, .width = 1},
-                                       {.count = 1, .width = 1},
-                                       {.count = 16, .begin = 1, .inside = 1, .width = 1},
-                                       {.count = 1, .begin = 1, .width = 1}};
-    struct psnap_nest_loop side_by_side[] = {{.inside = 3, .width = 3},
-                                             {.count = 100, .width = 1},
-                                             {.count = 16, .begin = 1, .width = 1},
-                                             {.count = 40, .begin = 2, .width = 1}};
-    const struct psnap_nest loops = {.loops = nested,
-                                     .first = first,
-                                     .strides = strides,
-                                     .loop_count = 5,
-                                     .levels = PSNAP_NEST_LEVELS};
-    const struct psnap_nest turns = {.loops = side_by_side,
-                                     .first = first,
-                                     .strides = strides,
-                                     .loop_count = 4,
-                                     .levels = PSNAP_NEST_LEVELS};
-    struct psnap_error error = {0};
-    struct psnap_program *program = make_loops();
-    struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, &error);
-    struct psnap_profile *profile;
-    uint64_t sum = 0;
-
-    (void)state;
-    for (unsigned i = 0; i < 2; i++) { /* to meet all, and then as often as that */
-        nested[0].count = side_by_side[0].count = i ? (int64_t)many : 20;
-        assert_int_equal(psnap_sink_put_nest(builder, &loops, &error), PSNAP_OK);
-        assert_int_equal(psnap_sink_put_nest(builder, &turns, &error), PSNAP_OK);
-    }
-    profile = end_profile(builder);
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        sum += profile->loops[i].accesses;
-    assert_true(sum == (many + 20) * (100 + 16) + (many + 20) * (100 + 16 + 40));
-    psnap_profile_free(profile);
-    psnap_program_free(program);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nests_equal_their_accesses),
         cmocka_unit_test(nests_equal_their_accesses_in_nests),
         cmocka_unit_test(regular_nests_equal_their_accesses_in_nests),
-        cmocka_unit_test(regions_grow_as_by_accesses),
-        cmocka_unit_test(what_is_closed_is_not_gone_through)};
+        cmocka_unit_test(regions_grow_as_by_accesses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

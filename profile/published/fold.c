@@ -22,7 +22,7 @@
  * leaf may begin the innermost is followed; what turns out not to be a round of
  * it is appended after all.
  */
-#include "profile/build/fold.h"
+#include "profile/published/fold.h"
 
 #include "formats/base/room.h"
 
@@ -48,33 +48,7 @@ void fold_release(struct fold *fold)
 {
     free(fold->items);
     free(fold->starts);
-    free(fold->lasts);
-    free(fold->places);
-}
-
-static bool make_room(struct fold *fold)
-{
-    uint32_t room = fold->room ? 2 * fold->room : 64;
-    struct fold_item *items;
-    uint32_t *starts, *lasts;
-
-    /* One item more than is appended: making a group inserts its head. */
-    if (fold->count + 2 <= fold->room)
-        return true;
-    items = realloc(fold->items, room * sizeof *items);
-    if (!items)
-        return false;
-    fold->items = items;
-    starts = realloc(fold->starts, room * sizeof *starts);
-    if (!starts)
-        return false;
-    fold->starts = starts;
-    lasts = realloc(fold->lasts, room * sizeof *lasts);
-    if (!lasts)
-        return false;
-    fold->lasts = lasts;
-    fold->room = room;
-    return true;
+    free(fold->places.slots);
 }
 
 /* Whether `a`, in all its `a_rounds` rounds, did per round what `b` did in `b_rounds`. */
@@ -96,24 +70,6 @@ static void add_totals(struct fold_item *to, const struct fold_item *from, uint3
         to[i].total += from[i].total;
         to[i].amount += from[i].amount;
     }
-}
-
-/* How deep the groups of a sequence are nested. */
-static unsigned depth(const struct fold_item *items, uint32_t length)
-{
-    uint32_t ends[FOLD_DEPTH];
-    unsigned level = 0, deepest = 0;
-
-    for (uint32_t i = 0; i < length; i++) {
-        while (level && i >= ends[level - 1])
-            level--;
-        if (items[i].what != PSNAP_NONE)
-            continue;
-        ends[level++] = i + 1 + items[i].span;
-        if (level > deepest)
-            deepest = level;
-    }
-    return deepest;
 }
 
 static void drop_last(struct fold *fold, uint32_t outermost)
@@ -150,6 +106,7 @@ static bool fold_period(struct fold *fold, uint32_t p)
     uint32_t before = fold->starts[fold->start_count - p - 1];
     uint32_t length = fold->count - tail;
     struct fold_item *items = fold->items, *previous = &items[before];
+    uint32_t depth = 0;
 
     if (previous->what == PSNAP_NONE && previous->span == length &&
         same(fold, previous + 1, previous->total, &items[tail], 1, length)) {
@@ -173,12 +130,16 @@ static bool fold_period(struct fold *fold, uint32_t p)
     if (2 * p > fold->start_count)
         return false;
     before = fold->starts[fold->start_count - 2 * p];
-    if (tail - before != length || !same(fold, &items[before], 1, &items[tail], 1, length) ||
-        depth(&items[tail], length) >= FOLD_DEPTH)
+    if (tail - before != length || !same(fold, &items[before], 1, &items[tail], 1, length))
+        return false;
+    for (uint32_t i = 0; i < length; i++)
+        depth = items[tail + i].depth > depth ? items[tail + i].depth : depth;
+    if (depth >= FOLD_DEPTH)
         return false;
     add_totals(&items[before], &items[tail], length);
     memmove(&items[before + 1], &items[before], length * sizeof *items);
-    items[before] = (struct fold_item){.total = 2, .what = PSNAP_NONE, .span = length};
+    items[before] =
+        (struct fold_item){.total = 2, .what = PSNAP_NONE, .span = length, .depth = depth + 1};
     fold->start_count -= 2 * p - 1;
     fold->count = before + 1 + length;
     return true;
@@ -188,45 +149,17 @@ static bool fold_period(struct fold *fold, uint32_t p)
 static bool fold_once(struct fold *fold, uint32_t what)
 {
     const uint32_t most = fold->period < fold->start_count ? fold->period : fold->start_count - 1;
-    const uint32_t *last = &fold->lasts[fold->start_count - 1];
 
     for (uint32_t p = 1; p <= most; p++)
-        if (*--last == what && fold_period(fold, p)) {
-            fold->lasts[fold->start_count - 1] = what;
+        if (fold->items[fold->starts[fold->start_count - p] - 1].what == what &&
+            fold_period(fold, p))
             return true;
-        }
     return false;
-}
-
-/* Room to say where in the mix each `what` is. */
-static bool make_places(struct fold *fold, uint32_t what)
-{
-    uint32_t room = fold->place_room ? fold->place_room : 64, *places;
-
-    if (what < fold->place_room)
-        return true;
-    while (room <= what)
-        room *= 2;
-    places = realloc(fold->places, room * sizeof *places);
-    if (!places)
-        return false;
-    memset(places + fold->place_room, 0, (room - fold->place_room) * sizeof *places);
-    fold->places = places;
-    fold->place_room = room;
-    return true;
-}
-
-/* Whether `what` is where its place says, among the leaves in [begin, end). */
-static bool is_placed(const struct fold *fold, uint32_t what, uint32_t begin, uint32_t end)
-{
-    const uint32_t place = what < fold->place_room ? fold->places[what] : 0;
-
-    return place >= begin && place < end && fold->items[place].what == what;
 }
 
 /* Gives up the order of the newer half: one group with each of its leaves once. The limit is
  * one of what is kept in order: a mix may be larger, a program has many loops. */
-static void mix_newer_half(struct fold *fold)
+static bool mix_newer_half(struct fold *fold)
 {
     struct fold_item *items = fold->items;
     uint32_t kept = 0, head, end;
@@ -236,33 +169,36 @@ static void mix_newer_half(struct fold *fold)
         kept++;
     head = fold->starts[kept];
     end = head + 1;
+    psnap_map_clear(&fold->places);
 
     /* The group's head takes the first item's place; make that place free. */
     memmove(&items[head + 1], &items[head], (fold->count - head) * sizeof *items);
     for (uint32_t i = head + 1; i <= fold->count; i++) {
         struct fold_item item = items[i];
-        uint32_t leaf;
+        uint64_t *place;
         if (item.what == PSNAP_NONE)
             continue;
         visits += item.total;
-        if (!is_placed(fold, item.what, head + 1, end)) {
-            fold->places[item.what] = end;
+        place = psnap_map_put(&fold->places, item.what);
+        if (!place)
+            return false;
+        if (!*place) {
             items[end++] = (struct fold_item){.what = item.what};
+            *place = end;
         }
-        leaf = fold->places[item.what];
-        items[leaf].total += item.total;
-        items[leaf].amount += item.amount;
+        items[*place - 1].total += item.total;
+        items[*place - 1].amount += item.amount;
     }
     items[head] = (struct fold_item){
-        .total = visits / (end - head - 1), .what = PSNAP_NONE, .span = end - head - 1};
+        .total = visits / (end - head - 1), .what = PSNAP_NONE, .span = end - head - 1, .depth = 1};
     fold->count = end;
     fold->start_count = kept + 1;
-    fold->lasts[kept] = items[end - 1].what;
     fold->most = end < fold->limit / 2 ? fold->limit : end + fold->limit / 2;
     fold->mixing = fold->mix_length;
     fold->mix_rest = (uint32_t)(visits % items[head].span);
     if (fold->mix_length < FOLD_MIX_MOST)
         fold->mix_length *= 2;
+    return true;
 }
 
 /* One more visit in the mix, which is the last outermost item; false when it lacks that leaf. */
@@ -270,18 +206,16 @@ static bool add_to_mix(struct fold *fold, uint32_t what, uint64_t amount)
 {
     struct fold_item *items = fold->items;
     const uint32_t head = fold->starts[fold->start_count - 1];
-    uint32_t leaf;
+    const uint64_t place = psnap_map_get(&fold->places, what);
 
-    if (!is_placed(fold, what, head + 1, fold->count)) {
+    if (!place) {
         fold->mixing = 0;
         fold->mix_length = FOLD_MIX_FIRST;
         return false;
     }
-    leaf = fold->places[what];
-    fold->changes++;
     fold->mixing--;
-    items[leaf].total++;
-    items[leaf].amount += amount;
+    items[place - 1].total++;
+    items[place - 1].amount += amount;
     if (++fold->mix_rest == items[head].span) {
         fold->mix_rest = 0;
         items[head].total++;
@@ -362,17 +296,17 @@ static void count_round(struct fold *fold)
 
 static enum psnap_status append_leaf(struct fold *fold, uint32_t what, uint64_t amount)
 {
-    fold->changes++;
-    if (!make_room(fold) || !make_places(fold, what))
+    /* one item more than is appended: making a group inserts its head */
+    if (!psnap_make_room(&fold->items, &fold->item_room, fold->count + (size_t)2,
+                         sizeof *fold->items) ||
+        !psnap_make_room(&fold->starts, &fold->start_room, fold->start_count + (size_t)1,
+                         sizeof *fold->starts))
         return PSNAP_ERROR_MEMORY;
-    fold->lasts[fold->start_count] = what;
     fold->starts[fold->start_count++] = fold->count;
     fold->items[fold->count++] = (struct fold_item){.total = 1, .amount = amount, .what = what};
     while (fold_once(fold, what))
         continue;
-    if (fold->count > fold->most)
-        mix_newer_half(fold);
-    return PSNAP_OK;
+    return fold->count <= fold->most || mix_newer_half(fold) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 
 /* Leaves that looked like the beginning of another round of an open group were none. */
@@ -409,48 +343,6 @@ enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount)
         return PSNAP_ERROR_MEMORY;
     look_at_last(fold);
     return PSNAP_OK;
-}
-
-bool fold_mark(const struct fold *fold, struct fold_mark *mark)
-{
-    uint64_t *counts =
-        psnap_with_room(mark->counts, &mark->room, 2 * (size_t)fold->count + 1, sizeof *counts);
-
-    if (!counts)
-        return false;
-    mark->counts = counts;
-    mark->changes = fold->changes;
-    mark->group = fold->round.group;
-    mark->length = fold->round.length;
-    mark->pending = fold->pending;
-    memcpy(mark->pending_amounts, fold->pending_amounts,
-           fold->pending * sizeof *mark->pending_amounts);
-    for (uint32_t i = 0; i < fold->count; i++) {
-        mark->counts[2 * i] = fold->items[i].total;
-        mark->counts[2 * i + 1] = fold->items[i].amount;
-    }
-    return true;
-}
-
-void fold_mark_release(struct fold_mark *mark)
-{
-    free(mark->counts);
-    *mark = (struct fold_mark){0};
-}
-
-bool fold_repeat(struct fold *fold, const struct fold_mark *mark, uint64_t times)
-{
-    if (fold->changes != mark->changes || fold->pending != mark->pending ||
-        fold->round.length != mark->length || (mark->length && fold->round.group != mark->group) ||
-        (mark->pending && memcmp(fold->pending_amounts, mark->pending_amounts,
-                                 mark->pending * sizeof *mark->pending_amounts) != 0))
-        return false;
-    for (uint32_t i = 0; i < fold->count; i++) {
-        struct fold_item *item = &fold->items[i];
-        item->total += times * (item->total - mark->counts[2 * i]);
-        item->amount += times * (item->amount - mark->counts[2 * i + 1]);
-    }
-    return true;
 }
 
 /* How often per round of its group, at least once. */

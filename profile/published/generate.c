@@ -32,8 +32,6 @@ enum { UNSTARTED = PSNAP_STRIDE_BINS, AT_START };
 
 enum { GATHER = 20 /* one of so many strides may be followed by one that is not random */ };
 
-enum { TURNS = 8 /* two shares take turns when neither is so many times as heavy */ };
-
 /* Something to choose from, `weight` times in the sum of weights. */
 struct share {
     int64_t credit;
@@ -43,14 +41,8 @@ struct share {
 
 struct choice {
     struct share *shares;
-    const struct share *heaviest;
     int64_t sum;
-    int64_t melting; /* sum - heaviest weight + next heaviest: see choose_many */
-    uint64_t due;    /* choices that were made, or are, since shares last earned their weights */
-    uint64_t left;   /* `value` comes so many times more before there is anything to choose */
-    unsigned value;
     unsigned count;
-    bool pair; /* two of like weight: shares[0].credit is the lead of the first in credit */
 };
 
 struct psnap_generator {
@@ -67,56 +59,18 @@ struct psnap_generator {
     struct share shares[];
 };
 
-/*
- * Brings credits up to date; who has most is chosen and pays. The heaviest share pays at once for
- * all further choices that are certain to be its own: its lead melts by `melting` at most each
- * time, and as long as some is left there is nothing to search. (A tie is left to the next search.)
- * What it pays for them may exceed 64 bits; modulo 2^64, that and what it earns meanwhile cancel.
- */
-static unsigned choose_many(struct choice *choice)
-{
-    const struct share *end = choice->shares + choice->count;
-    struct share *best = NULL;
-    int64_t most = INT64_MIN, second = INT64_MIN;
-    uint64_t times = 1;
-
-    for (struct share *share = choice->shares; share < end; share++) {
-        const int64_t credit =
-            (int64_t)((uint64_t)share->credit + choice->due * (uint64_t)share->weight);
-        const int64_t lower = credit < most ? credit : most;
-
-        share->credit = credit;
-        second = lower > second ? lower : second;
-        best = credit > most ? share : best;
-        most = credit > most ? credit : most;
-    }
-    if (best == choice->heaviest && most - second > choice->melting)
-        times += (uint64_t)((most - second - 1) / choice->melting);
-    best->credit = (int64_t)((uint64_t)best->credit - times * (uint64_t)choice->sum);
-    choice->due = times;
-    choice->left = times - 1;
-    choice->value = best->value;
-    return best->value;
-}
-
-/* The same for two shares that take turns, without a search. A single one leaves nothing to choose,
- * for ever. */
+/* Every share earns its weight; the one with most credit, the first of equals, pays for all. */
 static inline unsigned choose(struct choice *choice)
 {
-    struct share *share = choice->shares;
+    struct share *const shares = choice->shares, *best = shares;
 
-    if (choice->left) {
-        choice->left--;
-        return choice->value;
+    shares->credit += shares->weight;
+    for (unsigned i = 1; i < choice->count; i++) {
+        shares[i].credit += shares[i].weight;
+        best = shares[i].credit > best->credit ? &shares[i] : best;
     }
-    if (!choice->pair)
-        return choose_many(choice);
-    if (share[0].credit + share[0].weight >= share[1].weight) {
-        share[0].credit -= 2 * share[1].weight;
-        return share[0].value;
-    }
-    share[0].credit += 2 * share[0].weight;
-    return share[1].value;
+    best->credit -= choice->sum;
+    return best->value;
 }
 
 /* Reading: the stride that names the bin, its longest. */
@@ -138,8 +92,6 @@ static void start_row(struct choice *row)
 {
     for (unsigned i = 0; i < row->count; i++)
         row->shares[i].credit = row->shares[i].weight;
-    if (row->pair)
-        row->shares[0].credit -= row->shares[1].weight;
 }
 
 /* Reading: at the low end, or at the high one when the strides lead down on the whole. */
@@ -243,80 +195,17 @@ static inline uint64_t next_offset(struct psnap_generator *g, unsigned size)
     return offset <= g->bytes - size ? offset : wrapped_offset(g, stride, size);
 }
 
-/*
- * How many accesses, `n` at most, will be as the latest one for certain: of its stride, or all of
- * random ones, of the sizes and kinds that are next, and not past an end of the working set.
- */
-static size_t steady(const struct psnap_generator *g, size_t n)
-{
-    const struct choice *row;
-    uint64_t room, left;
-    int64_t stride;
-
-    if (g->bin >= PSNAP_STRIDE_BINS)
-        return 0;
-    row = &g->rows[g->bin];
-    if (row->value != g->bin)
-        return 0;
-    n = n < row->left ? n : (size_t)row->left;
-    n = n < g->sizes.left ? n : (size_t)g->sizes.left;
-    n = n < g->kinds.left ? n : (size_t)g->kinds.left;
-    stride = stride_bytes(g->bin); /* 0 for random ones */
-    if (n == 0 || stride == 0)
-        return n;
-    room = g->bytes - g->sizes.value; /* the latest access has this size, or none would be left */
-    left = (stride > 0 ? room - g->offset : g->offset) >> __builtin_ctzll((uint64_t)stride);
-    return n < left ? n : (size_t)left;
-}
-
-static void fill_steady(struct psnap_generator *g, struct psnap_access *block, size_t n)
-{
-    struct psnap_access access = {.ref = g->refs[g->kinds.value],
-                                  .size = (uint8_t)g->sizes.value,
-                                  .kind = (uint8_t)g->kinds.value};
-    const uint64_t stride = (uint64_t)stride_bytes(g->bin);
-
-    if (g->bin == PSNAP_STRIDE_RANDOM) {
-        for (size_t i = 0; i < n; i++) {
-            g->offset = random_offset(g, access.size, false);
-            access.address = g->low + g->offset;
-            block[i] = access;
-        }
-    } else {
-        access.address = g->low + g->offset;
-        for (size_t i = 0; i < n; i++) {
-            access.address += stride;
-            block[i] = access;
-        }
-        g->offset += n * stride;
-    }
-    g->rows[g->bin].left -= n;
-    g->sizes.left -= n;
-    g->kinds.left -= n;
-}
-
-static inline void fill_one(struct psnap_generator *g, struct psnap_access *access)
-{
-    unsigned size = choose(&g->sizes);
-    unsigned kind = choose(&g->kinds);
-
-    g->offset = next_offset(g, size);
-    *access = (struct psnap_access){.address = g->low + g->offset,
-                                    .ref = g->refs[kind],
-                                    .size = (uint8_t)size,
-                                    .kind = (uint8_t)kind};
-}
-
 void psnap_generator_fill(struct psnap_generator *generator, struct psnap_access *block, size_t n)
 {
-    for (size_t done = 0; done < n;) {
-        const size_t same = steady(generator, n - done);
+    struct psnap_generator *g = generator;
 
-        if (same > 0)
-            fill_steady(generator, block + done, same);
-        else
-            fill_one(generator, block + done);
-        done += same > 0 ? same : 1;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned size = choose(&g->sizes), kind = choose(&g->kinds);
+        g->offset = next_offset(g, size);
+        block[i] = (struct psnap_access){.address = g->low + g->offset,
+                                         .ref = g->refs[kind],
+                                         .size = (uint8_t)size,
+                                         .kind = (uint8_t)kind};
     }
 }
 
@@ -327,31 +216,6 @@ static void add_share(struct choice *choice, struct share **room, unsigned value
     choice->count++;
     choice->sum += (int64_t)weight;
     *(*room)++ = (struct share){.weight = (int64_t)weight, .value = value};
-}
-
-/* All shares are there. */
-static void settle(struct choice *choice)
-{
-    int64_t next = 0;
-
-    choice->heaviest = choice->shares;
-    for (unsigned i = 1; i < choice->count; i++) {
-        struct share *share = &choice->shares[i];
-        if (share->weight > choice->heaviest->weight) {
-            next = choice->heaviest->weight;
-            choice->heaviest = share;
-        } else if (share->weight > next) {
-            next = share->weight;
-        }
-    }
-    choice->due = 1;
-    choice->pair = choice->count == 2 && choice->heaviest->weight < TURNS * next;
-    if (choice->count == 1) {
-        choice->value = choice->shares[0].value;
-        choice->left = UINT64_MAX;
-    } else if (choice->count) {
-        choice->melting = choice->sum - choice->heaviest->weight + next;
-    }
 }
 
 /* Reading: the recorded sequence of strides is followed by a random one and starts again, which
@@ -371,7 +235,6 @@ static void set_rows(struct psnap_generator *g, const struct psnap_profile_regio
         for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
             if (counts[from][to])
                 add_share(&g->rows[from], &room, to, counts[from][to]);
-        settle(&g->rows[from]);
         start_row(&g->rows[from]);
     }
 }
@@ -391,7 +254,6 @@ static void set_strides(struct psnap_generator *g, const struct psnap_profile_re
     } else { /* one access; should more be asked for, they stay where it is */
         g->first = PSNAP_STRIDE_ZERO;
         add_share(&g->rows[PSNAP_STRIDE_ZERO], &room, PSNAP_STRIDE_ZERO, 1);
-        settle(&g->rows[PSNAP_STRIDE_ZERO]);
     }
 }
 
@@ -416,8 +278,6 @@ struct psnap_generator *psnap_generator_new(const struct psnap_profile_region *r
         if (region->kinds[kind])
             add_share(&g->kinds, &room, kind, region->kinds[kind]);
     }
-    settle(&g->sizes);
-    settle(&g->kinds);
     set_strides(g, region, room);
     return g;
 }
