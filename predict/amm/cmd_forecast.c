@@ -125,11 +125,11 @@ static enum psnap_status read_run(struct forecast *forecast,
 
 /* What needs block labels cannot do without them. */
 static enum psnap_status need_blocks(const struct forecast_run *run, const char *option,
-                                     bool of_trace, struct psnap_error *error)
+                                     struct psnap_error *error)
 {
     char what[160];
 
-    if (run->measure.has_blocks && (run->measure.has_block_counts || !of_trace))
+    if (run->measure.has_block_counts)
         return PSNAP_OK;
     if (run->profile)
         snprintf(what, sizeof what,
@@ -142,34 +142,6 @@ static enum psnap_status need_blocks(const struct forecast_run *run, const char 
 }
 
 /* -------------------------------------------------------------------- targets */
-
-/* How far the system of branch probabilities is from the windows that were counted. */
-static enum psnap_status solve_measured(struct forecast *forecast, struct psnap_error *error)
-{
-    const struct measure *measure = &forecast->runs[0].measure;
-    const uint32_t blocks = measure->program->block_count;
-    struct branch *branches = branches_of(measure);
-    double *executions = calloc(blocks + (size_t)1, sizeof *executions);
-    enum psnap_status status = PSNAP_OK;
-
-    if (!branches || !executions)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for probabilities");
-    else
-        status = chain_solve(branches, measure->transition_count, blocks, executions, error);
-    if (status == PSNAP_ERROR_UNSUPPORTED) { /* it is a check alone */
-        forecast->system_error = NAN;
-        free(branches);
-        free(executions);
-        return PSNAP_OK;
-    }
-    for (uint32_t i = 0; i < blocks && !status; i++)
-        if (measure->windows[i] > 0)
-            forecast->system_error =
-                fmax(forecast->system_error, fabs(executions[i] / measure->windows[i] - 1));
-    free(branches);
-    free(executions);
-    return status;
-}
 
 static enum psnap_status by_probabilities(struct forecast *forecast, const char *path,
                                           struct psnap_error *error)
@@ -211,22 +183,22 @@ static enum psnap_status make_target(struct forecast *forecast,
     enum psnap_status status = PSNAP_OK;
 
     if (settings->write_probabilities) {
-        status = need_blocks(run, "--write-probabilities", true, error);
+        status = need_blocks(run, "--write-probabilities", error);
         if (status)
             return status;
     }
     forecast->distances = settings->at || settings->probabilities ? "fixed" : "measured";
     if (settings->probabilities) {
-        status = need_blocks(run, "--probabilities", true, error);
+        status = need_blocks(run, "--probabilities", error);
         return status ? status : by_probabilities(forecast, settings->probabilities, error);
     }
     if (!settings->at)
         return target_same(&forecast->target, &run->measure, error);
-    status = need_blocks(run, "--at", false, error);
+    status = need_blocks(run, "--at", error);
     if (!status)
         status = read_run(forecast, settings, settings->at, true, error);
     if (!status)
-        status = need_blocks(&forecast->runs[1], "--at", false, error);
+        status = need_blocks(&forecast->runs[1], "--at", error);
     if (status)
         return status;
     status = target_at(&forecast->target, &run->measure, &forecast->runs[1].measure, error);
@@ -266,8 +238,6 @@ enum psnap_status forecast_measure(struct forecast *forecast,
 
     if (!forecast->run_count)
         status = read_run(forecast, settings, settings->path, false, error);
-    if (!status)
-        status = solve_measured(forecast, error);
     if (!status)
         status = make_target(forecast, settings, error);
     if (!status)

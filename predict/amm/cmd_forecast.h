@@ -45,7 +45,6 @@ struct forecast {
     struct mca_loops mca;
     struct runtime_rows rows;
     size_t rows_end[MACHINES_MAX];
-    double system_error; /* of block counts by the linear system, relative */
 };
 
 /* Finds machines, and plans which distances are measured for their levels. */

@@ -101,15 +101,9 @@ static void print_notes(const struct forecast *forecast, const struct forecast_s
     const struct measure *measure = &forecast->runs[0].measure;
     char digits[32], more[32];
 
-    psnap_print(stdout, "\n%s accesses of %s in sampled windows of blocks",
+    psnap_print(stdout, "\n%s accesses of %s in sampled windows of blocks\n",
                 psnap_group_digits(measure->sampled, digits),
                 psnap_group_digits(measure->total, more));
-    if (isnan(forecast->system_error))
-        printf(
-            "; the linear system of branch probabilities is too large to check block counts by\n");
-    else
-        printf("; the linear system of %zu branch probabilities has the block counts within %.0e\n",
-               measure->transition_count, forecast->system_error);
     if (forecast->target.unknown > 0)
         psnap_print(
             stdout,
@@ -150,8 +144,6 @@ static void print_json(const struct forecast *forecast)
     psnap_json_text(&json, "input", forecast->runs[0].path);
     psnap_json_u64(&json, "accesses", measure->total);
     psnap_json_u64(&json, "sampled_accesses", measure->sampled);
-    psnap_json_u64(&json, "branches", measure->transition_count);
-    psnap_json_real(&json, "system_error", forecast->system_error);
     psnap_json_real(&json, "unknown_accesses", forecast->target.unknown);
     if (forecast->mca.cycles) {
         psnap_json_u64(&json, "loops", forecast->mca.loops);

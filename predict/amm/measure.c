@@ -276,9 +276,8 @@ enum psnap_status measure_take(struct measure *measure, const struct psnap_sink 
         take_loops(measure, profile);
     for (size_t i = 0; i < (size_t)program->loop_count * PSNAP_OPERATION_COUNT; i++)
         measure->has_operations |= measure->operations[i] > 0;
-    measure->has_blocks = program->block_count > 1;
-    for (uint32_t i = 0; i < program->block_count && !profile; i++)
-        measure->has_block_counts |= measure->has_blocks && measure->executions[i] > 0;
+    for (uint32_t i = 0; i < program->block_count && program->block_count > 1 && !profile; i++)
+        measure->has_block_counts |= measure->executions[i] > 0;
     for (uint32_t i = 0; i < program->block_count; i++)
         measure->mispredictions[i] = (double)windows_mispredictions(windows, i);
     measure->transitions = windows_transitions(windows, &measure->transition_count);

@@ -54,7 +54,6 @@ struct measure {
     uint64_t total, sampled; /* accesses, and those of sampled windows */
     uint32_t threads;
     bool has_operations;   /* the program says what its blocks do */
-    bool has_blocks;       /* and what its blocks are, or of a profile its loops */
     bool has_block_counts; /* executions are those of blocks: a trace, not a profile */
 };
 

@@ -134,7 +134,7 @@ enum psnap_status target_executions(struct target *target, const struct measure 
 
 /* ------------------------------------------------------------- another measure */
 
-bool target_is_same_program(const struct measure *a, const struct measure *b)
+static bool is_same_program(const struct measure *a, const struct measure *b)
 {
     const struct psnap_program *x = a->program, *y = b->program;
 
@@ -150,136 +150,31 @@ bool target_is_same_program(const struct measure *a, const struct measure *b)
     return true;
 }
 
-struct named {
-    const char *id;
-    uint32_t index;
-};
-
-static int by_id(const void *left, const void *right)
-{
-    return strcmp(((const struct named *)left)->id, ((const struct named *)right)->id);
-}
-
-/* The other program's loop of each loop's id, PSNAP_NONE: it has none; NULL: out of memory. */
-static uint32_t *match_loops(const struct psnap_program *program, const struct psnap_program *other)
-{
-    struct named *names = calloc(other->loop_count + (size_t)1, sizeof *names);
-    uint32_t *matches = calloc(program->loop_count + (size_t)1, sizeof *matches);
-
-    for (uint32_t i = 0; i < other->loop_count && names; i++)
-        names[i] = (struct named){other->loops[i].id, i};
-    if (names)
-        qsort(names, other->loop_count, sizeof *names, by_id);
-    for (uint32_t i = 0; i < program->loop_count && names && matches; i++) {
-        const struct named wanted = {program->loops[i].id, 0};
-        const struct named *found =
-            bsearch(&wanted, names, other->loop_count, sizeof *names, by_id);
-        matches[i] = found ? found->index : PSNAP_NONE;
-    }
-    if (!names) {
-        free(matches);
-        matches = NULL;
-    }
-    free(names);
-    return matches;
-}
-
-/* The accesses of each loop; NULL: out of memory. */
-static double *loop_accesses(const struct measure *measure)
-{
-    const struct psnap_program *program = measure->program;
-    double *sums = calloc(program->loop_count + (size_t)1, sizeof *sums);
-
-    for (uint32_t i = 0; i < program->ref_count && sums; i++)
-        if (program->refs[i].loop < program->loop_count)
-            sums[program->refs[i].loop] += measure->accesses[i];
-    return sums;
-}
-
-static enum psnap_status by_loops(struct target *target, const struct measure *base,
-                                  const struct measure *large, struct psnap_error *error)
-{
-    const struct psnap_program *program = base->program;
-    uint32_t *matches = match_loops(program, large->program);
-    double *before = loop_accesses(base), *after = loop_accesses(large);
-    const bool fits = matches && before && after;
-
-    for (uint32_t i = 0; i < program->loop_count && fits; i++) {
-        const uint32_t other = matches[i];
-        if (other == PSNAP_NONE)
-            continue;
-        target->iterations[i] = large->iterations[other];
-        target->entries[i] = large->entries[other];
-        for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            target->operations[i * PSNAP_OPERATION_COUNT + op] =
-                large->operations[other * PSNAP_OPERATION_COUNT + op];
-    }
-    for (uint32_t i = 0; i < program->ref_count && fits; i++) {
-        const uint32_t loop = program->refs[i].loop;
-        if (loop < program->loop_count && matches[loop] != PSNAP_NONE && before[loop] > 0) {
-            target->accesses[i] = base->accesses[i] * after[matches[loop]] / before[loop];
-            target->unknown -= target->accesses[i]; /* of all those that are there */
-        }
-    }
-    for (uint32_t i = 0; i < large->program->ref_count; i++)
-        target->unknown += large->accesses[i];
-    if (target->unknown < 0.5)
-        target->unknown = 0;
-    free(matches);
-    free(before);
-    free(after);
-    return fits ? PSNAP_OK : no_memory(error);
-}
-
 static bool are_known(const char *a, const char *b)
 {
     return a && b && *a && *b;
 }
 
-/* Whether all loops of which a measure has accesses are another program's too. */
-static bool has_loops_of(const struct psnap_program *program, const struct measure *large,
-                         bool *has_all)
-{
-    uint32_t *matches = match_loops(large->program, program);
-    double *accesses = loop_accesses(large);
-    const bool fits = matches && accesses;
-
-    *has_all = true;
-    for (uint32_t i = 0; i < large->program->loop_count && fits; i++)
-        *has_all &= !(accesses[i] > 0) || matches[i] != PSNAP_NONE;
-    free(matches);
-    free(accesses);
-    return fits;
-}
-
 /*
- * A block or loop of one program says nothing of another's. One build is one program; of two
- * builds, or where they are not known, the name must be the same, and blocks be alike, or loops
- * where a profile has no blocks.
+ * A block of one program says nothing of another's. One build is one program; of two builds, or
+ * where they are not known, the name must be the same, and blocks be alike.
  */
 static enum psnap_status check_program(const struct measure *base, const struct measure *large,
                                        struct psnap_error *error)
 {
     const struct psnap_provenance *a = &base->program->provenance;
     const struct psnap_provenance *b = &large->program->provenance;
-    const bool are_builds = are_known(a->build_id, b->build_id);
-    bool is_alike = true;
+    const bool is_build = are_known(a->build_id, b->build_id) && !strcmp(a->build_id, b->build_id);
 
-    if (are_builds && !strcmp(a->build_id, b->build_id))
-        return PSNAP_OK;
-    if (are_known(a->name, b->name) && strcmp(a->name, b->name) != 0)
+    if (!is_build && are_known(a->name, b->name) && strcmp(a->name, b->name) != 0)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "the larger input is of another program, '%.60s' instead of "
                                "'%.60s': record it with the program of INPUT",
                                b->name, a->name);
-    if (base->has_block_counts && large->has_block_counts)
-        is_alike = !are_builds || target_is_same_program(base, large);
-    else if (are_builds && !has_loops_of(base->program, large, &is_alike))
-        return no_memory(error);
-    if (!is_alike)
+    if (!is_same_program(base, large))
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "the larger input is of another build of the program, which has "
-                               "other blocks or loops: record both inputs with the same build");
+                               "other blocks: record both inputs with the same build");
     return PSNAP_OK;
 }
 
@@ -295,7 +190,7 @@ static enum psnap_status check_unknown(const struct target *target, struct psnap
     if (target->unknown <= UNKNOWN_SHARE_MAX * (known + target->unknown))
         return PSNAP_OK;
     return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                           "%.0f %% of the larger input's accesses are of blocks or loops that "
+                           "%.0f %% of the larger input's accesses are of blocks that "
                            "INPUT did not execute: it is of another program, or of other "
                            "arguments; record both with the same build, and an INPUT that does "
                            "all that the larger one does",
@@ -310,12 +205,7 @@ enum psnap_status target_at(struct target *target, const struct measure *base,
     *target = (struct target){.base = base};
     if (status)
         return status;
-    if (target_is_same_program(base, large) && base->has_block_counts && large->has_block_counts) {
-        status = target_executions(target, base, large->executions, error);
-    } else {
-        status = target_begin(target, base, error);
-        status = status ? status : by_loops(target, base, large, error);
-    }
+    status = target_executions(target, base, large->executions, error);
     return status ? status : check_unknown(target, error);
 }
 

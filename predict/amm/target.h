@@ -24,9 +24,6 @@ void target_release(struct target *target);
 enum psnap_status target_begin(struct target *target, const struct measure *base,
                                struct psnap_error *error);
 
-/* Whether two inputs have the same loops, blocks and references. */
-bool target_is_same_program(const struct measure *a, const struct measure *b);
-
 /* The measured input itself. */
 enum psnap_status target_same(struct target *target, const struct measure *base,
                               struct psnap_error *error);
@@ -38,9 +35,9 @@ enum psnap_status target_same(struct target *target, const struct measure *base,
 enum psnap_status target_executions(struct target *target, const struct measure *base,
                                     const double *executions, struct psnap_error *error);
 
-/* The input of another measure, of which only executions and operations are used: block by block
- * when both are traces of the same program, else loop by loop. An error: it is of another program
- * or build, or more than a tenth of its accesses are of what the base did not execute. */
+/* The input of another measure of the same program, of which only executions are used; both are of
+ * traces. An error: it is of another program or build, or more than a tenth of its accesses are of
+ * blocks that the base did not execute. */
 enum psnap_status target_at(struct target *target, const struct measure *base,
                             const struct measure *large, struct psnap_error *error);
 

@@ -35,7 +35,6 @@ assert abs(a - b) <= t * abs(b), sys.argv' "$@" || fail "not near: $*"
 has table "machine complete, one core:"
 has table "published ms  throughput ms  overlap ms  overlap T_mem ms  overlap T_cpu ms"
 has table "multiply:39"
-has table "branch probabilities has the block counts within"
 has table "no --asm"
 sed '0,/- {size_bytes/s//- {name: L1d, size_bytes/' "$machine" > named.yaml
 "$PSNAP" predict runtime 24.pst -m named.yaml > named
@@ -50,7 +49,7 @@ done
 python3 - << 'END'
 import json
 report = json.load(open("trace.json"))
-assert report["command"] == "predict runtime" and report["system_error"] < 1e-12, report
+assert report["command"] == "predict runtime", report
 assert report["sampled_accesses"] == report["accesses"]
 for row in report["rows"]:
     waits = row.get("t_branch_seconds", 0) + row.get("t_touch_seconds", 0)
@@ -104,30 +103,29 @@ assert rows[0]["overlap"] == rows[1]["overlap"], rows
 assert rows[0]["published"]["levels"] != rows[1]["published"]["levels"], rows
 END
 
-# A larger input: counts by its trace or profile, or by its branch probabilities, are exact
+# A larger input: counts by its trace, or by its branch probabilities, are exact
 "$PSNAP" predict runtime 60.pst -m "$machine" --json > 60.json
 "$PSNAP" predict runtime 24.pst --at 60.pst -m "$machine" --json > at.json
-"$PSNAP" predict runtime 24.pst --at 60.yaml -m "$machine" --json > at_profile.json
+expect 1 "$PSNAP" predict runtime 24.pst --at 60.yaml -m "$machine"
+has err "--at needs the blocks of a program, and a profile has loops"
 "$PSNAP" predict runtime 60.pst -m "$machine" --write-probabilities 60.csv > /dev/null
 expect 1 "$PSNAP" predict runtime 60.pst -m "$machine" --write-probabilities 60.csv
 has err "exists"
 "$PSNAP" predict runtime 24.pst --probabilities 60.csv -m "$machine" --json > branches.json
-for report in at at_profile branches; do
+for report in at branches; do
     near "$(total $report.json accesses)" "$(total 60.json accesses)" 1e-6
     near "$(total $report.json t_cpu_seconds throughput)" \
         "$(total 60.json t_cpu_seconds throughput)" 0.01
 done
 
-# ... of the same build: blocks and loops of others say nothing
+# ... of the same build: blocks of others say nothing
 "$PSNAP" cc -O2 -g "$PSNAP_SOURCE/samples/stream.c" -o stream -lm
-"$PSNAP" record --trace stream.pst -o stream.yaml -- ./stream 1000 1 > /dev/null
+"$PSNAP" record --no-profile --trace stream.pst -- ./stream 1000 1 > /dev/null
 mkdir other
 "$PSNAP" cc -O1 -g "$PSNAP_SOURCE/samples/matmul.c" -o other/matmul -lm
-"$PSNAP" record --trace other.pst -o other.yaml -- other/matmul 60 2 > /dev/null
-for other in stream.pst stream.yaml; do
-    expect 1 "$PSNAP" predict runtime 24.pst --at $other -m "$machine"
-    has err "$other: the larger input is of another program, 'stream' instead of 'matmul'"
-done
+"$PSNAP" record --no-profile --trace other.pst -- other/matmul 60 2 > /dev/null
+expect 1 "$PSNAP" predict runtime 24.pst --at stream.pst -m "$machine"
+has err "stream.pst: the larger input is of another program, 'stream' instead of 'matmul'"
 expect 1 "$PSNAP" predict runtime 24.pst --at other.pst -m "$machine"
 has err "another build of the program"
 has err "record both inputs with the same build"
