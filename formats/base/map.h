@@ -61,7 +61,7 @@ static inline uint64_t *psnap_map_put(struct psnap_map *map, uint64_t key)
     struct psnap_map_slot *slot;
 
     if (2 * (map->count + 1) > map->room) {
-        struct psnap_map larger = {NULL, map->room ? 2 * map->room : 4096, map->count};
+        struct psnap_map larger = {NULL, map->room ? 2 * map->room : 1024, map->count};
         larger.slots = (struct psnap_map_slot *)calloc(larger.room, sizeof *larger.slots);
         if (!larger.slots)
             return NULL;

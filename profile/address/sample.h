@@ -21,10 +21,11 @@ struct sample_line {
 };
 
 struct sample {
-    struct sample_line *slots; /* a hash table, half full at most */
-    uint64_t room, count;      /* room is a power of two */
-    uint64_t mask;             /* bits of the hash that are 0 in the sample */
-    uint64_t weight;           /* lines that one stands for */
+    struct sample_line
+        *slots;           /* a hash table, half full at most, of its own: lines are forgotten */
+    uint64_t room, count; /* room is a power of two */
+    uint64_t mask;        /* bits of the hash that are 0 in the sample */
+    uint64_t weight;      /* lines that one stands for */
 };
 
 bool sample_init(struct sample *sample); /* false: out of memory */

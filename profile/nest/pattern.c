@@ -7,19 +7,22 @@
 #include <xxhash.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/map.h"
+#include "formats/base/room.h"
 #include "profile/nest/nest.h"
 #include "profile/profile.h"
 
 enum {
-    TABLE_FIRST = 256,
     FEW = 16,              /* values of an iteration that need no memory */
     LENGTH_STEPS = 1 << 22 /* iterations gone through to count */
 };
 
 struct nest_patterns {
     struct psnap_arena *arena;
-    const struct nest_pattern **slots; /* a hash table, half full at most */
-    uint32_t room, count;              /* room is a power of two */
+    const struct nest_pattern **all;
+    struct psnap_map numbers; /* of patterns, from 1 on, by their hashes or the next free keys */
+    size_t room;
+    uint32_t count;
 };
 
 static size_t step_count(const struct nest_pattern *pattern)
@@ -44,27 +47,6 @@ static bool is_equal(const struct nest_pattern *a, const struct nest_pattern *b)
             !memcmp(a->body, b->body, a->body_count * sizeof(struct nest_pattern *)));
 }
 
-static bool grow(struct nest_patterns *patterns)
-{
-    const uint32_t room = patterns->room ? patterns->room * 2 : TABLE_FIRST;
-    const struct nest_pattern **slots = calloc(room, sizeof(struct nest_pattern *));
-
-    if (!slots)
-        return false;
-    for (uint32_t i = 0; i < patterns->room; i++) {
-        uint64_t at;
-        if (!patterns->slots[i])
-            continue;
-        for (at = hash_of(patterns->slots[i]); slots[at & (room - 1)]; at++)
-            continue;
-        slots[at & (room - 1)] = patterns->slots[i];
-    }
-    free(patterns->slots);
-    patterns->slots = slots;
-    patterns->room = room;
-    return true;
-}
-
 struct nest_patterns *nest_patterns_new(void)
 {
     struct nest_patterns *patterns = calloc(1, sizeof *patterns);
@@ -81,7 +63,8 @@ void nest_patterns_free(struct nest_patterns *patterns)
     if (!patterns)
         return;
     psnap_arena_free(patterns->arena);
-    free(patterns->slots);
+    free(patterns->all);
+    free(patterns->numbers.slots);
     free(patterns);
 }
 
@@ -98,13 +81,15 @@ static const struct nest_pattern *intern(struct nest_patterns *patterns,
                                          const struct nest_pattern *wanted)
 {
     struct nest_pattern *made;
-    uint64_t at;
+    uint64_t key = hash_of(wanted), known, *number;
 
-    if (patterns->count * 2 >= patterns->room && !grow(patterns))
+    for (; (known = psnap_map_get(&patterns->numbers, key)) != 0; key++)
+        if (is_equal(patterns->all[known - 1], wanted))
+            return patterns->all[known - 1];
+    number = psnap_map_put(&patterns->numbers, key);
+    if (!number ||
+        !psnap_make_room(&patterns->all, &patterns->room, patterns->count + 1, sizeof made))
         return NULL;
-    for (at = hash_of(wanted); patterns->slots[at & (patterns->room - 1)]; at++)
-        if (is_equal(patterns->slots[at & (patterns->room - 1)], wanted))
-            return patterns->slots[at & (patterns->room - 1)];
     made = copy(patterns->arena, wanted, sizeof *wanted);
     if (!made)
         return NULL;
@@ -113,8 +98,9 @@ static const struct nest_pattern *intern(struct nest_patterns *patterns,
         copy(patterns->arena, wanted->body, wanted->body_count * sizeof(struct nest_pattern *));
     if (!made->steps || !made->body)
         return NULL;
-    made->number = patterns->count++;
-    patterns->slots[at & (patterns->room - 1)] = made;
+    made->number = patterns->count;
+    patterns->all[patterns->count++] = made;
+    *number = patterns->count;
     return made;
 }
 

@@ -11,7 +11,6 @@
 #include "formats/base/room.h"
 
 enum {
-    PAIRS_FIRST = 1 << 10,
     MOST = 4096,    /* values of loose terms while the stream goes on, */
     LAST = 512,     /* and when it has ended */
     SHARE = 16,     /* symbols in one of so many loose terms become states first */
@@ -30,7 +29,7 @@ void order_release(struct order *order)
     for (uint32_t i = 0; i < order->chain_count; i++)
         chain_release(&order->chains[i]);
     free(order->chains);
-    free(order->pairs);
+    free(order->pairs.slots);
     free(order->places);
     free(order->open);
     free(order->bodies);
@@ -138,47 +137,13 @@ static void resume(struct order *order)
 
 /* ---- pairs ---- */
 
-static struct order_pair *pair_of(const struct order *order, uint32_t from, uint32_t to)
-{
-    const uint64_t hash = ((uint64_t)from << 32 | to) * UINT64_C(0x9e3779b97f4a7c15);
-    uint32_t at = (uint32_t)(hash >> 32) & (order->pair_room - 1);
-
-    while (order->pairs[at].times && (order->pairs[at].from != from || order->pairs[at].to != to))
-        at = (at + 1) & (order->pair_room - 1);
-    return &order->pairs[at];
-}
-
-static bool widen_pairs(struct order *order)
-{
-    struct order before = *order;
-
-    order->pair_room = before.pair_room ? 2 * before.pair_room : PAIRS_FIRST;
-    order->pairs = calloc(order->pair_room, sizeof *order->pairs);
-    if (!order->pairs) {
-        *order = before;
-        return false;
-    }
-    for (uint32_t i = 0; i < before.pair_room; i++)
-        if (before.pairs[i].times)
-            *pair_of(order, before.pairs[i].from, before.pairs[i].to) = before.pairs[i];
-    free(before.pairs);
-    return true;
-}
-
 static bool count_pair(struct order *order, uint32_t from, uint32_t to)
 {
-    struct order_pair *pair;
+    uint64_t *times = psnap_map_put(&order->pairs, (uint64_t)from << 32 | to);
 
-    if (2 * order->pair_count >= order->pair_room && !widen_pairs(order))
-        return false;
-    pair = pair_of(order, from, to);
-    if (!pair->times) {
-        order->pair_count++;
-        pair->from = from;
-        pair->to = to;
-    }
-    pair->times++;
-    return true;
+    if (times)
+        ++*times;
+    return times != NULL;
 }
 
 /* All visits end. */
@@ -191,13 +156,13 @@ static bool close_all(struct order *order)
 /* Pairs become transitions; no visit is open, or will be. */
 static bool flush_pairs(struct order *order)
 {
-    for (uint32_t i = 0; i < order->pair_room; i++) {
-        const struct order_pair *pair = &order->pairs[i];
-        if (!pair->times)
+    for (size_t i = 0; i < order->pairs.room; i++) {
+        const struct psnap_map_slot *pair = &order->pairs.slots[i];
+        if (!pair->value)
             continue;
-        order->last = pair->from;
+        order->last = (uint32_t)(pair->key >> 32);
         resume(order);
-        if (!step(order, order->bodies[pair->to], pair->times))
+        if (!step(order, order->bodies[(uint32_t)pair->key], pair->value))
             return false;
     }
     order->depth = 0;

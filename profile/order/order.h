@@ -10,6 +10,7 @@
 #ifndef PSNAP_PROFILE_ORDER_H
 #define PSNAP_PROFILE_ORDER_H
 
+#include "formats/base/map.h"
 #include "profile/nest/nest.h"
 #include "profile/order/chain.h"
 
@@ -21,12 +22,6 @@ struct order_place {
     uint32_t state;
     uint32_t level;     /* chains around that one, */
     uint32_t outermost; /* and the outermost of them, or itself */
-};
-
-/* How often a body executed right after another one. */
-struct order_pair {
-    uint32_t from, to;
-    uint64_t times; /* 0: an empty slot */
 };
 
 struct order {
@@ -44,8 +39,7 @@ struct order {
      * follows from where they are states, also if that chain becomes a state of another one later.
      * So such pairs are only counted while the stream goes on, and become transitions at its end.
      */
-    struct order_pair *pairs; /* a hash table, half full at most */
-    uint32_t pair_count, pair_room;
+    struct psnap_map pairs; /* how often body b executed right after a, by a << 32 | b */
     uint32_t last; /* body that executed last, if it is a state: the visits around it are open */
 };
 

@@ -22,63 +22,26 @@ enum {
 
 /* ---- pages ---- */
 
-static uint64_t hash_of(uint64_t number)
-{
-    return (number * UINT64_C(0x9e3779b97f4a7c15)) >> 24;
-}
-
-/* The slot of a page, which is empty when there is none. */
-static struct recall_slot *page_slot(const struct recall_log *log, uint64_t number)
-{
-    uint64_t at = hash_of(number) & (log->slot_room - 1);
-
-    while (log->slots[at].page && log->slots[at].number != number)
-        at = (at + 1) & (log->slot_room - 1);
-    return &log->slots[at];
-}
-
-static bool grow_pages(struct recall_log *log)
-{
-    struct recall_slot *old = log->slots;
-    const uint32_t old_room = log->slot_room, room = log->page_room ? 2 * log->page_room : 16;
-    struct recall_slot *slots = calloc(2 * (size_t)room, sizeof *slots);
-
-    if (!slots || !psnap_resize(&log->pages, room, sizeof *log->pages)) {
-        free(slots);
-        return false;
-    }
-    log->slots = slots;
-    log->page_room = room;
-    log->slot_room = 2 * room;
-    for (uint32_t i = 0; i < old_room; i++)
-        if (old[i].page)
-            *page_slot(log, old[i].number) = old[i];
-    free(old);
-    return true;
-}
-
 /* Where the entry of a line is said to be; NULL: out of memory. */
 static uint32_t *entry_of(struct recall_log *log, uint64_t line)
 {
-    const uint64_t number = line / RECALL_PAGE;
-    struct recall_slot *slot = log->slot_room ? page_slot(log, number) : NULL;
+    uint64_t *page = psnap_map_put(&log->page_of, line / RECALL_PAGE);
 
-    if (!slot || !slot->page) {
-        if (log->page_count == log->page_room && !grow_pages(log))
-            return NULL;
-        slot = page_slot(log, number);
+    if (!page || (!*page && !psnap_make_room(&log->pages, &log->page_room, log->page_count + 1,
+                                             sizeof *log->pages)))
+        return NULL;
+    if (!*page) {
         memset(&log->pages[log->page_count], 0xff, sizeof *log->pages);
-        *slot = (struct recall_slot){number, ++log->page_count};
+        *page = ++log->page_count;
     }
-    return &log->pages[slot->page - 1].entries[line % RECALL_PAGE];
+    return &log->pages[*page - 1].entries[line % RECALL_PAGE];
 }
 
 static bool is_touched(const struct recall_log *log, uint64_t line)
 {
-    const struct recall_slot *slot = log->slot_room ? page_slot(log, line / RECALL_PAGE) : NULL;
+    const uint64_t page = psnap_map_get(&log->page_of, line / RECALL_PAGE);
 
-    return slot && slot->page &&
-           log->pages[slot->page - 1].entries[line % RECALL_PAGE] != UINT32_MAX;
+    return page && log->pages[page - 1].entries[line % RECALL_PAGE] != UINT32_MAX;
 }
 
 /* ---- entries ---- */
@@ -466,7 +429,7 @@ void recall_release(struct recall *recall)
         free(recall->logs[i].starts);
         free(recall->logs[i].alive);
         free(recall->logs[i].pages);
-        free(recall->logs[i].slots);
+        free(recall->logs[i].page_of.slots);
     }
     free(recall->logs);
     free(recall->bounds);

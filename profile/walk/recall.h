@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "formats/base/map.h"
 #include "formats/base/rng.h"
 #include "profile/model.h"
 
@@ -30,11 +31,6 @@ struct recall_page {
     uint32_t entries[RECALL_PAGE];
 };
 
-struct recall_slot {
-    uint64_t number; /* of the page's first line, divided by RECALL_PAGE */
-    uint32_t page;   /* its index + 1; 0: none */
-};
-
 struct recall_log {
     const struct model_object *object;
     struct recall_entry *entries; /* by rising time */
@@ -46,8 +42,9 @@ struct recall_log {
     uint32_t count, room, alive_count;
     uint32_t drawn; /* the entry that was drawn last, UINT32_MAX: before the latest access */
     struct recall_page *pages;
-    struct recall_slot *slots; /* hash table of pages, half full at most */
-    uint32_t page_count, page_room, slot_room;
+    struct psnap_map page_of; /* indices of pages, plus 1, by line / RECALL_PAGE */
+    uint32_t page_count;
+    size_t page_room;
     uint64_t latest_first; /* line of the latest first touch, if has_first */
     bool has_first;
 };
