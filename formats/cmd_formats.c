@@ -3,10 +3,12 @@
  * psnap formats: the trace formats, one line each; with a name, all that is to
  * say about one, with recipes for the programs that read it.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "formats/base/text.h"
-#include "formats/consumers.h"
 #include "formats/formats.h"
 
 static const char *direction(const struct psnap_format *format)
@@ -31,21 +33,67 @@ static void list_formats(void)
     psnap_table_free(table);
 }
 
+struct recipe {
+    char *program, *steps, *counters;
+};
+
+extern const char psnap_recipes[]; /* recipes.txt */
+
+static char *copy(const char *from, const char *to)
+{
+    char *text = strndup(from, (size_t)(to - from));
+
+    if (!text)
+        psnap_cmd_out_of_memory();
+    return text;
+}
+
+/* Finds the first recipe of a format from *at on, which moves behind it; false: there is none. */
+static bool next_recipe(const char *format, const char **at, struct recipe *recipe)
+{
+    char heading[64];
+    const char *name, *steps, *counters, *next;
+
+    snprintf(heading, sizeof heading, "\n## %s: ", format);
+    name = strstr(*at, heading);
+    if (!name)
+        return false;
+    name += strlen(heading);
+    steps = strchr(name, '\n') + 2;
+    next = strstr(steps, "\n## ");
+    *at = next ? next : steps + strlen(steps);
+    counters = *at - 2;
+    while (strncmp(counters, "\n\n", 2) != 0)
+        counters--;
+    *recipe =
+        (struct recipe){copy(name, steps - 2), copy(steps, counters + 1), copy(counters + 2, *at)};
+    return true;
+}
+
+static void recipe_release(struct recipe *recipe)
+{
+    free(recipe->program);
+    free(recipe->steps);
+    free(recipe->counters);
+}
+
 static void describe(const struct psnap_format *format)
 {
-    const struct psnap_consumer *consumer;
+    const char *at = psnap_recipes;
+    struct recipe recipe;
 
     printf("%s: %s\n", format->name, format->summary);
     printf("can: %s\n", direction(format));
     printf("does not keep: %s\n", format->loses[0] ? format->loses : "nothing is lost");
     printf("\n%s", format->description);
-    for (size_t i = 0; (consumer = psnap_consumer_at(format->name, i)); i++)
-        printf("\n%s:\n\n%s\n%s", consumer->name, consumer->recipe, consumer->counters);
+    for (; next_recipe(format->name, &at, &recipe); recipe_release(&recipe))
+        printf("\n%s:\n\n%s\n%s", recipe.program, recipe.steps, recipe.counters);
 }
 
 static void json_format(struct psnap_json *json, const struct psnap_format *format)
 {
-    const struct psnap_consumer *consumer;
+    const char *at = psnap_recipes;
+    struct recipe recipe;
 
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "name", format->name);
@@ -55,11 +103,11 @@ static void json_format(struct psnap_json *json, const struct psnap_format *form
     psnap_json_text(json, "loses", format->loses);
     psnap_json_text(json, "description", format->description);
     psnap_json_begin_array(json, "consumers");
-    for (size_t i = 0; (consumer = psnap_consumer_at(format->name, i)); i++) {
+    for (; next_recipe(format->name, &at, &recipe); recipe_release(&recipe)) {
         psnap_json_begin_object(json, NULL);
-        psnap_json_text(json, "name", consumer->name);
-        psnap_json_text(json, "recipe", consumer->recipe);
-        psnap_json_text(json, "counters", consumer->counters);
+        psnap_json_text(json, "name", recipe.program);
+        psnap_json_text(json, "recipe", recipe.steps);
+        psnap_json_text(json, "counters", recipe.counters);
         psnap_json_end_object(json);
     }
     psnap_json_end_array(json);

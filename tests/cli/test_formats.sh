@@ -50,6 +50,9 @@ chmod +x bin/consumer
 "$PSNAP" formats --json > formats.json
 python3 - << 'END'
 import json, os, subprocess, sys
+for f in json.load(open("formats.json"))["formats"]:
+    assert f["readable"] or f["consumers"], f["name"]
+    assert all(len(line) <= 78 for c in f["consumers"] for text in c.values() for line in text.split("\n"))
 recipes = [(c["name"], c["recipe"]) for f in json.load(open("formats.json"))["formats"] for c in f["consumers"]]
 for program in "cachesim", "champsim", "dineroIV", "dramsim3main", "drrun", "python3", "ramulator", "ramulator2", "spatter", "valgrind":
     os.symlink("consumer", f"bin/{program}")
