@@ -70,19 +70,6 @@ static char *champsim_access(struct psnap_trace_sink *sink, char *to,
 const struct psnap_format psnap_format_champsim = {
     .name = "champsim",
     .summary = "ChampSim's instructions (input_instr)",
-    .description = "64 bytes for each instruction: program counter, branch, registers, up to two\n"
-                   "addresses that are stored to and four that are loaded from. There are no\n"
-                   "sizes: read, an access is of one byte, in the line of its address, and every\n"
-                   "counter's loads and stores become references. Written, each access is an\n"
-                   "instruction without registers: ChampSim takes all loads for independent. An\n"
-                   "access to address 0 is none for it. It is not recognised by its first bytes:\n"
-                   "say --from champsim; CloudSuite's records of 96 bytes are not read. ChampSim\n"
-                   "wants such files compressed: -o NAME.champsim.xz does that, and .xz, .gz and\n"
-                   ".zst are read. An atomic is written as a store.\n\n"
-                   "    bytes  0 program counter   8 is branch, taken   10 destination registers\n"
-                   "          12 source registers 16 stores, 2 u64      32 loads, 4 u64\n\n"
-                   "    08 00 40 00 00 00 00 00  00 00 00 00 00 00 00 00  instruction at 0x400008\n"
-                   "    40 10 60 00 00 00 00 00  ...                      stores to 0x601040\n",
     .loses = "size, atomic, thread, program, an access to address 0",
     .readable = true,
     .writable = true,

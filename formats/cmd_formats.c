@@ -33,66 +33,78 @@ static void list_formats(void)
     psnap_table_free(table);
 }
 
-struct recipe {
-    char *program, *steps, *counters;
+extern const char psnap_formats_text[]; /* formats.txt */
+
+/* What the text says of a format: its description, then recipes. */
+struct about {
+    char *text; /* owned; the others are parts of it */
+    const char *description;
+    char *rest;
 };
 
-extern const char psnap_recipes[]; /* recipes.txt */
+struct recipe {
+    const char *program, *steps, *counters;
+};
 
-static char *copy(const char *from, const char *to)
+/* Behind `mark` in a text, which ends before it; NULL: it is not there. */
+static char *cut(char *text, const char *mark)
 {
-    char *text = strndup(from, (size_t)(to - from));
+    char *at = strstr(text, mark);
 
-    if (!text)
-        psnap_cmd_out_of_memory();
-    return text;
+    if (at)
+        *at = '\0';
+    return at ? at + strlen(mark) : NULL;
 }
 
-/* Finds the first recipe of a format from *at on, which moves behind it; false: there is none. */
-static bool next_recipe(const char *format, const char **at, struct recipe *recipe)
+static struct about about(const struct psnap_format *format)
 {
+    struct about about = {.text = strdup(psnap_formats_text)};
     char heading[64];
-    const char *name, *steps, *counters, *next;
 
-    snprintf(heading, sizeof heading, "\n## %s: ", format);
-    name = strstr(*at, heading);
-    if (!name)
-        return false;
-    name += strlen(heading);
-    steps = strchr(name, '\n') + 2;
-    next = strstr(steps, "\n## ");
-    *at = next ? next : steps + strlen(steps);
-    counters = *at - 2;
-    while (strncmp(counters, "\n\n", 2) != 0)
-        counters--;
-    *recipe =
-        (struct recipe){copy(name, steps - 2), copy(steps, counters + 1), copy(counters + 2, *at)};
-    return true;
+    if (!about.text)
+        psnap_cmd_out_of_memory();
+    snprintf(heading, sizeof heading, "\n# %s\n\n", format->name);
+    about.rest = cut(about.text, heading);
+    about.description = about.rest;
+    cut(about.rest, "\n# ");
+    about.rest = cut(about.rest, "\n## ");
+    return about;
 }
 
-static void recipe_release(struct recipe *recipe)
+/* The next recipe; false: there is none. */
+static bool next_recipe(struct about *about, struct recipe *recipe)
 {
-    free(recipe->program);
-    free(recipe->steps);
-    free(recipe->counters);
+    char *at = about->rest;
+
+    if (!at)
+        return false;
+    about->rest = cut(at, "\n## ");
+    recipe->program = at;
+    recipe->steps = at = cut(at, "\n\n");
+    while (at[1] != '\n' || at[2] == ' ') /* blocks may have empty lines */
+        at = strchr(at + 1, '\n');
+    at[1] = '\0';
+    recipe->counters = at + 2;
+    return true;
 }
 
 static void describe(const struct psnap_format *format)
 {
-    const char *at = psnap_recipes;
+    struct about of = about(format);
     struct recipe recipe;
 
     printf("%s: %s\n", format->name, format->summary);
     printf("can: %s\n", direction(format));
     printf("does not keep: %s\n", format->loses[0] ? format->loses : "nothing is lost");
-    printf("\n%s", format->description);
-    for (; next_recipe(format->name, &at, &recipe); recipe_release(&recipe))
+    printf("\n%s", of.description);
+    while (next_recipe(&of, &recipe))
         printf("\n%s:\n\n%s\n%s", recipe.program, recipe.steps, recipe.counters);
+    free(of.text);
 }
 
 static void json_format(struct psnap_json *json, const struct psnap_format *format)
 {
-    const char *at = psnap_recipes;
+    struct about of = about(format);
     struct recipe recipe;
 
     psnap_json_begin_object(json, NULL);
@@ -101,9 +113,9 @@ static void json_format(struct psnap_json *json, const struct psnap_format *form
     psnap_json_bool(json, "readable", format->readable);
     psnap_json_bool(json, "writable", format->writable);
     psnap_json_text(json, "loses", format->loses);
-    psnap_json_text(json, "description", format->description);
+    psnap_json_text(json, "description", of.description);
     psnap_json_begin_array(json, "consumers");
-    for (; next_recipe(format->name, &at, &recipe); recipe_release(&recipe)) {
+    while (next_recipe(&of, &recipe)) {
         psnap_json_begin_object(json, NULL);
         psnap_json_text(json, "name", recipe.program);
         psnap_json_text(json, "recipe", recipe.steps);
@@ -112,6 +124,7 @@ static void json_format(struct psnap_json *json, const struct psnap_format *form
     }
     psnap_json_end_array(json);
     psnap_json_end_object(json);
+    free(of.text);
 }
 
 static void print_json(const struct psnap_format *one)

@@ -142,12 +142,6 @@ static char *csv_access(struct psnap_trace_sink *sink, char *to, const struct ps
 const struct psnap_format psnap_format_csv = {
     .name = "csv",
     .summary = "comma-separated values with a heading",
-    .description =
-        "A heading, '" HEADING "', then a row per access: address in\n"
-        "hexadecimal, always with 0x, size in bytes, load, store or atomic, thread from\n"
-        "0, number of the reference. Read, references keep their numbers in one loop.\n\n"
-        "    " HEADING "\n"
-        "    0x7ffd1c0a3f08,8,load,0,2\n",
     .loses = "program (loops, blocks, objects, executions)",
     .readable = true,
     .writable = true,

@@ -151,17 +151,6 @@ static char *xdin_access(struct psnap_trace_sink *sink, char *to, const struct p
 const struct psnap_format psnap_format_din = {
     .name = "din",
     .summary = "Dinero IV, traditional text (-informat d)",
-    .description =
-        "One line per access: label and hexadecimal address. Labels 0 (read), 1 (write)\n"
-        "and 3 (miscellaneous, a read) are accesses; 2 (fetch) and 4 (flush) are passed\n"
-        "over when read. Where no address of the first ones has a letter, or a line has\n"
-        "a third number, say --from din: it could be another format. Dinero takes every\n"
-        "access as 4 bytes at a multiple of 4, so an access of another size or one that\n"
-        "straddles a word is another access there; xdin keeps both. Read, an access\n"
-        "ends with the 4-byte word that its address is in. An atomic is written as a\n"
-        "write.\n\n"
-        "    0 7ffd1c0a3f08    a read\n"
-        "    1 5581d2a6b2a0    a write\n",
     .loses = "size (Dinero takes all as 4 bytes), atomic, thread, reference, program",
     .readable = true,
     .writable = true,
@@ -176,13 +165,6 @@ const struct psnap_format psnap_format_din = {
 const struct psnap_format psnap_format_xdin = {
     .name = "xdin",
     .summary = "Dinero IV, extended text (-informat D, its default)",
-    .description =
-        "One line per access: type, address and size, both hexadecimal. Types r (read),\n"
-        "w (write) and m (miscellaneous, a read) are accesses; i, c and v are passed\n"
-        "over when read, and so are blank lines, which Dinero refuses. Accesses of more\n"
-        "than 64 bytes are split. An atomic is written as a write.\n\n"
-        "    r 7ffd1c0a3f08 8     a read of 8 bytes\n"
-        "    w 5581d2a6b2a0 10    a write of 16\n",
     .loses = "atomic, thread, reference, program",
     .readable = true,
     .writable = true,

@@ -54,14 +54,6 @@ static char *dinbin_access(struct psnap_trace_sink *sink, char *to,
 const struct psnap_format psnap_format_dinbin = {
     .name = "dinbin",
     .summary = "Dinero IV, binary (-informat b)",
-    .description = "8 bytes for each access, lowest byte first. Types 0 (read), 3 (miscellaneous,\n"
-                   "a read) and 1 (write) are accesses; 2 (instruction), 4 (copy back) and 5\n"
-                   "(invalidate) are passed over when read. Addresses have 32 bits: one beyond is\n"
-                   "an error that names the access, and is never cut. Accesses of more than 64\n"
-                   "bytes are split. An atomic is written as a write. It is not recognised by its\n"
-                   "first bytes: say --from dinbin.\n\n"
-                   "    bytes  0 address, u32    4 size, u16    6 type, u8    7 padding\n\n"
-                   "    00 10 40 00 08 00 01 00    a store of 8 bytes at 0x401000\n",
     .loses = "addresses beyond 32 bits (an error), atomic, thread, reference, program",
     .readable = true,
     .writable = true,

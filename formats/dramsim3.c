@@ -59,18 +59,6 @@ static char *dramsim3_end(struct psnap_trace_sink *sink, char *to)
 const struct psnap_format psnap_format_dramsim3 = {
     .name = "dramsim3",
     .summary = "DRAMsim3's trace",
-    .description =
-        "For DRAMsim3 1.0, 'dramsim3main CONFIG -t TRACE -c CYCLES'; without -c it ends\n"
-        "after 100,000 cycles. One line per request: '0xADDRESS READ CYCLE' or WRITE.\n"
-        "It is to be what the caches before the memory miss and write back: psnap\n"
-        "passes the stream through a machine (-m MACHINE; -m none: all accesses as they\n"
-        "are). A cycle is an access of the program, for its time is not known; cycles\n"
-        "never fall. There is no line end after the last request, of which DRAMsim3\n"
-        "would make one more, and the last request is due one cycle after the one\n"
-        "before at the latest, for DRAMsim3 would leave out one that is not due yet.\n"
-        "Addresses are compact ones (--layout).\n\n"
-        "    0x200040 READ 3\n"
-        "    0x201fc0 WRITE 24\n",
     .loses = "size, atomic, thread, ref, program",
     .writable = true,
     .is_text = true,

@@ -230,20 +230,6 @@ static char *drmemtrace_end(struct psnap_trace_sink *sink, char *to)
 const struct psnap_format psnap_format_drmemtrace = {
     .name = "drmemtrace",
     .summary = "DynamoRIO's drmemtrace (trace entries of a thread)",
-    .description =
-        "12 bytes for each entry, lowest byte first: type, size and address. Read are\n"
-        "versions up to 7: types 0 (read) and 1 (write) are accesses, and instructions\n"
-        "(10 and others) the program counters of those after them: every counter's\n"
-        "loads and stores become references. Prefetches, flushes, markers and encodings\n"
-        "are passed over, accesses of more than 64 bytes are split, threads counted in\n"
-        "the order in which they come. A file of one thread, or of several behind each\n"
-        "other (core-sharded), as it is or compressed, is read; zip archives are not:\n"
-        "'unzip -p FILE' passes on what is in them. Written is version 7, one thread of\n"
-        "an x86-64, an instruction before each access, its counter made of the\n"
-        "reference's number. An atomic is written as a write.\n\n"
-        "    bytes  0 type, u16    2 size, u16    4 address, u64\n\n"
-        "    0a 00 04 00  00 00 40 00 00 00 00 00    an instruction at 0x400000,\n"
-        "    01 00 08 00  40 10 60 00 00 00 00 00    which stores 8 bytes at 0x601040\n",
     .loses = "atomic, thread, program",
     .readable = true,
     .writable = true,

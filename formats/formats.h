@@ -22,7 +22,6 @@ struct psnap_compressor;
 struct psnap_format {
     const char *name;        /* "pst" */
     const char *summary;     /* one line, without the name */
-    const char *description; /* paragraphs wrapped at 78 columns, ending in a newline */
     const char *loses;       /* what a written file does not keep: "thread, ref"; "" for nothing */
     bool readable;
     bool writable;

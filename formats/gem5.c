@@ -312,24 +312,6 @@ static const struct psnap_format_ops gem5_ops = {
 const struct psnap_format psnap_format_gem5 = {
     .name = "gem5",
     .summary = "gem5's packet trace (protobuf)",
-    .description =
-        "'gem5', then protobuf messages, each behind its length as a varint: a header\n"
-        "and packets. Read, the commands that ask for reads or writes, also those that\n"
-        "caches make (ReadSharedReq, WritebackDirty; numbered as in gem5 20 and later),\n"
-        "are accesses; fetches of instructions (flag 0x100) and others are passed over,\n"
-        "packets of more than 64 bytes are split, and every program counter's loads and\n"
-        "stores become references. Ticks, and with them the header's tick_freq, are\n"
-        "passed over: a stream has no times. Written, an access comes each nanosecond\n"
-        "at 10^12 ticks per second, which must be gem5's frequency too (it is by\n"
-        "default), one in two lines of 64 bytes as two packets, a tick apart. Its\n"
-        "counter is made of the reference's number, an atomic is a write, addresses are\n"
-        "compact ones (--layout compact, --base ADDRESS). gem5 takes such files as they\n"
-        "are or compressed by gzip (-o NAME.gem5.gz).\n\n"
-        "    header   1 obj_id    2 ver    3 tick_freq    4 id_strings\n"
-        "    packet   1 tick      2 cmd    3 addr    4 size    5 flags    7 pc\n\n"
-        "    67 65 6d 35                     gem5\n"
-        "    10 0a 05 70 73 6e 61 70 ...     a header of 16 bytes, of object psnap\n"
-        "    12 08 e8 07 10 01 18 c0 a0 ...  a packet of 18 bytes: tick 1000, cmd 1\n",
     .loses = "atomic, thread, program; the ticks are not times",
     .readable = true,
     .writable = true,

@@ -99,17 +99,6 @@ static char *lackey_access(struct psnap_trace_sink *sink, char *to,
 const struct psnap_format psnap_format_lackey = {
     .name = "lackey",
     .summary = "Valgrind lackey's text (--trace-mem=yes)",
-    .description =
-        "One line per access: ' L address,size' or ' S address,size', address\n"
-        "hexadecimal, size decimal. Read, 'M' is a load and a store, and an 'I' line is\n"
-        "the program counter of the accesses after it: every counter's loads and stores\n"
-        "become references. Valgrind's own lines (==pid==, ###) and superblocks (SB)\n"
-        "are passed over; so are, and are counted, lines of the program's between them:\n"
-        "--log-file=FILE keeps these out. Written, an atomic is a store, so that the\n"
-        "number of accesses stays.\n\n"
-        "    I  04001092,3\n"
-        "     L 1ffefff7f8,8    a load by that instruction\n"
-        "     S 04222c40,4\n",
     .loses = "atomic, thread, reference, program",
     .readable = true,
     .writable = true,

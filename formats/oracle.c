@@ -208,19 +208,6 @@ static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE 
 const struct psnap_format psnap_format_oracle = {
     .name = "oracle",
     .summary = "libCacheSim's oracleGeneral",
-    .description =
-        "For libCacheSim 0.3, 'cachesim TRACE oracleGeneral ...'. 24 bytes for each\n"
-        "request, lowest bytes first. Objects are cache lines: the object's number is\n"
-        "that of a line of 64 bytes, its size is 64, and an access is a request for\n"
-        "each line that it touches. 'next' is the number of the line's next request, of\n"
-        "which the first in the file is 1, or -1. A time is a request, and stays at\n"
-        "2^32 - 1. The future has to be known: nothing is written before the stream has\n"
-        "ended. Until then its lines are in a temporary file in TMPDIR, 16 bytes for\n"
-        "each request; memory is taken for each different line, up to 64 bytes.\n"
-        "libCacheSim reads .zst as well (-o NAME.oracle.zst). It maps its input, which\n"
-        "has to be a file: a FIFO is refused.\n\n"
-        "    bytes  0 u32 time   4 u64 object   12 u32 size   16 i64 next\n"
-        "    00 00 00 00 01 00 00 00 80 00 00 00 40 00 00 00 ff ff ff ff ff ff ff ff\n",
     .loses = "size and address within a line, load or store, thread, ref, program",
     .writable = true,
     .no_fifo = "libCacheSim maps its whole input",

@@ -95,14 +95,6 @@ static char *pinatrace_access(struct psnap_trace_sink *sink, char *to,
 const struct psnap_format psnap_format_pinatrace = {
     .name = "pinatrace",
     .summary = "the text of Pin's tool pinatrace",
-    .description = "One line per access: '0xPC: R 0xADDRESS', or W. Behind it may be a decimal\n"
-                   "size, and a value, which is passed over; without a size an access is of one\n"
-                   "byte, in the line of its address. Every program counter's loads and stores\n"
-                   "become references; written, the reference's number stands for the counter.\n"
-                   "'#eof' and other remarks are passed over when read. Written are neither these\n"
-                   "nor sizes. An atomic is written as a write.\n\n"
-                   "    0x401136: R 0x7ffd1c0a3f08\n"
-                   "    0x40113a: W 0x5581d2a6b2a0\n",
     .loses = "size, atomic, thread, program",
     .readable = true,
     .writable = true,

@@ -23,14 +23,6 @@ static char *prospero_access(struct psnap_trace_sink *sink, char *to,
 const struct psnap_format psnap_format_prospero = {
     .name = "prospero",
     .summary = "SST's Prospero, text",
-    .description =
-        "For SST 12 and later, prospero.prosperoCPU with\n"
-        "prospero.ProsperoTextTraceReader. One line per access: 'CYCLE R ADDRESS SIZE',\n"
-        "or W, all decimal. Prospero stands for a processor, with SST's caches behind\n"
-        "it: it gets all accesses (-m MACHINE: what misses that machine's caches). A\n"
-        "cycle is an access of the program, for its time is not known.\n\n"
-        "    0 R 35184372088896 8\n"
-        "    1 W 35184372080640 64\n",
     .loses = "atomic, thread, ref, program",
     .writable = true,
     .is_text = true,

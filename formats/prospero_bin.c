@@ -26,15 +26,6 @@ static char *prospero_bin_access(struct psnap_trace_sink *sink, char *to,
 const struct psnap_format psnap_format_prospero_bin = {
     .name = "prospero-bin",
     .summary = "SST's Prospero, binary",
-    .description =
-        "For SST 12 and later, prospero.prosperoCPU with\n"
-        "prospero.ProsperoBinaryTraceReader; with -o NAME.prospero-bin.gz for\n"
-        "prospero.ProsperoCompressedBinaryTraceReader. 21 bytes for each access, lowest\n"
-        "bytes first. Prospero stands for a processor, with SST's caches behind it: it\n"
-        "gets all accesses (-m MACHINE: what misses that machine's caches). A cycle is\n"
-        "an access of the program, for its time is not known.\n\n"
-        "    bytes  0 u64 cycle   8 'R' or 'W'   9 u64 address   17 u32 size\n"
-        "    00 00 00 00 00 00 00 00 52 00 00 00 00 00 20 00 00 08 00 00 00\n",
     .loses = "atomic, thread, ref, program",
     .writable = true,
     .ops = &(const struct psnap_format_ops){.access = prospero_bin_access},

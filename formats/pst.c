@@ -340,16 +340,6 @@ static const struct psnap_format_ops pst_ops = {pst_bid, pst_open, pst_skip, pst
 const struct psnap_format psnap_format_pst = {
     .name = "pst",
     .summary = "psnap's own trace: everything, checksummed, small",
-    .description =
-        "The whole stream without loss: address, size, kind, reference and thread of\n"
-        "every access, the program's loops, blocks, references and named objects, its\n"
-        "provenance, and how often each block was executed. Chunks are compressed with\n"
-        "zstd and checksummed; a file that was cut off is readable up to its last whole\n"
-        "chunk. Regular streams take thousandths of a byte per access. formats/PST.md\n"
-        "describes the bytes.\n\n"
-        "    89 50 53 54 0d 0a 1a 0a  magic\n"
-        "    03 00 00 00 .. .. .. ..  version, its checksum; then frames of tables\n"
-        "    54 61 62 6c 01 ...       (Tabl), accesses (Accs) and the end (End.)\n",
     .loses = "",
     .readable = true,
     .writable = true,

@@ -75,13 +75,6 @@ static char *rw_access(struct psnap_trace_sink *sink, char *to, const struct psn
 const struct psnap_format psnap_format_ramulator1 = {
     .name = "ramulator1",
     .summary = "Ramulator 1's memory trace",
-    .description = "For Ramulator 1, 'ramulator CONFIG --mode=dram TRACE'. One line per request:\n"
-                   "'0xADDRESS R', or W. It is to be what the caches before the memory miss and\n"
-                   "write back: psnap passes the stream through a machine (-m MACHINE; -m none:\n"
-                   "all accesses as they are). Addresses are compact ones (--layout). There is\n"
-                   "no time: Ramulator sends requests as fast as the memory takes them.\n\n"
-                   "    0x200040 R\n"
-                   "    0x201fc0 W\n",
     .loses = "size, atomic, thread, ref, program, time",
     .writable = true,
     .is_text = true,
@@ -93,16 +86,6 @@ const struct psnap_format psnap_format_ramulator1 = {
 const struct psnap_format psnap_format_ramulator2_ls = {
     .name = "ramulator2-ls",
     .summary = "Ramulator 2's LoadStoreTrace",
-    .description =
-        "For Ramulator 2.0 and 2.1, 'impl: LoadStoreTrace'. One line per request: 'LD\n"
-        "0xADDRESS' or 'ST 0xADDRESS'. An address of 2^63 or more, with which Ramulator\n"
-        "ends, is an error here. Ramulator holds the whole file in memory, and begins\n"
-        "again at its end. It is to be what the caches before the memory miss and write\n"
-        "back: psnap passes the stream through a machine (-m MACHINE; -m none: all\n"
-        "accesses as they are). Addresses are compact ones (--layout). There is no\n"
-        "time.\n\n"
-        "    LD 0x200040\n"
-        "    ST 0x201fc0\n",
     .loses = "size, atomic, thread, ref, program, time",
     .writable = true,
     .is_text = true,
@@ -114,18 +97,6 @@ const struct psnap_format psnap_format_ramulator2_ls = {
 const struct psnap_format psnap_format_ramulator2_rw = {
     .name = "ramulator2-rw",
     .summary = "Ramulator 2's ReadWriteTrace, places in a DDR4 memory",
-    .description =
-        "For Ramulator 2.1, 'impl: ReadWriteTrace' (2.0 ends at once), with PassThrough\n"
-        "as its mapper. One line per request: 'R' or 'W' and channel, rank, bank group,\n"
-        "bank, row and column, all decimal. psnap maps addresses, as 'org: {preset:\n"
-        "DDR4_8Gb_x8, channel: 1, rank: 1}', 8 GiB, does in the order RoBaRaCoCh. From\n"
-        "the lowest bit of an address on: 6 bits within the burst of 64 bytes, 7 column\n"
-        "(in bursts), 2 bank group, 2 bank, 16 row; channel and rank are 0, what is\n"
-        "above 2^33 is left out. It is to be what the caches before the memory miss and\n"
-        "write back: psnap passes the stream through a machine (-m MACHINE; -m none:\n"
-        "all accesses as they are). Addresses are compact (--layout). There is no time.\n\n"
-        "    R 0,0,2,1,1376,17\n"
-        "    W 0,0,0,0,0,127\n",
     .loses = "size, atomic, thread, ref, program, time, address bits 0 to 5 and from 33 on",
     .writable = true,
     .is_text = true,

@@ -109,18 +109,6 @@ static char *cpu_end(struct psnap_trace_sink *sink, char *to)
 const struct psnap_format psnap_format_ramulator_cpu = {
     .name = "ramulator-cpu",
     .summary = "the processor traces of Ramulator 1 and 2 (SimpleO3)",
-    .description = "For Ramulator 1, 'ramulator CONFIG --mode=cpu TRACE', and Ramulator 2.0 and\n"
-                   "2.1, 'impl: SimpleO3'. One line per load: 'BUBBLES LOAD' or 'BUBBLES LOAD\n"
-                   "WRITE-BACK', all decimal. It is to be what the caches before the memory miss\n"
-                   "and write back: psnap passes the stream through a machine (-m MACHINE; -m\n"
-                   "none: all accesses as they are). BUBBLES are the accesses that the machine's\n"
-                   "caches satisfied since the load before, the only instructions that are known;\n"
-                   "with -m none they are 0. A store or write-back goes with the load before it\n"
-                   "or, if that has one, with a later one; where more than 64 wait, and at the\n"
-                   "end, they are written with a load of their own address. An address of 2^63 or\n"
-                   "more is an error. Addresses are compact ones (--layout).\n\n"
-                   "    3 2097152\n"
-                   "    20 2097216 2088896\n",
     .loses = "size, atomic, thread, ref, program, the order of stores among loads, instructions "
              "that access no memory",
     .writable = true,

@@ -286,27 +286,6 @@ static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *er
 const struct psnap_format psnap_format_spatter = {
     .name = "spatter",
     .summary = "gather and scatter patterns for Spatter, JSON",
-    .description =
-        "For Spatter 2.0 and later, 'spatter -f FILE'. It is not the stream but the\n"
-        "patterns in it: of each loop's accesses to a region with a name, as 'psnap sim\n"
-        "--by region' has them, the loads as gathers, the stores and atomics as\n"
-        "scatters. Where no name is known, each reference of the program stands for a\n"
-        "region. There are up to eight patterns each, of up to 32 accesses that repeat\n"
-        "themselves at a constant distance, in elements of 8 bytes: access j of\n"
-        "repetition i is to element pattern[j] + delta * i. count is the longest run of\n"
-        "a pattern; the name has the loop, the region or reference, and how many runs\n"
-        "and accesses there were. Smaller elements share one, runs that go down are\n"
-        "mirrored, all patterns begin at element 0. A constant stride is written as\n"
-        "eight accesses. What has no such pattern is its first 64 accesses, advanced\n"
-        "through the range of all. Buffers have at most 2^30 elements. What is behind a\n"
-        "run's last whole repetition, of a ninth pattern, and patterns of fewer than 64\n"
-        "accesses are left out; how many accesses that are is said when the file is\n"
-        "written. A region or reference that goes to several windows of 4 GiB, such as\n"
-        "a heap's and a stack's, has patterns of each of them.\n\n"
-        "    [\n"
-        "      {\"name\": \"main:12 x: 100 runs, 6400 accesses\", \"kernel\": \"Gather\",\n"
-        "       \"pattern\": [0, 1, 2, 3, 4, 5, 6, 7], \"delta\": 8, \"count\": 8}\n"
-        "    ]\n",
     .loses = "order of regions, addresses of patterns, size, atomic, thread, what repeats no "
              "pattern but its first 64 accesses",
     .writable = true,

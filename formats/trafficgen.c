@@ -225,28 +225,6 @@ static enum psnap_status print(struct pattern_sink *sink, struct psnap_error *er
 const struct psnap_format psnap_format_trafficgen = {
     .name = "trafficgen",
     .summary = "a configuration of gem5's traffic generator",
-    .description =
-        "For gem5 v19 and later, TrafficGen(config_file=...). It is not the stream but\n"
-        "what is left of it: a state is what a loop loads from, or stores to, a region\n"
-        "with a name, as 'psnap sim --by region' has them; where no name is known, what\n"
-        "a reference of the program accesses; each of them in a window of 4 GiB. What\n"
-        "states reach is a memory of pages of 2 MiB, from --base on, in the order of\n"
-        "the program's addresses, which --layout program keeps. States are in the order\n"
-        "in which they came first; each lasts 1000 ticks for each of its accesses and\n"
-        "1, then comes the next, at last EXIT. It is LINEAR or STRIDED over the range\n"
-        "of its addresses if one positive stride is at least half of its steps, else\n"
-        "RANDOM in that range. (What comes after many other steps may have been missed\n"
-        "at first: up to a fifth of the steps.) Of nested loops the innermost stride\n"
-        "alone remains. Blocks are powers of two, no larger than the accesses. There\n"
-        "are at most 1000 states, those of most accesses; how many accesses have none\n"
-        "is said when the file is written. All numbers are decimal.\n\n"
-        "    STATE 0 64000001 LINEAR 100 2097152 2609151 8 1000 1000 0\n"
-        "    STATE 1 64000001 STRIDED 0 4096 515071 0 8 8 64 1000 1000 0\n"
-        "    STATE 2 1 EXIT\n"
-        "    INIT 0\n"
-        "    TRANSITION 0 1 1\n"
-        "    TRANSITION 1 2 1\n"
-        "    TRANSITION 2 2 1\n",
     .loses = "order of accesses and of regions, strides but one, which addresses are accessed "
              "when, atomic, thread, ref, program",
     .writable = true,

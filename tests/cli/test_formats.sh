@@ -52,7 +52,9 @@ python3 - << 'END'
 import json, os, subprocess, sys
 for f in json.load(open("formats.json"))["formats"]:
     assert f["readable"] or f["consumers"], f["name"]
-    assert all(len(line) <= 78 for c in f["consumers"] for text in c.values() for line in text.split("\n"))
+    assert "\n\n    " in f["description"], f["name"] # an example of its layout
+    texts = [f["description"]] + [text for c in f["consumers"] for text in c.values()]
+    assert all(len(line) <= 78 for text in texts for line in text.split("\n"))
 recipes = [(c["name"], c["recipe"]) for f in json.load(open("formats.json"))["formats"] for c in f["consumers"]]
 for program in "cachesim", "champsim", "dineroIV", "dramsim3main", "drrun", "python3", "ramulator", "ramulator2", "spatter", "valgrind":
     os.symlink("consumer", f"bin/{program}")

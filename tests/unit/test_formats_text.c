@@ -348,16 +348,6 @@ static void test_runs(void **state)
     }
 }
 
-static size_t longest_line(const char *text)
-{
-    size_t longest = 0;
-
-    for (const char *end; (end = strchr(text, '\n')); text = end + 1)
-        if ((size_t)(end - text) > longest)
-            longest = (size_t)(end - text);
-    return longest;
-}
-
 static void test_registry(void **state)
 {
     const struct psnap_format *format;
@@ -372,10 +362,7 @@ static void test_registry(void **state)
         assert_int_equal(format->writable,
                          format->ops->create || format->ops->access || format->ops->print);
         assert_true(format->writable || !format->is_memory_side);
-        assert_true(format->summary[0] && format->description[0] && format->loses);
-        assert_int_equal(format->description[strlen(format->description) - 1], '\n');
-        assert_true(longest_line(format->description) <= 78);
-        assert_non_null(strstr(format->description, "\n\n    ")); /* an example of its layout */
+        assert_true(format->summary[0] && format->loses);
     }
     assert_true(count >= 10);
     assert_null(psnap_format_find("nonesuch"));
