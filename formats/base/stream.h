@@ -123,13 +123,6 @@ PSNAP_API enum psnap_status psnap_pump(struct psnap_source *source, struct psnap
                                        uint64_t *count, struct psnap_error *error);
 
 /*
- * A source over an array. Copies neither array nor program; both must outlive
- * the source. `program` may be NULL (then the source has an empty one).
- */
-PSNAP_API struct psnap_source *psnap_vector_source_new(const struct psnap_access *accesses,
-                                                       size_t n, struct psnap_program *program);
-
-/*
  * The accesses [skip, skip + count) of `inner`, count UINT64_MAX for no limit, long nests in parts.
  * Owns `inner` (freed also when this fails with NULL: out of memory), shares its program.
  */
@@ -158,11 +151,6 @@ PSNAP_API struct psnap_source *psnap_interleave_source_new(struct psnap_source *
 PSNAP_API struct psnap_source *psnap_relay_source_new(struct psnap_source *inner,
                                                       struct psnap_error *error);
 
-/* A growing array as a sink. The accesses stay owned by the sink until it is freed. */
-PSNAP_API struct psnap_sink *psnap_vector_sink_new(void);
-PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_sink *sink,
-                                                            size_t *n);
-
 /* One stream to `n` sinks in turn, stopping at the first error. Owns neither sinks nor array
  * entries after psnap_sink_free: the caller frees the sinks. */
 PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n);
@@ -187,8 +175,5 @@ PSNAP_API struct psnap_sink *
 psnap_aside_sink_new(const struct psnap_program *program,
                      struct psnap_sink *(*make)(const struct psnap_program *program),
                      struct psnap_sink **inner);
-
-/* Swallows everything. */
-PSNAP_API struct psnap_sink *psnap_null_sink_new(void);
 
 #endif

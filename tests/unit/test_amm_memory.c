@@ -7,6 +7,7 @@
 
 #include "predict/amm/asm.h"
 #include "predict/amm/target.h"
+#include "tests/unit/vectors.h"
 
 #if FAILING_MALLOC
 
@@ -33,7 +34,7 @@ static enum psnap_status measure_one(struct measure *measure, struct psnap_error
 {
     const struct measure_plan plan = {.line_bytes = 64};
     const struct measure_options options = {&plan, 1, 0.5, 0};
-    struct psnap_source *source = psnap_vector_source_new(accesses, ACCESSES, program);
+    struct psnap_source *source = vector_source_new(accesses, ACCESSES, program);
     const enum psnap_status status =
         source ? measure_stream(measure, source, NULL, &options, error) : no_memory(error);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "predict/amm/target.h"
+#include "tests/unit/vectors.h"
 
 enum { PASSES = 4 };
 
@@ -48,7 +49,7 @@ static void make(struct small *small, size_t n)
             small->accesses[at++] = (struct psnap_access){.address = 64 * i, .ref = 0, .size = 8};
         small->accesses[at++] = (struct psnap_access){.address = 1 << 20, .ref = 1, .size = 8};
     }
-    small->source = psnap_vector_source_new(small->accesses, at, small->program);
+    small->source = vector_source_new(small->accesses, at, small->program);
     assert_non_null(small->source);
     assert_int_equal(measure_stream(&small->measure, small->source, NULL, &options, &error),
                      PSNAP_OK);

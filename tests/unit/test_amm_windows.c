@@ -17,6 +17,7 @@
 #include "formats/base/rng.h"
 #include "predict/amm/chain.h"
 #include "predict/amm/measure.h"
+#include "tests/unit/vectors.h"
 
 enum { BLOCKS = 6, REFS_MAX = 4, ACCESSES = 6000, LINES = 40 };
 
@@ -102,8 +103,7 @@ static void measure_walk(struct measure *measure, struct walk *walk, double rate
 {
     const struct measure_plan plan = {.line_bytes = 64};
     const struct measure_options options = {&plan, 1, rate, seed};
-    struct psnap_source *source =
-        psnap_vector_source_new(walk->accesses, length_of(walk), walk->program);
+    struct psnap_source *source = vector_source_new(walk->accesses, length_of(walk), walk->program);
     struct psnap_error error;
 
     assert_non_null(source);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "formats/base/stream.h"
+#include "tests/unit/vectors.h"
 
 enum { THREADS = 7, MOST = 20000 };
 
@@ -38,8 +39,7 @@ static struct psnap_source *open_all(size_t n, struct psnap_program *program)
     struct psnap_source *lanes[THREADS];
 
     for (uint16_t thread = 0; thread < THREADS; thread++)
-        lanes[thread] =
-            psnap_thread_source_new(psnap_vector_source_new(stream, n, program), thread);
+        lanes[thread] = psnap_thread_source_new(vector_source_new(stream, n, program), thread);
     return psnap_interleave_source_new(lanes, THREADS, program);
 }
 

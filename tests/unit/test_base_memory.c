@@ -10,6 +10,7 @@
 #include "formats/base/program.h"
 #include "formats/base/stream.h"
 #include "formats/base/yaml.h"
+#include "tests/unit/vectors.h"
 
 #if FAILING_MALLOC
 
@@ -74,8 +75,8 @@ out:
 static enum psnap_status pump(struct psnap_error *error)
 {
     static struct psnap_access accesses[10000];
-    struct psnap_source *source = psnap_vector_source_new(accesses, 10000, NULL);
-    struct psnap_sink *vector = psnap_vector_sink_new(), *tee = psnap_tee_sink_new(&vector, 1);
+    struct psnap_source *source = vector_source_new(accesses, 10000, NULL);
+    struct psnap_sink *vector = vector_sink_new(), *tee = psnap_tee_sink_new(&vector, 1);
     enum psnap_status status = PSNAP_ERROR_MEMORY;
 
     if (source)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/test_affine_support.h"
+#include "tests/unit/vectors.h"
 
 /* A nest once, then the end. */
 struct once {
@@ -51,8 +52,8 @@ static void take(const struct psnap_access *access, void *to)
 static void compare(struct psnap_sink *expected, struct psnap_sink *got)
 {
     size_t n, m;
-    const struct psnap_access *a = psnap_vector_sink_data(expected, &n);
-    const struct psnap_access *b = psnap_vector_sink_data(got, &m);
+    const struct psnap_access *a = vector_sink_data(expected, &n);
+    const struct psnap_access *b = vector_sink_data(got, &m);
 
     assert_int_equal(n, m);
     if (n)
@@ -68,8 +69,8 @@ static void nests_are_their_accesses(void **state)
     psnap_rng_init(&rng, 1);
     for (unsigned turn = 0; turn < 300; turn++) {
         struct once once = {.base.ops = &once_ops, .before = {.address = 77, .size = 1}};
-        struct psnap_sink *expected = psnap_vector_sink_new(), *got = psnap_vector_sink_new();
-        struct psnap_sink *single = psnap_vector_sink_new(), *tee = psnap_tee_sink_new(&got, 1);
+        struct psnap_sink *expected = vector_sink_new(), *got = vector_sink_new();
+        struct psnap_sink *single = vector_sink_new(), *tee = psnap_tee_sink_new(&got, 1);
         struct psnap_error error = {0};
         struct psnap_access block[50];
         struct psnap_nest nest;
@@ -118,7 +119,7 @@ static void two_iterations_make_a_nest(void **state)
     made[0] = (struct random_nest){
         .refs = 12, .loops = 3, .areas = 3, .base = 0x100000, .is_uneven = true};
     for (unsigned turn = 0; turn < 400; turn++) {
-        struct psnap_sink *expected = psnap_vector_sink_new(), *got = psnap_vector_sink_new();
+        struct psnap_sink *expected = vector_sink_new(), *got = vector_sink_new();
         struct psnap_nest first = make_affine(&made[0], &rng, 2 + turn % 5, 4), second = first,
                           nest;
         uint64_t iteration[PSNAP_NEST_LEVELS];

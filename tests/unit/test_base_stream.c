@@ -10,6 +10,7 @@
 
 #include "formats/base/rng.h"
 #include "formats/base/stream.h"
+#include "tests/unit/vectors.h"
 
 static struct psnap_access *make_accesses(size_t n)
 {
@@ -30,14 +31,14 @@ static void pump_moves_everything(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t n = sizes[i];
         struct psnap_access *accesses = make_accesses(n);
-        struct psnap_source *source = psnap_vector_source_new(accesses, n, NULL);
-        struct psnap_sink *sink = psnap_vector_sink_new();
+        struct psnap_source *source = vector_source_new(accesses, n, NULL);
+        struct psnap_sink *sink = vector_sink_new();
         const struct psnap_access *data;
         uint64_t moved;
         size_t taken;
         assert_non_null(source->program);
         assert_int_equal(psnap_pump(source, sink, &moved, NULL), PSNAP_OK);
-        data = psnap_vector_sink_data(sink, &taken);
+        data = vector_sink_data(sink, &taken);
         assert_int_equal(moved, n);
         assert_int_equal(taken, n);
         if (n)
@@ -62,7 +63,7 @@ static void limit_cuts_a_window(void **state)
         const uint64_t there = skip < N ? N - skip : 0;
         const uint64_t expected = count < there ? count : there;
         struct psnap_source *source =
-            psnap_limit_source_new(psnap_vector_source_new(accesses, N, NULL), skip, count);
+            psnap_limit_source_new(vector_source_new(accesses, N, NULL), skip, count);
         struct psnap_access block[777];
         uint64_t got = 0;
         for (;;) {
@@ -83,7 +84,7 @@ static void limit_cuts_a_window(void **state)
 static void vector_source_shares_a_given_program(void **state)
 {
     struct psnap_program *program = psnap_program_new();
-    struct psnap_source *source = psnap_vector_source_new(NULL, 0, program);
+    struct psnap_source *source = vector_source_new(NULL, 0, program);
     struct psnap_source *limited;
 
     (void)state;
@@ -281,7 +282,7 @@ static void runs_are_written_out_for_who_knows_none(void **state)
     static const struct psnap_sink_ops sink_ops = {run_sink_put, NULL, no_free, run_sink_put_run};
     struct run_source source = {.base = {.ops = &source_ops}, .calls = 500};
     struct run_sink knows = {.base = {&sink_ops}};
-    struct psnap_sink *plain = psnap_vector_sink_new();
+    struct psnap_sink *plain = vector_sink_new();
     struct psnap_sink *tee = psnap_tee_sink_new((struct psnap_sink *[]){plain, &knows.base}, 2);
     const struct psnap_access *got, *expected;
     size_t got_count, expected_count;
@@ -289,10 +290,10 @@ static void runs_are_written_out_for_who_knows_none(void **state)
 
     (void)state;
     psnap_rng_init(&source.rng, 11);
-    source.expected = psnap_vector_sink_new();
+    source.expected = vector_sink_new();
     assert_int_equal(psnap_pump(&source.base, tee, &moved, NULL), PSNAP_OK);
-    got = psnap_vector_sink_data(plain, &got_count);
-    expected = psnap_vector_sink_data(source.expected, &expected_count);
+    got = vector_sink_data(plain, &got_count);
+    expected = vector_sink_data(source.expected, &expected_count);
     assert_true(expected_count > 100000);
     assert_int_equal(got_count, expected_count);
     assert_memory_equal(got, expected, got_count * sizeof *got);
@@ -307,8 +308,8 @@ static void runs_are_written_out_for_who_knows_none(void **state)
 static void null_swallows(void **state)
 {
     struct psnap_access *accesses = make_accesses(10000);
-    struct psnap_source *source = psnap_vector_source_new(accesses, 10000, NULL);
-    struct psnap_sink *sink = psnap_null_sink_new();
+    struct psnap_source *source = vector_source_new(accesses, 10000, NULL);
+    struct psnap_sink *sink = null_sink_new();
     uint64_t moved;
 
     (void)state;

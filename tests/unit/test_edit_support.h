@@ -10,6 +10,7 @@
 #include "replay/replay.h"
 #include "tests/unit/test_profile_support.h"
 #include "tests/unit/test_text_support.h"
+#include "tests/unit/vectors.h"
 
 #define LOOP(id, k) .loop = (id), .times = (k), .over = 1
 #define ARRAY(list) .regions = (list), .region_count = 1
@@ -33,7 +34,7 @@ static inline void assert_replays(const struct psnap_profile *profile, const str
                                   bool with_runs)
 {
     struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
-    struct psnap_sink *sink = psnap_vector_sink_new();
+    struct psnap_sink *sink = vector_sink_new();
     const struct psnap_access *replayed;
     uint64_t count;
     char id[16];
@@ -49,7 +50,7 @@ static inline void assert_replays(const struct psnap_profile *profile, const str
             assert_int_equal(psnap_sink_put(sink, block, (size_t)got, NULL), PSNAP_OK);
         assert_int_equal(got, 0);
     }
-    replayed = psnap_vector_sink_data(sink, &n);
+    replayed = vector_sink_data(sink, &n);
     assert_int_equal(n, stream->count);
     for (size_t i = 0; i < n; i++) {
         const struct psnap_access *a = &replayed[i], *b = &stream->accesses[i];

@@ -5,6 +5,7 @@
  * from one place to another.
  */
 #include "tests/unit/test_formats_support.h"
+#include "tests/unit/vectors.h"
 
 enum { COUNT = 3000, REFS = 4096 };
 
@@ -197,7 +198,7 @@ static void check_pair(const struct carried *a, const struct carried *b, struct 
         grow_program(program, rng);
     make(program, rng, a->address_max < b->address_max ? a->address_max : b->address_max,
          !strcmp(a->format, "gem5") || !strcmp(b->format, "gem5"), accesses);
-    first = write_all(a->format, psnap_vector_source_new(accesses, COUNT, program));
+    first = write_all(a->format, vector_source_new(accesses, COUNT, program));
     go_through(a, accesses, COUNT);
     check_file(a, &first, accesses, rng);
     source = open_memory(&input, first.data, first.size, 4096, a->format, &error);

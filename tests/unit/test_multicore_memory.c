@@ -8,6 +8,7 @@
 #include "predict/multicore/tasks.h"
 #include "predict/predict.h"
 #include "test_multicore_support.h"
+#include "tests/unit/vectors.h"
 
 #if FAILING_MALLOC
 
@@ -19,9 +20,9 @@ static size_t stream_length;
 static enum psnap_status mimic_with(bool as_published, struct psnap_error *error)
 {
     const struct psnap_mimic_options options = {.cores = 3, .as_published = as_published};
-    struct psnap_source *vector = psnap_vector_source_new(stream, stream_length, program);
+    struct psnap_source *vector = vector_source_new(stream, stream_length, program);
     struct psnap_source *mimic = vector ? psnap_mimic_new(vector, &options, error) : NULL;
-    struct psnap_sink *sink = mimic ? psnap_null_sink_new() : NULL;
+    struct psnap_sink *sink = mimic ? null_sink_new() : NULL;
     struct psnap_sink *groups = sink ? psnap_groups_new(sink, 2) : NULL;
     enum psnap_status status = PSNAP_OK;
 
@@ -47,10 +48,10 @@ static enum psnap_status mimic_published(struct psnap_error *error)
 
 static enum psnap_status align(struct psnap_error *error)
 {
-    struct psnap_source *threads[2] = {psnap_vector_source_new(stream, stream_length, program),
-                                       psnap_vector_source_new(stream, stream_length, program)};
+    struct psnap_source *threads[2] = {vector_source_new(stream, stream_length, program),
+                                       vector_source_new(stream, stream_length, program)};
     struct psnap_source *aligned = NULL;
-    struct psnap_sink *sink = psnap_null_sink_new();
+    struct psnap_sink *sink = null_sink_new();
     enum psnap_status status = PSNAP_OK;
 
     if (threads[0] && threads[1] && sink) {

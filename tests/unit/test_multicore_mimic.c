@@ -15,6 +15,7 @@
 #include "formats/base/rng.h"
 #include "predict/predict.h"
 #include "test_multicore_support.h"
+#include "tests/unit/vectors.h"
 
 static void test_by_hand(void **state)
 {
@@ -121,8 +122,8 @@ static void test_paper(void **state)
         for (const char *c = text; *c; c++)
             push(&input, at((uint64_t)*c, FIRST));
         push(&input, mark(PARALLEL_END));
-        mimic = psnap_mimic_new(psnap_vector_source_new(input.items, input.count, program),
-                                &options, &error);
+        mimic =
+            psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
         assert_int_equal(psnap_pump(mimic, groups, NULL, &error), PSNAP_OK);
         for (uint32_t ref = 0; ref < psnap_reuse_rows(reuse, PSNAP_VIEW_REF); ref++)
             if (psnap_reuse_row(reuse, PSNAP_VIEW_REF, ref))
@@ -164,8 +165,7 @@ static void test_sections(void **state)
         push(&input, mark(LOOP_END));
         push(&input, mark(PARALLEL_END));
     }
-    mimic = psnap_mimic_new(psnap_vector_source_new(input.items, input.count, program), &options,
-                            &error);
+    mimic = psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
     for (uint32_t i = 0; (n = psnap_source_next(mimic, block, 100, &error)) > 0; i++) {
         static const uint32_t of[] = {0, 1, 2, 1};
         assert_int_equal(n, 1);
@@ -216,8 +216,7 @@ static void test_busiest(void **state)
         push(&input, mark(BARRIER));
     }
     push(&input, mark(PARALLEL_END));
-    mimic = psnap_mimic_new(psnap_vector_source_new(input.items, input.count, program), &options,
-                            &error);
+    mimic = psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
     while (psnap_source_next(mimic, block, 100, &error) > 0)
         ;
     sections = psnap_mimic_sections(mimic, &count);
@@ -250,8 +249,7 @@ static void test_unknown_chunk(void **state)
     }
     push(&input, mark(LOOP_END));
     push(&input, mark(PARALLEL_END));
-    mimic = psnap_mimic_new(psnap_vector_source_new(input.items, input.count, program), &options,
-                            &error);
+    mimic = psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
     assert_int_equal(psnap_source_next(mimic, block, 100, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "section main.omp_outlined (f.c:10) has a loop"));
     assert_non_null(strstr(error.message, "--chunk"));
@@ -279,14 +277,14 @@ static void test_bad(void **state)
     struct psnap_source *mimic;
 
     (void)state;
-    assert_null(psnap_mimic_new(psnap_vector_source_new(two, 1, program), &options, &error));
+    assert_null(psnap_mimic_new(vector_source_new(two, 1, program), &options, &error));
     assert_int_equal(error.code, PSNAP_ERROR_USAGE);
     options.cores = 2;
-    mimic = psnap_mimic_new(psnap_vector_source_new(two, 1, program), &options, &error);
+    mimic = psnap_mimic_new(vector_source_new(two, 1, program), &options, &error);
     assert_int_equal(psnap_source_next(mimic, block, 4, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "OMP_NUM_THREADS=1"));
     psnap_source_free(mimic);
-    mimic = psnap_mimic_new(psnap_vector_source_new(far, 1, program), &options, &error);
+    mimic = psnap_mimic_new(vector_source_new(far, 1, program), &options, &error);
     assert_int_equal(psnap_source_next(mimic, block, 4, &error), PSNAP_ERROR_VALUE);
     psnap_source_free(mimic);
     psnap_program_free(program);
@@ -315,8 +313,8 @@ static void test_bad_stays(void **state)
                 stream[0] = mark(PARALLEL);
             stream[BLOCK] = bad[kind];
             stream[BLOCK + 1] = at('b', FIRST);
-            mimic = psnap_mimic_new(psnap_vector_source_new(stream, BLOCK + 2, program), &options,
-                                    &error);
+            mimic =
+                psnap_mimic_new(vector_source_new(stream, BLOCK + 2, program), &options, &error);
             if (!in_section)
                 assert_int_equal(psnap_source_next(mimic, block, BLOCK + 2, &error), BLOCK);
             for (int again = 0; again < 3; again++) {

@@ -16,6 +16,7 @@
 #include "predict/multicore/spool.h"
 #include "predict/predict.h"
 #include "test_multicore_support.h"
+#include "tests/unit/vectors.h"
 
 /* More than memory holds, twice: what was spooled comes back. */
 static void test_spool(void **state)
@@ -82,12 +83,12 @@ static void test_groups(void **state)
         stream[i] =
             (struct psnap_access){.address = i, .thread = (uint16_t)psnap_rng_below(&rng, 9)};
     for (uint16_t share = 1; share < 10; share++) {
-        struct psnap_sink *all = psnap_vector_sink_new(), *groups = psnap_groups_new(all, share);
+        struct psnap_sink *all = vector_sink_new(), *groups = psnap_groups_new(all, share);
         const struct psnap_access *got;
         size_t n;
 
         assert_int_equal(psnap_sink_put(groups, stream, COUNT, &error), PSNAP_OK);
-        got = psnap_vector_sink_data(all, &n);
+        got = vector_sink_data(all, &n);
         assert_int_equal(n, COUNT);
         for (uint16_t cache = 0; cache < 9; cache++)
             for (size_t i = 0, k = 0; i < COUNT; i++) {
@@ -110,11 +111,11 @@ static void test_many_groups(void **state)
 
     (void)state;
     for (uint32_t share = 1; share <= 2; share++) {
-        struct psnap_sink *all = psnap_vector_sink_new(), *groups = psnap_groups_new(all, share);
+        struct psnap_sink *all = vector_sink_new(), *groups = psnap_groups_new(all, share);
         const enum psnap_status status = psnap_sink_put(groups, &access, 1, &error);
         size_t n;
 
-        psnap_vector_sink_data(all, &n);
+        vector_sink_data(all, &n);
         assert_int_equal(status, share == 2 ? PSNAP_OK : PSNAP_ERROR_VALUE);
         assert_int_equal(n, share == 2);
         psnap_sink_free(groups);
@@ -149,7 +150,7 @@ static void test_aligned(void **state)
     for (int t = 0; t < 2; t++) {
         for (size_t i = 0; i < threads[t].count; i++)
             threads[t].items[i].thread = (uint16_t)t;
-        sources[t] = psnap_vector_source_new(threads[t].items, threads[t].count, program);
+        sources[t] = vector_source_new(threads[t].items, threads[t].count, program);
     }
     aligned = psnap_aligned_new(sources, 2, program);
     while ((n = psnap_source_next(aligned, block, 3, &error)) > 0)

@@ -11,6 +11,7 @@
 #include "formats/base/program.h"
 #include "formats/base/rng.h"
 #include "predict/predict.h"
+#include "tests/unit/vectors.h"
 
 /* References: those of marks, in this order, then FIRST and on those of accesses. */
 enum {
@@ -94,8 +95,8 @@ static inline struct list run(const struct list *input, struct psnap_program *pr
                               const struct psnap_mimic_options *options)
 {
     struct psnap_error error;
-    struct psnap_source *mimic = psnap_mimic_new(
-        psnap_vector_source_new(input->items, input->count, program), options, &error);
+    struct psnap_source *mimic =
+        psnap_mimic_new(vector_source_new(input->items, input->count, program), options, &error);
     struct psnap_access block[100];
     struct psnap_rng rng;
     struct list all = {0};

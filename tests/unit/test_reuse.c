@@ -16,6 +16,7 @@
 #include "formats/base/rng.h"
 #include "predict/predict.h"
 #include "simcore/simcore.h"
+#include "tests/unit/vectors.h"
 
 enum { ACCESSES = 4000, THREADS = 3, REFS = 5, LINES = 1 << 16 };
 
@@ -247,7 +248,7 @@ static void given_up(void **state)
     const struct psnap_reuse_options options = {.line_bytes = 64, .jobs = 3, .chunk_accesses = 50};
     struct psnap_program *program = new_program();
     struct psnap_sink *sink = psnap_reuse_new(program, &options, NULL);
-    struct psnap_sink *nothing = psnap_null_sink_new();
+    struct psnap_sink *nothing = null_sink_new();
     struct psnap_rng rng;
 
     (void)state;

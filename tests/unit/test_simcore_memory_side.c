@@ -15,6 +15,7 @@
 
 #include "formats/base/rng.h"
 #include "simcore/simcore.h"
+#include "tests/unit/vectors.h"
 
 struct request {
     char kind;
@@ -37,7 +38,7 @@ static void expect(const struct psnap_machine *machine, const struct psnap_acces
 {
     struct psnap_error error;
     struct psnap_memory_side side;
-    struct psnap_sink *to = psnap_vector_sink_new();
+    struct psnap_sink *to = vector_sink_new();
     struct psnap_sink *sink = psnap_memory_side_new(machine, to, &side, &error);
     const struct psnap_access *got;
     size_t count;
@@ -45,7 +46,7 @@ static void expect(const struct psnap_machine *machine, const struct psnap_acces
     assert_non_null(sink);
     assert_int_equal(psnap_sink_put(sink, accesses, n, &error), PSNAP_OK);
     assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    got = psnap_vector_sink_data(to, &count);
+    got = vector_sink_data(to, &count);
     assert_int_equal(count, wanted_count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(got[i].kind, wanted[i].kind == 'R' ? PSNAP_LOAD : PSNAP_STORE);
@@ -134,7 +135,7 @@ static void test_counts_of_the_simulator(void **state)
         struct psnap_error error;
         struct psnap_memory_side side;
         struct psnap_tally tally = {0};
-        struct psnap_sink *to = psnap_null_sink_new();
+        struct psnap_sink *to = null_sink_new();
         struct psnap_sink *sink = psnap_memory_side_new(&machine, to, &side, &error);
         struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, &error);
 
