@@ -20,9 +20,9 @@ struct psnap_format_ops; /* private: bid, open, create */
 struct psnap_compressor;
 
 struct psnap_format {
-    const char *name;        /* "pst" */
-    const char *summary;     /* one line, without the name */
-    const char *loses;       /* what a written file does not keep: "thread, ref"; "" for nothing */
+    const char *name;    /* "pst" */
+    const char *summary; /* one line, without the name */
+    const char *loses;   /* what a written file does not keep: "thread, ref"; "" for nothing */
     bool readable;
     bool writable;
     bool is_text;        /* a terminal can show it */

@@ -70,7 +70,7 @@ has "$dir/json" '"cut_off":false,"limited":false,'
 
 # a damaged byte in the accesses is found without decoding them
 cp "$golden/rich.pst" "$dir/bad.pst"
-printf 'x' | dd of="$dir/bad.pst" bs=1 seek=2500 conv=notrunc 2> /dev/null
+printf 'x' | dd of="$dir/bad.pst" bs=1 seek=1500 conv=notrunc 2> /dev/null
 ! "$PSNAP" info "$dir/bad.pst" > "$dir/out" 2> "$dir/err" || fail "damage not found"
 grep -q 'bad.pst: offset [0-9]*: damaged chunk' "$dir/err" || fail "$(cat "$dir/err")"
 ! "$PSNAP" info "$dir/none" 2> "$dir/err" || fail "no such file, yet done"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrays as sources and sinks, and a sink that swallows everything. */
 #include "tests/unit/vectors.h"
 
 #include <stdlib.h>
