@@ -64,8 +64,7 @@ static void explain(const struct analysis *analysis, const struct hybrid_code *c
                     struct hybrid_experiment *experiment)
 {
     static const char *const texts[][2] = {
-        [ANOVA_TOO_LARGE] = {"there are too many codes and machines",
-                             "there are too many sizes: leave some out"},
+        [ANOVA_TOO_LARGE] = {"there are too many codes", "there are too many sizes"},
         [ANOVA_ONE_LEVEL] = {"there is one code alone, or one machine: observe two or more",
                              "there is one machine alone, or one size: observe two or more"},
         [ANOVA_EMPTY_CELL] = {"code", "size"},
@@ -145,15 +144,17 @@ static enum psnap_status analyse(const struct analysis *analysis, const struct h
     struct experiment experiment = {
         .a_levels = code ? code->curve_count : observations->codes.count,
         .b_levels = code ? code->size_count : observations->machines.count};
+    const size_t cells = experiment.a_levels * experiment.b_levels;
+    const bool fits = cells <= ANOVA_CELLS_MAX;
     size_t unknown;
 
     *result = (struct hybrid_experiment){.response = response_names[response]};
-    experiment.values = take(analysis, observations->count, sizeof *experiment.values);
-    experiment.counts =
-        take(analysis, experiment.a_levels * experiment.b_levels, sizeof *experiment.counts);
+    experiment.values =
+        take(analysis, code ? code->count : observations->count, sizeof *experiment.values);
+    experiment.counts = take(analysis, fits ? cells : 0, sizeof *experiment.counts);
     if (!experiment.values || !experiment.counts)
         return no_memory(analysis);
-    unknown = take_values(analysis, code, response, &experiment);
+    unknown = fits ? take_values(analysis, code, response, &experiment) : 0;
     result->observations = experiment.count;
     if (unknown && !code)
         snprintf(result->why_not, sizeof result->why_not, "%s is not known of all observations",
@@ -295,18 +296,20 @@ static enum psnap_status take_rows(const struct analysis *analysis, struct hybri
 
     code->name = observations->codes.names[rows->code];
     code->rows = rows;
-    code->sizes = take(analysis, observations->count, sizeof *code->sizes);
+    while (from + code->count < observations->count && rows[code->count].code == rows->code)
+        code->count++;
+    code->sizes = take(analysis, code->count, sizeof *code->sizes);
     code->curves = take(analysis, observations->machines.count, sizeof *code->curves);
     if (!code->sizes || !code->curves)
         return no_memory(analysis);
-    for (size_t i = 0; from + i < observations->count && rows[i].code == rows->code; i++) {
+    for (size_t i = 0; i < code->count; i++) {
         if (!i || rows[i].machine != rows[i - 1].machine) {
             curve = &code->curves[code->curve_count++];
             curve->machine = observations->machines.names[rows[i].machine];
             curve->rows = &rows[i];
         }
         curve->row_count++;
-        code->sizes[code->count++] = rows[i].size;
+        code->sizes[i] = rows[i].size;
     }
     qsort(code->sizes, code->count, sizeof *code->sizes, psnap_reals_compare);
     for (size_t i = 0; i < code->count; i++)

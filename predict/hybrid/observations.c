@@ -57,8 +57,7 @@ static enum psnap_status index_of(struct observations *observations, struct name
             return PSNAP_OK;
     if (names->count == OBSERVED_NAMES_MAX)
         return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                               "more than %d codes or machines: is this the right "
-                               "column?",
+                               "more than %d codes or machines: is this the right column?",
                                OBSERVED_NAMES_MAX);
     names->names[*index] = psnap_arena_strndup(observations->arena, name, strlen(name));
     if (!names->names[*index])
