@@ -260,7 +260,7 @@ static void write_report(struct report *report, const struct hybrid *hybrid)
     write_checks(report, hybrid->experiments, HYBRID_RESPONSES);
     for (int h = 0; h < HYBRID_HYPOTHESES && !report->in_json; h++) {
         const struct hybrid_effect *const effect = &hybrid->hypotheses[h];
-        psnap_print(stdout, "%s: %s: %s\n", effect->name, effect->claim,
+        psnap_print(stdout, "%s: %s\n", effect->name,
                     effect->why_not ? effect->why_not : effect->next);
     }
     if (report->in_json)
