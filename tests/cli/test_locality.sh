@@ -206,7 +206,8 @@ fi
 expect 2 "$PSNAP" locality
 expect 2 "$PSNAP" locality hand.csv up.csv
 expect 2 "$PSNAP" locality hand.csv --by total,lop
-grep -q "not 'total,lop'" err || fail "$(cat err)"
+expect 2 "$PSNAP" locality hand.csv --by total,block
+grep -q "total and loop, not 'total,block'" err || fail "$(cat err)"
 expect 2 "$PSNAP" locality hand.csv --surface s.pdf
 expect 2 "$PSNAP" locality hand.csv --surface -
 expect 2 "$PSNAP" locality - --against -
