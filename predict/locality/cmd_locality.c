@@ -264,39 +264,6 @@ static int step_of(const struct row *row)
     return step;
 }
 
-double surface_top(double highest)
-{
-    static const double tops[] = {0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5};
-
-    for (size_t i = 0; i < sizeof tops / sizeof tops[0]; i++)
-        if (highest <= tops[i])
-            return tops[i];
-    return 1;
-}
-
-static double top_of(const struct row *row)
-{
-    double highest = 0;
-
-    for (int side = 0; side < LOCALITY_SIDES; side++)
-        for (int s = 0; row->sides[side] && s < PSNAP_SURFACE_STRIDES; s++)
-            for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
-                highest = fmax(highest, share_of(row->sides[side], s, k));
-    return surface_top(highest);
-}
-
-static void write_data(FILE *script, const struct psnap_locality *locality, int side, int step)
-{
-    fprintf(script, "$side%d << EOD\n", side);
-    for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++) {
-        for (int s = 0; s < PSNAP_SURFACE_STRIDES; s += step)
-            fprintf(script, "%d %d %.6g\n", s - PSNAP_SURFACE_STRIDE_MAX, k,
-                    share_of(locality, s, k));
-        putc('\n', script);
-    }
-    fputs("EOD\n", script);
-}
-
 static void write_plot(FILE *script, const struct report *report, int side)
 {
     const struct row *row = &report->rows[0];
@@ -309,38 +276,24 @@ static void write_plot(FILE *script, const struct report *report, int side)
     fprintf(script, " noenhanced\nsplot $side%d using 1:2:3 with pm3d\n", side);
 }
 
-void surface_axes(FILE *script)
-{
-    fputs("set encoding utf8\nunset key\nset view 52,318\nset xyplane 0\n"
-          "set pm3d depthorder border linecolor rgb '#404040' linewidth 0.3\n"
-          "unset colorbox\nset grid xtics ytics ztics\n"
-          "set xrange [-256:256]\nset xtics -256,128,256 offset 0.5,-0.5\nset xlabel 'stride "
-          "(bytes)'\n"
-          "set yrange [0:16]\nset ylabel 'distance (accesses)'\n"
-          "set ytics offset -1,-0.3 ('1' 0, '4' 2, '16' 4, '64' 6, '256' 8, '1K' 10, '4K' 12, "
-          "'16K' 14, '64K' 16)\n"
-          "set zlabel 'share of accesses' rotate by 90\n",
-          script);
-}
-
 static void write_script(FILE *script, const struct report *report, const char *path)
 {
     const struct row *row = &report->rows[0];
     const bool is_svg = psnap_text_ends_in(path, ".svg");
+    double highest = 0;
     int figures = 0;
 
     for (int side = 0; side < LOCALITY_SIDES; side++)
         if (row->sides[side]) {
-            write_data(script, row->sides[side], side, step_of(row));
+            surface_data(script, row->sides[side], side, step_of(row), true);
+            highest = fmax(highest, surface_highest(row->sides[side]));
             figures++;
         }
     fprintf(script, "set terminal %s size %d,%d\n",
             is_svg ? "svg dynamic enhanced" : "pngcairo enhanced", 900 * (figures > 1 ? 2 : 1),
             700);
     surface_axes(script);
-    fputs("set palette defined (0 '#f7fbff', 0.15 '#9ecae1', 0.5 '#3182bd', 1 '#08306b')\n",
-          script);
-    fprintf(script, "set zrange [0:%g]\nset cbrange [0:%g]\n", top_of(row), top_of(row));
+    surface_heights(script, highest);
     if (figures > 1)
         fputs("set multiplot layout 1,2\n", script);
     for (int side = 0; side < LOCALITY_SIDES; side++)

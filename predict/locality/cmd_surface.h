@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What figures of surfaces have in common, drawn by gnuplot.
+ * What scripts have in common that draw surfaces by gnuplot.
  */
 #ifndef PSNAP_PREDICT_CMD_SURFACE_H
 #define PSNAP_PREDICT_CMD_SURFACE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
-/* View and axes, into a script; not the palette and the heights. */
-void surface_axes(FILE *script);
+#include "predict/predict.h"
 
-/* A round number that a share is not above: where the height's axis ends. */
-double surface_top(double highest);
+/* The data "$side<number>", of strides that are multiples of `step`, each the highest of those that
+ * round to it away from 0; without `has_floor` tiles of height 0 are left out. */
+void surface_data(FILE *script, const struct psnap_locality *locality, int side, int step,
+                  bool has_floor);
+/* View and axes. */
+void surface_axes(FILE *script);
+/* Palette and heights, up to a round number that no share is above. */
+void surface_heights(FILE *script, double highest);
+double surface_highest(const struct psnap_locality *locality);
 
 #endif

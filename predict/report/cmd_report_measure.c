@@ -3,21 +3,36 @@
  * What psnap report has of an input, measured in one pass: the stream goes to a simulator of all
  * machines, to a meter of reuse distances for each size of line, to one of locality, to one of the
  * lines that loops touch, and to a builder of the published model, which tells regions and strides:
- * of traces and of replays in the same way, so that they may be held against each other.
+ * of traces and of replays in the same way, so that they may be held against each other. Run times
+ * are another pass (cmd_report_times.c).
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/formats.h"
-#include "predict/multicore/marks.h"
 #include "predict/report/cmd_report.h"
 #include "predict/report/touched.h"
 #include "simcore/cmd_turns.h"
 
-enum { SINKS_MAX = PSNAP_LEVELS_MAX + 5, JOBS_MAX = 8 /* of reuse distances */ };
+/* Accesses that locality is measured of, a quarter of them where there are LOCALITY_LONG: windows
+ * of a sample that lie closer than they reach back save little. */
+#define LOCALITY_ACCESSES (UINT64_C(1) << 20)
+#define LOCALITY_LONG (UINT64_C(1) << 23)
+
+enum { JOBS_MAX = 8 /* of reuse distances */ };
+
+/* The sinks, and from REUSE on one for each size of lines. */
+enum { SIM, LOCALITY, BUILDER, TOUCHED, REUSE, SINKS = REUSE + PSNAP_LEVELS_MAX };
+
+struct passing {
+    const struct report *report;
+    struct report_input *input;
+    struct psnap_sink *sinks[SINKS];
+};
 
 static enum psnap_status no_memory(struct psnap_error *error)
 {
@@ -25,32 +40,6 @@ static enum psnap_status no_memory(struct psnap_error *error)
 }
 
 /* ------------------------------------------------------------------- the pass */
-
-struct passing {
-    const struct report *report;
-    struct report_input *input;
-    struct psnap_sink *sim, *locality, *builder, *timed;
-};
-
-static void forget(struct report_input *input)
-{
-    for (size_t i = 0; i < input->distances_count; i++) {
-        psnap_sink_free(input->distances[i].sink);
-        reuse_rows_release(&input->distances[i].rows);
-    }
-    for (size_t i = 0; i < input->loop_count; i++)
-        free(input->loops[i]);
-    free(input->total);
-    psnap_profile_free(input->measured);
-    psnap_sink_free(input->touched);
-    input->measured = NULL;
-    input->touched = NULL;
-    report_timed_free(input->timed);
-    input->timed = NULL;
-    side_release(&input->side);
-    input->total = NULL;
-    input->loop_count = input->distances_count = 0;
-}
 
 /* The sizes of lines that the machines' levels have, the first one's first. */
 static void plan_distances(const struct report *report, struct report_input *input)
@@ -62,187 +51,119 @@ static void plan_distances(const struct report *report, struct report_input *inp
             while (i < input->distances_count && input->distances[i].line_bytes != bytes)
                 i++;
             if (i == input->distances_count && i < PSNAP_LEVELS_MAX)
-                input->distances[input->distances_count++] =
-                    (struct report_distances){.line_bytes = bytes};
+                input->distances[input->distances_count++].line_bytes = bytes;
         }
 }
 
-/* The accesses that will come, 0 where that is not known beforehand. */
-static uint64_t length_of(const struct report *report, const struct report_input *input)
+/* One access in this many tells locality, by the accesses that will come, if that is known. */
+static uint32_t locality_every(const struct report *report, const struct report_input *input)
 {
-    struct psnap_profile_totals totals = {.accesses = 0};
-    struct stat about;
-    FILE *file;
+    const int fd = open(input->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct psnap_profile_totals totals = {.accesses = fd < 0 ? 0 : psnap_pst_count(fd)};
+    uint64_t length;
 
-    if (input->profile) {
+    if (fd >= 0)
+        close(fd);
+    if (input->profile)
         psnap_profile_totals(input->profile, &totals);
-    } else if (!stat(input->path, &about) && S_ISREG(about.st_mode) &&
-               (file = fopen(input->path, "re"))) {
-        totals.accesses = psnap_pst_count(fileno(file));
-        fclose(file);
-    }
-    return totals.accesses < report->options.count ? totals.accesses : report->options.count;
+    length = totals.accesses < report->options.count ? totals.accesses : report->options.count;
+    return (uint32_t)(length < LOCALITY_LONG ? length / LOCALITY_ACCESSES
+                                             : length / (LOCALITY_ACCESSES / 4));
 }
 
-static enum psnap_status open_sinks(struct passing *passing, struct psnap_source *source,
-                                    struct psnap_sink **sinks, size_t *count,
+static enum psnap_status open_sinks(struct passing *passing, struct psnap_program *program,
                                     struct psnap_error *error)
 {
     struct report_input *input = passing->input;
     const struct report *report = passing->report;
-    const uint32_t processors = report->threads ? report->threads : psnap_processors();
-    const struct psnap_sim_options options = {.threads = processors};
-    const uint32_t jobs = processors < JOBS_MAX ? processors : JOBS_MAX;
-    uint64_t length;
+    const uint32_t threads = report->threads ? report->threads : psnap_processors();
+    const struct psnap_sim_options options = {.threads = threads};
+    struct psnap_reuse_options reuse = {.together = true,
+                                        .jobs = threads < JOBS_MAX ? threads : JOBS_MAX};
+    struct psnap_sink **sinks = passing->sinks;
 
-    passing->sim =
-        psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
-    if (!passing->sim)
-        return error->code;
-    sinks[(*count)++] = passing->sim;
+    error->code = PSNAP_OK;
+    sinks[SIM] = psnap_sim_new(report->machines, report->machine_count, program, &options, error);
+    sinks[LOCALITY] = psnap_locality_new(program, PSNAP_LOCALITY_WORD_BYTES, error);
+    sinks[BUILDER] = psnap_profile_builder_new(program, NULL, error);
+    sinks[TOUCHED] = touched_new(program, input->distances[0].line_bytes);
     for (size_t i = 0; i < input->distances_count; i++) {
-        const struct psnap_reuse_options reuse = {
-            .line_bytes = input->distances[i].line_bytes, .together = true, .jobs = jobs};
-        input->distances[i].sink = psnap_reuse_new(source->program, &reuse, error);
-        if (!input->distances[i].sink)
-            return error->code;
-        sinks[(*count)++] = input->distances[i].sink;
+        reuse.line_bytes = input->distances[i].line_bytes;
+        sinks[REUSE + i] = psnap_reuse_new(program, &reuse, error);
     }
-    passing->locality = psnap_locality_new(source->program, PSNAP_LOCALITY_WORD_BYTES, error);
-    if (!passing->locality)
-        return error->code;
-    length = length_of(report, input);
-    input->locality_every =
-        (uint32_t)(length / (length < REPORT_LONG ? REPORT_LOCALITY : REPORT_LOCALITY / 4));
-    if (input->locality_every > 1)
-        psnap_locality_sample(passing->locality, input->locality_every);
-    sinks[(*count)++] = passing->locality;
-    passing->builder = psnap_profile_builder_new(source->program, NULL, error);
-    if (!passing->builder)
-        return error->code;
-    sinks[(*count)++] = passing->builder;
-    input->touched = touched_new(source->program, input->distances[0].line_bytes);
-    if (!input->touched)
-        return no_memory(error);
-    sinks[(*count)++] = input->touched;
-    passing->timed = report_timed_sink(report, input, source->program);
-    if (passing->timed)
-        sinks[(*count)++] = passing->timed;
-    return PSNAP_OK;
-}
-
-/* Surfaces: of all, and of the loops with most accesses. */
-static enum psnap_status take_localities(struct passing *passing,
-                                         const struct psnap_program *program,
-                                         struct psnap_error *error)
-{
-    struct report_input *input = passing->input;
-    const struct scope_rows *loops = &input->side.loops;
-
-    input->threads = psnap_locality_threads(passing->locality);
-    input->total = calloc(1, sizeof *input->total);
-    if (!input->total)
-        return no_memory(error);
-    psnap_locality_add_total(passing->locality, input->total);
-    for (size_t i = 0; i < loops->count && i < REPORT_LOCALITIES; i++) {
-        struct psnap_locality *sum = calloc(1, sizeof *sum);
-        if (!sum)
-            return no_memory(error);
-        for (uint32_t l = 0; l < program->loop_count; l++)
-            if (!strcmp(program->loops[l].src_id, loops->rows[i].id))
-                psnap_locality_add_loop(passing->locality, l, sum);
-        input->loops[input->loop_count++] = sum;
-    }
-    return PSNAP_OK;
-}
-
-/* What a program says of itself that run times need. */
-static bool look_at_program(struct report_input *input, const struct psnap_program *program)
-{
-    const struct psnap_profile *profile = input->profile;
-    struct marks marks = {0};
-    const bool fits = marks_update(&marks, program);
-
-    input->has_operations = input->has_sections = false;
-    for (uint32_t i = 0; i < marks.count && fits; i++)
-        input->has_sections |= marks.of[i].kind == MARK_PARALLEL;
-    marks_release(&marks);
-    for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++) {
-        for (uint32_t i = 0; profile && i < profile->loop_count; i++)
-            input->has_operations |= profile->loops[i].operations[op] > 0;
-        for (uint32_t i = 0; !profile && i < program->block_count; i++)
-            input->has_operations |=
-                program->blocks[i].executions > 0 && program->blocks[i].operations[op] > 0;
-    }
-    return fits;
+    input->locality_every = locality_every(report, input);
+    if (sinks[LOCALITY] && input->locality_every > 1)
+        psnap_locality_sample(sinks[LOCALITY], input->locality_every);
+    return sinks[TOUCHED] ? error->code : no_memory(error);
 }
 
 static enum psnap_status take(struct passing *passing, const struct psnap_program *program,
                               struct psnap_error *error)
 {
     struct report_input *input = passing->input;
-    enum psnap_status status =
-        side_take(&input->side, passing->sim, passing->report->machine_count, program, error);
+    const struct scope_rows *loops = &input->side.loops;
+    enum psnap_status status = side_take(&input->side, passing->sinks[SIM],
+                                         passing->report->machine_count, program, error);
 
-    if (!status)
-        status = take_localities(passing, program, error);
-    if (!status && !look_at_program(input, program))
+    input->loop_lines = calloc(loops->count + 1, sizeof *input->loop_lines);
+    input->locality = calloc(1, sizeof *input->locality);
+    if (!status && (!input->loop_lines || !input->locality))
         status = no_memory(error);
-    if (!status && input->timed)
-        report_timed_take(passing->report, input, input->threads == 1 ? passing->timed : NULL);
+    for (size_t i = 0; i < loops->count && !status; i++)
+        input->loop_lines[i] = touched_lines(passing->sinks[TOUCHED], loops->rows[i].id);
+    if (!status)
+        psnap_locality_add_total(passing->sinks[LOCALITY], input->locality);
+    input->threads = psnap_locality_threads(passing->sinks[LOCALITY]);
     for (size_t i = 0; i < input->distances_count && !status; i++) {
         struct report_distances *distances = &input->distances[i];
-        distances->lines = psnap_reuse_lines(distances->sink);
-        status = reuse_rows_add(&distances->rows, PSNAP_SCOPE_TOTAL, distances->sink, program, NULL,
-                                error);
-        if (!status)
-            status = reuse_rows_add(&distances->rows, PSNAP_SCOPE_LOOP, distances->sink, program,
-                                    NULL, error);
-        psnap_sink_free(distances->sink);
-        distances->sink = NULL;
+        distances->lines = psnap_reuse_lines(passing->sinks[REUSE + i]);
+        for (int scope = PSNAP_SCOPE_TOTAL; scope <= PSNAP_SCOPE_LOOP && !status; scope++)
+            status = reuse_rows_add(&distances->rows, (enum psnap_scope)scope,
+                                    passing->sinks[REUSE + i], program, NULL, error);
     }
     if (!status) {
-        input->measured = psnap_profile_builder_take(passing->builder, error);
+        input->measured = psnap_profile_builder_take(passing->sinks[BUILDER], error);
         status = input->measured ? PSNAP_OK : error->code;
     }
     return status;
 }
 
+/* All that was measured; a pass that finds that it has to take threads in turn begins anew. */
+static void forget(struct report_input *input)
+{
+    for (size_t i = 0; i < input->distances_count; i++)
+        reuse_rows_release(&input->distances[i].rows);
+    free(input->locality);
+    free(input->loop_lines);
+    psnap_profile_free(input->measured);
+    side_release(&input->side);
+    *input = (struct report_input){.path = input->path,
+                                   .is_profile = input->is_profile,
+                                   .profile = input->profile,
+                                   .side = {.path = input->path}};
+}
+
 static enum psnap_status pass(void *context, struct psnap_source *source, struct psnap_error *error)
 {
     struct passing *passing = context;
-    struct report_input *input = passing->input;
-    struct psnap_sink *sinks[SINKS_MAX], *tee = NULL;
-    size_t count = 0;
+    struct psnap_sink *tee = NULL;
     enum psnap_status status;
 
-    forget(input);
-    passing->sim = passing->locality = passing->builder = passing->timed = NULL;
-    plan_distances(passing->report, input);
-    status = open_sinks(passing, source, sinks, &count, error);
+    forget(passing->input);
+    plan_distances(passing->report, passing->input);
+    status = open_sinks(passing, source->program, error);
     if (!status) {
-        tee = psnap_tee_sink_new(sinks, count);
+        tee = psnap_tee_sink_new(passing->sinks, REUSE + passing->input->distances_count);
         status = tee ? psnap_pump(source, tee, NULL, error) : no_memory(error);
     }
     if (!status)
         status = take(passing, source->program, error);
     psnap_sink_free(tee);
-    psnap_sink_free(passing->sim);
-    psnap_sink_free(passing->locality);
-    psnap_sink_free(passing->builder);
-    psnap_sink_free(passing->timed);
+    for (size_t i = 0; i < SINKS; i++) {
+        psnap_sink_free(passing->sinks[i]);
+        passing->sinks[i] = NULL;
+    }
     return status;
-}
-
-/* Whether a file is a profile, whatever format traces are said to have. */
-static bool is_profile(const char *path)
-{
-    FILE *file = strcmp(path, "-") != 0 ? psnap_input_file(path, NULL) : NULL;
-    const bool found = file && psnap_input_is_profile(file);
-
-    if (file)
-        fclose(file);
-    return found;
 }
 
 enum psnap_status report_measure(struct report *report, struct report_input *input,
@@ -250,19 +171,20 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
 {
     struct psnap_input_options options = report->options;
     struct passing passing = {.report = report, .input = input};
+    struct psnap_error no_profile;
     enum psnap_status status;
 
-    if (options.from && is_profile(input->path))
-        options.from = NULL;
+    if (psnap_input_may_be_profile(input->path, &no_profile))
+        options.from = NULL; /* which is that of traces */
     options.kept = &input->profile;
     options.is_profile = &input->is_profile;
-    input->side.path = input->path;
     status = psnap_turns_pass(input->path, &options, pass, &passing, &input->side.in_turn, error);
     if (!status)
         status = reuse_need_accesses(input->side.accesses, input->path, error);
-    if (!status && !input->timed)
-        status = report_timed_read(report, input, error);
-    if (!status && report->options.count == REPORT_ACCESSES && report_is_cut(report, input))
+    input->is_cut = report->options.skip || input->side.accesses >= report->options.count;
+    if (!status)
+        status = report_forecast(report, input, error);
+    if (!status && report->options.count == REPORT_ACCESSES && input->is_cut)
         psnap_print(stderr,
                     "psnap report: %s: the page has its first %" PRIu64
                     " accesses; with --count N it has N\n",
@@ -270,125 +192,159 @@ enum psnap_status report_measure(struct report *report, struct report_input *inp
     return status;
 }
 
-bool report_is_cut(const struct report *report, const struct report_input *input)
-{
-    return input->side.accesses >= report->options.count;
-}
-
 void report_input_release(struct report_input *input)
 {
-    forget(input);
+    if (input->forecast)
+        forecast_release(input->forecast);
+    free(input->forecast);
     psnap_profile_free(input->profile);
-    input->profile = NULL;
+    forget(input);
 }
 
-/* -------------------------------------------------------------------- regions */
+/* --------------------------------------------------------------------- ranking */
 
-static void add_region(struct report_regions *regions, const struct psnap_profile_region *region)
+static int by_share(const void *left, const void *right)
 {
-    regions->accesses += region->accesses;
-    regions->loads += region->kinds[PSNAP_LOAD];
-    regions->stores += region->kinds[PSNAP_STORE] + region->kinds[PSNAP_ATOMIC];
-    for (unsigned s = 0; s < region->stride_count; s++)
-        regions->strides[region->strides[s].bin] += region->strides[s].count;
+    const struct report_loop *a = left, *b = right;
+
+    return a->share != b->share ? (a->share < b->share) - (a->share > b->share)
+                                : strcmp(a->id, b->id);
 }
 
-struct report_regions report_regions_of(const struct report_input *input, const char *src_id)
+enum psnap_status report_rank(struct report *report, struct psnap_error *error)
+{
+    size_t room = 1;
+
+    for (size_t i = 0; i < report->input_count; i++)
+        room += report->inputs[i].side.loops.count;
+    report->loops = calloc(room, sizeof *report->loops);
+    for (size_t i = 0; i < report->input_count && report->loops; i++) {
+        const struct compare_side *side = &report->inputs[i].side;
+        for (size_t r = 0; r < side->loops.count; r++) {
+            const struct scope_row *row = &side->loops.rows[r];
+            struct report_loop *loop = report->loops, *end = loop + report->loop_count;
+            while (loop < end && strcmp(loop->id, row->id) != 0)
+                loop++;
+            report->loop_count += loop == end;
+            loop->id = row->id;
+            loop->name = row->name;
+            loop->rows[i] = row;
+            loop->share =
+                fmax(loop->share, (double)row->tallies[0].accesses / (double)side->accesses);
+        }
+    }
+    if (!report->loops)
+        return no_memory(error);
+    qsort(report->loops, report->loop_count, sizeof *report->loops, by_share);
+    while (report->relevant_count < report->loop_count &&
+           report->loops[report->relevant_count].share >= COMPARE_RELEVANT)
+        report->relevant_count++;
+    return PSNAP_OK;
+}
+
+/* --------------------------------------------------------------------- numbers */
+
+struct report_regions report_regions_of(const struct report_input *input,
+                                        const struct report_loop *loop)
 {
     const struct psnap_profile *profile = input->measured;
     struct report_regions regions = {0};
 
     for (uint32_t i = 0; i < profile->loop_count; i++) {
-        const struct psnap_profile_loop *loop = &profile->loops[i];
-        if (src_id && strcmp(loop->src_id, src_id) != 0)
+        const struct psnap_profile_loop *part = &profile->loops[i];
+        if (loop && strcmp(part->src_id, loop->id) != 0)
             continue;
-        for (uint32_t r = 0; r < loop->region_count; r++)
-            add_region(&regions, &loop->regions[r]);
-        regions.count += loop->region_count;
+        for (uint32_t r = 0; r < part->region_count; r++) {
+            const struct psnap_profile_region *region = &part->regions[r];
+            regions.accesses += region->accesses;
+            regions.loads += region->kinds[PSNAP_LOAD];
+            for (unsigned s = 0; s < region->stride_count; s++) {
+                regions.strides[region->strides[s].bin] += region->strides[s].count;
+                regions.stride_count += region->strides[s].count;
+            }
+        }
     }
     return regions;
 }
 
-uint64_t report_working_set(const struct report_input *input, const char *src_id)
+static const struct psnap_distances *
+distances_of(const struct report_input *input, uint64_t line_bytes, const struct report_loop *loop)
 {
-    const struct report_distances *distances = &input->distances[0];
-
-    return distances->line_bytes *
-           (src_id ? touched_lines(input->touched, src_id) : distances->lines);
-}
-
-/* -------------------------------------------------------------------- look-ups */
-
-const struct reuse_row *report_reuse_row(const struct report_distances *distances, const char *id)
-{
-    for (size_t i = 0; i < distances->rows.count; i++) {
-        const struct reuse_row *row = &distances->rows.rows[i];
-        if (id ? row->scope == PSNAP_SCOPE_LOOP && !strcmp(row->id, id)
-               : row->scope == PSNAP_SCOPE_TOTAL)
-            return row;
+    for (size_t i = 0; i < input->distances_count; i++) {
+        const struct reuse_rows *rows = &input->distances[i].rows;
+        for (size_t r = 0; r < rows->count && input->distances[i].line_bytes == line_bytes; r++)
+            if (loop
+                    ? rows->rows[r].scope == PSNAP_SCOPE_LOOP && !strcmp(rows->rows[r].id, loop->id)
+                    : rows->rows[r].scope == PSNAP_SCOPE_TOTAL)
+                return rows->rows[r].distances;
     }
     return NULL;
 }
 
-void report_predict(const struct report_input *input, const struct psnap_machine *machine,
-                    const char *id, double rates[PSNAP_LEVELS_MAX])
+/* A level satisfies what those before it do, and more. */
+static double predicted(const struct report_input *input, const struct psnap_machine *machine,
+                        uint32_t level, const struct report_loop *loop)
 {
-    for (uint32_t l = 0; l < machine->level_count; l++) {
-        const struct psnap_cache_level *level = &machine->levels[l];
-        const struct reuse_row *row = NULL;
-        for (size_t i = 0; i < input->distances_count; i++)
-            if (input->distances[i].line_bytes == level->line_bytes)
-                row = report_reuse_row(&input->distances[i], id);
-        rates[l] = row ? psnap_sdcm_hit_rate(row->distances, level->ways,
-                                             level->size_bytes / level->line_bytes)
-                       : (double)NAN;
-        if (l && rates[l] < rates[l - 1]) /* a level behind satisfies what one before does */
-            rates[l] = rates[l - 1];
+    double rate = NAN;
+
+    for (uint32_t l = 0; l <= level; l++) {
+        const struct psnap_cache_level *cache = &machine->levels[l];
+        const struct psnap_distances *distances = distances_of(input, cache->line_bytes, loop);
+        if (!distances)
+            return NAN;
+        rate = fmax(rate, psnap_sdcm_hit_rate(distances, cache->ways,
+                                              cache->size_bytes / cache->line_bytes));
     }
+    return rate;
 }
 
-const struct scope_row *report_row(const struct report *report, size_t input,
-                                   const struct rank_loop *loop)
+double report_footprint(const struct report_input *input)
 {
-    const struct compare_side *side = &report->inputs[input].side;
-
-    if (!loop)
-        return &side->total.rows[0];
-    return loop->is_in[input] ? &side->loops.rows[loop->row[input]] : NULL;
+    return (double)(input->distances[0].lines * input->distances[0].line_bytes);
 }
 
-size_t report_line_count(const struct report *report)
+double report_value(const struct report *report, const struct report_column *column,
+                    const struct report_loop *loop)
 {
-    size_t count = 0;
+    const struct report_input *input = &report->inputs[column->input];
+    const struct scope_row *row = loop ? loop->rows[column->input] : &input->side.total.rows[0];
+    const struct report_distances *lines = &input->distances[0];
+    const struct psnap_distances *distances;
+    struct report_column first = *column;
+    struct report_regions regions;
 
-    while (count < report->rank.count && count < REPORT_BARS &&
-           rank_share(&report->rank.loops[count]) >= COMPARE_RELEVANT)
-        count++;
-    return 1 + count;
-}
-
-const struct rank_loop *report_line(const struct report *report, size_t line)
-{
-    return line ? &report->rank.loops[line - 1] : NULL;
-}
-
-const char *report_line_id(const struct report *report, size_t line)
-{
-    return line ? report->rank.loops[line - 1].id : NULL;
-}
-
-const char *report_line_name(const struct report *report, size_t line)
-{
-    return line ? report->rank.loops[line - 1].id : "whole program";
-}
-
-size_t report_row_count(const struct report *report)
-{
-    return report->rank.count < REPORT_ROWS ? report->rank.count : REPORT_ROWS;
-}
-
-const char *report_percent(double share, char text[32])
-{
-    snprintf(text, 32, share < 1 && share >= 0.99995 ? "> 99.99" : "%.2f", 100 * share);
-    return text;
+    if (!row)
+        return NAN;
+    switch (column->kind) {
+    case REPORT_ACCESS_COUNT:
+        return (double)row->tallies[0].accesses;
+    case REPORT_SHARE:
+        return (double)row->tallies[0].accesses / (double)input->side.accesses;
+    case REPORT_WORKING_SET:
+        return loop ? (double)(lines->line_bytes * input->loop_lines[row - input->side.loops.rows])
+                    : report_footprint(input);
+    case REPORT_RATE:
+        return psnap_tally_cumulative(&row->tallies[column->machine], (uint32_t)column->at);
+    case REPORT_PREDICTED:
+        return predicted(input, &report->machines[column->machine], (uint32_t)column->at, loop);
+    case REPORT_CHANGE:
+        first.kind = REPORT_RATE;
+        first.input = 0;
+        return 100 * (psnap_tally_cumulative(&row->tallies[column->machine], (uint32_t)column->at) -
+                      report_value(report, &first, loop));
+    case REPORT_MISSES:
+        distances = distances_of(input, lines->line_bytes, loop);
+        return distances ? 1 - psnap_distances_hit_rate(distances, column->at / lines->line_bytes)
+                         : (double)NAN;
+    case REPORT_STRIDE:
+        regions = report_regions_of(input, loop);
+        return regions.strides[column->at]
+                   ? (double)regions.strides[column->at] / (double)regions.stride_count
+                   : (double)NAN;
+    case REPORT_TIME:
+        return report_seconds(report, column, loop);
+    case REPORT_STRIDES:
+        break;
+    }
+    return NAN;
 }

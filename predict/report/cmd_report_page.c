@@ -1,354 +1,439 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page of psnap report from its head to its foot: one file that needs nothing else, without
- * scripts, readable in light and dark, on paper, on a telephone and by a screen reader.
+ * The page of psnap report from its head to its foot, and the tables and figures of its sections:
+ * one file that needs nothing else, runs no scripts, and is readable in light and dark, on paper,
+ * on a telephone and by a screen reader. A figure is an image, gnuplot's SVG as it is, in which
+ * nothing can run; dark inverts it. Names of programs, functions and files are text:
+ * formats/base/html.h.
  */
-#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/cmd.h"
-#include "predict/report/cmd_report.h"
 #include "formats/base/html.h"
+#include "formats/base/output.h"
+#include "predict/cmd_gnuplot.h"
+#include "predict/report/cmd_report.h"
 #include "profile/cmd_words.h"
-#include "profile/repo/cmd_repo_read.h"
-#include "predict/report/cmd_report_index.h"
-#include "simcore/cmd_turns.h"
 
-/* "4.36 M" */
-static const char *human_count(uint64_t count, char text[32])
+enum { NAME_CHARACTERS = 48, HEADINGS = 100 * REPORT_COLUMNS };
+
+/* All text has a contrast of 4.5 and more to what is behind it (WCAG 2.1, AA). */
+#define LIGHT                                                                                      \
+    ":root{color-scheme:light;--paper:#fff;--ink:#1b2430;--soft:#4d5b6b;"                          \
+    "--line:#d5dce4;--link:#0a58a8;--good:#12703f;--bad:#b42318;--bar:#cfe2f6}"
+#define DARK                                                                                       \
+    ":root{color-scheme:dark;--paper:#12171e;--ink:#e6ebf1;--soft:#a9b5c2;"                        \
+    "--line:#313c49;--link:#7cb8ff;--good:#5fd39a;--bad:#ff8f85;--bar:#1f4368}"
+
+static const char style[] = LIGHT
+    "@media (prefers-color-scheme:dark){" DARK "img{filter:invert(1) hue-rotate(180deg)}}\n"
+    "*{box-sizing:border-box}body{margin:0 "
+    "auto;max-width:80rem;padding:1rem;background:var(--paper)"
+    ";color:var(--ink);font:16px/1.5 system-ui,'DejaVu "
+    "Sans',sans-serif}a,summary{color:var(--link)}"
+    ":focus-visible{outline:3px solid var(--link)}\n.skip{position:absolute;left:-999em}"
+    ".skip:focus{left:1rem}h1,h3,p,code,b,th,td{overflow-wrap:anywhere}p,figcaption{max-width:"
+    "46rem}"
+    ".soft,caption,thead th,small{color:var(--soft)}small{display:block}.good{color:var(--good)}"
+    ".bad,.note{color:var(--bad)}nav a{margin-right:1rem;white-space:nowrap}\n"
+    ".scroll{overflow-x:auto}figure{margin:1rem 0}img{display:block;max-width:100%;min-width:30rem}"
+    ".pair{display:flex;flex-wrap:wrap}.pair>figure{flex:1 1 30rem;min-width:0}\n"
+    "table{border-collapse:collapse;width:100%;font-size:.9rem}caption,th,td{text-align:left}"
+    "th,td{padding:.3rem .6rem;vertical-align:baseline;border-bottom:1px solid var(--line)}"
+    "tbody th,code{font:500 .85em ui-monospace,'DejaVu Sans Mono',monospace}tbody "
+    "th{min-width:10rem}"
+    ".n,thead th.n{text-align:right;font-variant-numeric:tabular-nums}td.n{white-space:nowrap}\n"
+    "@media print{" LIGHT "body{font-size:10pt;max-width:none}nav,.skip,.place{display:none}"
+    ".scroll{overflow:visible}img{filter:none;min-width:0}figure,tr{break-inside:avoid}"
+    "h2,h3,summary{break-after:avoid}a{color:inherit}*{print-color-adjust:exact}}\n";
+
+void report_begin(FILE *file, const char *title)
 {
-    static const char units[] = " KMGTPE";
-    double value = (double)count;
-    unsigned unit = 0;
-
-    for (; value >= 999.5 && unit < sizeof units - 2; unit++)
-        value /= 1000;
-    snprintf(text, 32, unit ? "%.3g %c" : "%.0f", value, units[unit]);
-    return text;
+    fputs("<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"generator\" content=\"psnap " PSNAP_VERSION "\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+          "'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
+          file);
+    psnap_html_text(file, title);
+    fprintf(file,
+            "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+            "<a class=\"skip\" href=\"#main\">Skip to the report</a>\n<h1>",
+            style);
+    psnap_html_text(file, title);
+    fputs("</h1>\n", file);
 }
 
-/* The first input that knows its program's name. */
+void report_end(FILE *file)
+{
+    fputs("</main>\n<footer class=\"soft\">Made by psnap " PSNAP_VERSION
+          " report. This file needs no network and runs no scripts.</footer>\n</body>\n</html>\n",
+          file);
+}
+
+/* ---------------------------------------------------------------------- tables */
+
+void report_table(struct report_page *page, const char *summary, const char *caption,
+                  const char *headings)
+{
+    char text[REPORT_TEXT];
+
+    if (summary)
+        fprintf(page->file, "<details%s><summary>%s</summary>\n", page->can_draw ? "" : " open",
+                summary);
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", page->file);
+    psnap_html_text(page->file, caption);
+    fputs("\"><table><caption>", page->file);
+    psnap_html_text(page->file, caption);
+    fputs("</caption><thead><tr>", page->file);
+    for (; *headings; headings += strspn(headings, "|")) {
+        const bool is_number = *headings == '#';
+        headings += is_number;
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(headings, "|"), headings);
+        headings += strcspn(headings, "|");
+        fprintf(page->file, "<th scope=\"col\"%s>", is_number ? " class=\"n\"" : "");
+        psnap_html_text(page->file, text);
+        fputs("</th>", page->file);
+    }
+    fputs("</tr></thead><tbody>", page->file);
+}
+
+void report_table_end(struct report_page *page, const char *summary)
+{
+    fprintf(page->file, "\n</tbody></table></div>%s\n", summary ? "</details>" : "");
+}
+
+void report_row(struct report_page *page, const char *name, const char *second)
+{
+    fputs("\n<tr><th scope=\"row\">", page->file);
+    psnap_html_name(page->file, name, NAME_CHARACTERS);
+    if (second)
+        report_name(page, "small", second);
+    fputs("</th>", page->file);
+}
+
+void report_text(struct report_page *page, const char *text)
+{
+    fputs("<td>", page->file);
+    psnap_html_text(page->file, text);
+    fputs("</td>", page->file);
+}
+
+void report_cell(struct report_page *page, char format, double value)
+{
+    static const char *const units[] = {"s", "ms", "\xC2\xB5s", "ns"};
+    char text[REPORT_TEXT] = "\xE2\x80\x93";
+    size_t unit = 0;
+
+    if (format == 'n' && !isnan(value))
+        psnap_group_digits((uint64_t)value, text);
+    else if (format == 'b' && !isnan(value))
+        human_bytes((uint64_t)value, text);
+    else if (format == '%' && value < 1 && value >= 0.99995) /* it does not become all of it */
+        strcpy(text, "> 99.99");
+    else if (format == '%' && !isnan(value))
+        snprintf(text, sizeof text, "%.2f", 100 * value);
+    else if (format == 's' && !isnan(value)) {
+        for (; value > 0 && value < 1 && unit < 3; unit++)
+            value *= 1000;
+        snprintf(text, sizeof text, "%.3g %s", value, units[unit]);
+    } else if (!isnan(value))
+        snprintf(text, sizeof text, format == '+' ? "%+.2f" : "%.3f",
+                 fabs(value) < 0.0005 ? 0 : value);
+    fprintf(page->file, "<td class=\"n\">%s</td>", text);
+}
+
+void report_name(struct report_page *page, const char *element, const char *name)
+{
+    fprintf(page->file, "<%s>", element);
+    psnap_html_name(page->file, name, 2 * NAME_CHARACTERS);
+    fprintf(page->file, "</%s>", element);
+}
+
+/* -------------------------------------------------------------- tables of loops */
+
+static const struct {
+    const char *heading;
+    char format;
+} kinds[] = {
+    [REPORT_ACCESS_COUNT] = {"Accesses", 'n'},
+    [REPORT_SHARE] = {"Share %", '%'},
+    [REPORT_WORKING_SET] = {"Working set", 'b'},
+    [REPORT_RATE] = {"%", '%'},
+    [REPORT_PREDICTED] = {"predicted %", '%'},
+    [REPORT_CHANGE] = {"change, points", '+'},
+    [REPORT_MISSES] = {"", 'r'},
+    [REPORT_STRIDE] = {"", '%'},
+    [REPORT_STRIDES] = {"Strides (bytes)", 'n'},
+    [REPORT_TIME] = {"", 's'},
+};
+
+void report_add(struct report_columns *columns, enum report_kind kind, size_t machine, uint64_t at,
+                size_t from, size_t to)
+{
+    for (size_t input = from; input < to && columns->count < REPORT_COLUMNS; input++)
+        columns->items[columns->count++] = (struct report_column){kind, input, machine, at};
+}
+
+/* Adds "|#L1 % observed": a column of one of several inputs says of which. */
+static void add_heading(const struct report *report, const struct report_column *column,
+                        char headings[HEADINGS])
+{
+    const struct psnap_machine *machine = &report->machines[column->machine];
+    char heading[REPORT_TEXT], text[PSNAP_LEVEL_NAME_ROOM] = "";
+    const size_t used = strlen(headings);
+    const char *prefix = "";
+
+    if (column->kind == REPORT_RATE || column->kind == REPORT_PREDICTED ||
+        column->kind == REPORT_CHANGE)
+        prefix = psnap_machine_level_name(machine, (uint32_t)column->at, text);
+    else if (column->kind == REPORT_MISSES)
+        prefix = human_bytes(column->at, text);
+    else if (column->kind == REPORT_STRIDE)
+        prefix = psnap_stride_label((unsigned)column->at);
+    else if (column->kind == REPORT_TIME)
+        prefix = column->at == RUNTIME_METHODS
+                     ? "of memory"
+                     : runtime_method_name((enum runtime_method)column->at);
+    snprintf(heading, sizeof heading, "%.40s %s %s", prefix, kinds[column->kind].heading,
+             report->input_count > 1 && column->kind != REPORT_PREDICTED
+                 ? report->inputs[column->input].label
+                 : "");
+    for (char *at = heading; *at; at++)
+        *at = *at == '|' ? ' ' : *at;
+    snprintf(headings + used, HEADINGS - used, "|%s%s", column->kind == REPORT_STRIDES ? "" : "#",
+             heading + strspn(heading, " "));
+}
+
+static void write_value(struct report_page *page, const struct report_column *column,
+                        const struct report_loop *loop)
+{
+    const double value = report_value(page->report, column, loop);
+    char text[256];
+
+    if (column->kind == REPORT_STRIDES) {
+        const struct report_regions regions =
+            report_regions_of(&page->report->inputs[column->input], loop);
+        report_text(page, human_strides(regions.strides, text, sizeof text));
+    } else if (column->kind == REPORT_SHARE && value >= 0) {
+        fprintf(page->file,
+                "<td class=\"n\" style=\"background:linear-gradient(90deg,var(--bar) "
+                "%.1f%%,transparent 0)\">%.1f</td>",
+                100 * value, 100 * value);
+    } else {
+        report_cell(page, kinds[column->kind].format, value);
+    }
+}
+
+void report_loop_table(struct report_page *page, const char *summary, const char *caption,
+                       const struct report_columns *columns, size_t first, size_t last)
+{
+    const struct report *report = page->report;
+    const size_t end = last < report->loop_count ? last : report->loop_count;
+    char headings[HEADINGS] = "Loop";
+
+    for (size_t c = 0; c < columns->count; c++)
+        add_heading(report, &columns->items[c], headings);
+    report_table(page, summary, caption, headings);
+    for (size_t i = first; i <= end; i++) {
+        const struct report_loop *loop = i ? &report->loops[i - 1] : NULL;
+        report_row(page, loop ? loop->id : "whole program",
+                   loop && columns->items[0].kind == REPORT_ACCESS_COUNT ? loop->name : NULL);
+        for (size_t c = 0; c < columns->count; c++)
+            write_value(page, &columns->items[c], loop);
+    }
+    report_table_end(page, summary);
+    if (last == REPORT_ROWS && end < report->loop_count)
+        fprintf(page->file, "<p>The %zu hottest of %zu loops.</p>\n", end, report->loop_count);
+}
+
+/* -------------------------------------------------------------------- figures */
+
+FILE *report_script(struct report_page *page, unsigned width, unsigned height)
+{
+    struct psnap_error error;
+    FILE *script = page->can_draw ? gnuplot_script(&error) : NULL;
+
+    if (script)
+        fprintf(script,
+                "set terminal svg noenhanced size %u,%u font 'sans-serif,14'\nset encoding utf8\n"
+                "set border 3 lc rgb '#808080'\nset tics nomirror textcolor rgb 'black'\n"
+                "set grid lc rgb '#c3ccd6' lw 0.6 dt solid\nset style fill solid noborder\n"
+                "set key at screen 0.55,0.99 center top maxrows 1 samplen 2\n",
+                width, height);
+    return script;
+}
+
+void report_draw(struct report_page *page, FILE *script, const char *title, const char *description)
+{
+    struct psnap_error error;
+    FILE *file = page->file, *drawn = gnuplot_script(&error);
+    size_t size;
+    char *svg = NULL, *at;
+
+    fputs("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", file);
+    psnap_html_text(file, title);
+    fputs("\">", file);
+    if (!drawn)
+        fclose(script);
+    else if (!gnuplot_draw(script, "figure", drawn, &error))
+        svg = psnap_cmd_content(drawn, &size);
+    if (svg) { /* the image in its own address */
+        fputs("<img src=\"data:image/svg+xml,", file);
+        for (at = svg; *at; at++)
+            fprintf(file, strchr("\"#%&\n", *at) || *at < 0 ? "%%%02X" : "%c", (unsigned char)*at);
+        fputs("\" alt=\"", file);
+        psnap_html_text(file, title);
+        fputs("\">", file);
+    } else {
+        psnap_cmd_warn(&error);
+        fputs("<p class=\"note\">This figure could not be drawn: ", file);
+        psnap_html_text(file, error.message);
+        fputs("</p>", file);
+    }
+    fputs("</div><figcaption>", file);
+    report_name(page, "b", title);
+    fputs(": ", file);
+    psnap_html_text(file, description);
+    fputs("</figcaption></figure>\n", file);
+    free(svg);
+    if (drawn)
+        fclose(drawn);
+}
+
+/* -------------------------------------------------------------------- the page */
+
+/* Of the last input: a profile, if there is one, knows more than traces do. */
 static const struct psnap_provenance *provenance_of(const struct report *report)
 {
-    for (size_t i = 0; i < report->input_count; i++) {
-        const struct psnap_provenance *from = &report->inputs[i].measured->provenance;
-        if (from->name && *from->name)
-            return from;
-    }
-    return &report->inputs[0].measured->provenance;
+    return &report->inputs[report->input_count - 1].measured->provenance;
 }
 
 static const char *title_of(const struct report *report)
 {
-    const struct psnap_provenance *from = provenance_of(report);
+    const char *name = provenance_of(report)->name;
 
-    return from->name && *from->name ? from->name : report->inputs[0].path;
-}
-
-/* ----------------------------------------------------------------------- head */
-
-static void write_head(struct report_page *page)
-{
-    FILE *file = page->file;
-
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta name=\"generator\" content=\"psnap " PSNAP_VERSION "\">\n",
-          file);
-    if (page->place)
-        report_figures_write(page);
-    fputs("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-          "'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
-          file);
-    psnap_html_text(file, title_of(page->report));
-    fputs(" \xE2\x80\x93 memory behaviour</title>\n<style>\n", file);
-    for (const char *const *rule = report_style; *rule; rule++)
-        fputs(*rule, file);
-    fputs("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the report</a>\n"
-          "<div class=\"frame\">\n",
-          file);
+    return name && *name ? name : report->inputs[0].path;
 }
 
 static void write_command(FILE *file, const struct psnap_provenance *from)
 {
-    if (!from->command || !from->command[0])
-        return;
-    fputs("<p class=\"command\">", file);
-    for (const char *const *word = from->command; *word; word++) {
-        fputs(word == from->command ? "" : " ", file);
+    for (const char *const *word = from->command; word && *word; word++) {
         psnap_html_text(file, *word);
+        putc(' ', file);
     }
-    fputs("</p>\n", file);
+}
+
+/* The page's row in the index of its site, but for its end, in a comment: no text has a '>'. */
+static void write_index_row(struct report_page *page)
+{
+    const struct report *report = page->report;
+    const struct report_input *input = &report->inputs[0];
+    const struct psnap_provenance *from = provenance_of(report);
+
+    fprintf(page->file, "<!-- %s %s <tr><th scope=\"row\"><a href=\"%s.html\">", page->site_key,
+            page->site_id, page->site_id);
+    psnap_html_name(page->file, title_of(report), NAME_CHARACTERS);
+    fputs("</a></th><td>", page->file);
+    write_command(page->file, from);
+    fputs("</td>", page->file);
+    report_cell(page, 'n', (double)input->side.accesses);
+    report_cell(page, 'n', (double)input->side.loops.count);
+    report_cell(page, 'b', report_footprint(input));
+    for (size_t m = 0; m < report->machine_count; m++)
+        for (uint32_t l = 0; l < report->machines[m].level_count; l++)
+            report_cell(page, '%',
+                        psnap_tally_cumulative(&input->side.total.rows[0].tallies[m], l));
+    report_text(page, from->recorded ? from->recorded : "");
+    fputs("-->\n", page->file);
 }
 
 static void write_header(struct report_page *page)
 {
     const struct psnap_provenance *from = provenance_of(page->report);
     const char *const facts[] = {from->compiler, from->host, from->recorded};
-    const char *separator = "<p class=\"soft\">";
     FILE *file = page->file;
 
-    fputs("<header>\n", file);
-    if (page->place)
+    if (page->site_id)
         fprintf(file,
-                "<p class=\"place\"><a href=\"" SITE_INDEX
-                "\">All profiles</a> <a href=\"" SITE_PROFILE
-                "\" download>This profile (YAML)</a></p>\n",
-                page->place->id);
-    fputs("<p class=\"kind\">Memory behaviour</p>\n<h1>", file);
-    psnap_html_text(file, title_of(page->report));
-    fputs("</h1>\n", file);
+                "<p class=\"place\"><a href=\"index.html\">All profiles</a> "
+                "<a href=\"psnap-profiles/%s.yaml\" download>This profile (YAML)</a></p>\n",
+                page->site_id);
+    fputs("<p><code>", file);
     write_command(file, from);
+    fputs("</code></p>\n<p class=\"soft\">Memory behaviour", file);
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        if (facts[i] && *facts[i]) {
-            fputs(separator, file);
+        if (facts[i]) {
+            fputs(" \xC2\xB7 ", file);
             psnap_html_text(file, facts[i]);
-            separator = " \xC2\xB7 ";
         }
-    fputs(separator[0] == '<' ? "" : "</p>\n", file);
+    fputs("</p>\n", file);
     if (!page->can_draw) {
         fputs("<p class=\"note\">There are no figures, but tables in their place: ", file);
         psnap_html_text(file, page->no_figure.message);
         fputs(".</p>\n", file);
     }
-    fputs("</header>\n", file);
+    fputs("<nav aria-label=\"Contents\">", file);
+    for (const struct report_section *section = report_sections; section->id; section++)
+        fprintf(file, "<a href=\"#%s\">%s</a> ", section->id, section->title);
+    fputs("</nav>\n<main id=\"main\" tabindex=\"-1\">\n", file);
 }
 
-static void write_contents(struct report_page *page)
+static void write_page(struct report_page *page)
 {
-    static const struct {
-        const char *id, *title;
-    } sections[] = {
-        {"summary", "Summary"},         {"loops", "Loops"},        {"rates", "Hit rates"},
-        {"comparison", "Comparison"},   {"curves", "Miss ratios"}, {"working-sets", "Working sets"},
-        {"strides", "Strides"},         {"surfaces", "Locality"},  {"times", "Run times"},
-        {"certificate", "Certificate"}, {"about", "About"}};
-
-    fputs("<nav aria-label=\"Contents\"><ul>\n", page->file);
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (!strcmp(sections[i].id, "comparison") && page->report->input_count < 2)
-            continue;
-        if (!strcmp(sections[i].id, "certificate") && !report_has_certificate(page->report))
-            continue;
-        fprintf(page->file, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].title);
-    }
-    fputs("</ul></nav>\n<main id=\"main\" tabindex=\"-1\">\n", page->file);
-}
-
-/* -------------------------------------------------------------------- summary */
-
-static void tile(struct report_page *page, const char *term, const char *value, const char *class,
-                 const char *more)
-{
-    fputs("<div><dt>", page->file);
-    psnap_html_text(page->file, term);
-    fprintf(page->file, "</dt><dd%s%s%s>", class ? " class=\"" : "", class ? class : "",
-            class ? "\"" : "");
-    psnap_html_text(page->file, value);
-    if (more) {
-        fputs("<small>", page->file);
-        report_text(page, more);
-        fputs("</small>", page->file);
-    }
-    fputs("</dd></div>\n", page->file);
-}
-
-/* Who and where in a sentence: which loop is hottest, and what the caches make of it. */
-static void write_lead(struct report_page *page)
-{
-    const struct report *report = page->report;
-    const struct psnap_machine *machine = &report->machines[0];
-    const struct psnap_tally *tally = &report->inputs[0].side.total.rows[0].tallies[0];
-    const double rest = 1 - psnap_tally_cumulative(tally, machine->level_count - 1);
-    const struct rank_loop *hot = &report->rank.loops[0];
-    char text[32];
-
-    fputs("<p class=\"lead\">", page->file);
-    if (report->rank.count > 1) {
-        fputs("The loop <code>", page->file);
-        psnap_html_name(page->file, hot->id, 60);
-        fprintf(page->file, "</code> makes %.1f&#8239;%% of the accesses. ", 100 * rank_share(hot));
-    }
-    fprintf(page->file, "In the caches of %s<code>",
-            report->machine_count > 1 ? "the first machine, " : "");
-    report_text(page, machine->name);
-    fputs("</code>, ", page->file);
-    psnap_html_text(page->file, report_percent(psnap_tally_cumulative(tally, 0), text));
-    fputs("&#8239;% of all accesses are satisfied in level 1", page->file);
-    fprintf(page->file, ", and %.3g&#8239;%% go on to memory.</p>\n", 100 * rest);
-}
-
-static void certificate_tile(struct report_page *page)
-{
-    for (size_t i = 0; i < page->report->input_count; i++) {
-        const struct report_input *input = &page->report->inputs[i];
-        const struct psnap_certificate *certificate =
-            input->is_profile ? input->profile->certificate : NULL;
-        char text[64] = "holds", more[64] = "";
-        if (!certificate)
-            continue;
-        if (psnap_certificate_holds(input->profile, NULL) != 1) {
-            tile(page, "Certificate", "does not hold", "bad", "the profile was edited since");
-            return;
-        }
-        if (certificate->level_count && !isnan(certificate->levels[0].mean_points))
-            snprintf(more, sizeof more, "level 1 off by %.2f\xC2\xA0points, mean of loops",
-                     certificate->levels[0].mean_points);
-        tile(page, "Certificate", text, "good", more);
-        return;
-    }
-    if (report_has_certificate(page->report))
-        tile(page, "Certificate", "none", NULL, "psnap record --certify makes one");
-}
-
-void report_summary(struct report_page *page)
-{
-    const struct report *report = page->report;
-    const struct report_input *input = &report->inputs[0];
-    const struct psnap_machine *machine = &report->machines[0];
-    const struct psnap_tally *tally = &input->side.total.rows[0].tallies[0];
-    const struct report_regions regions = report_regions_of(input, NULL);
-    char text[64], more[96], share[32], name[PSNAP_LEVEL_NAME_ROOM];
-
-    report_section(page, "summary", "Summary");
-    write_lead(page);
-    fputs("<dl class=\"tiles\">\n", page->file);
-    snprintf(more, sizeof more, "%.1f %% loads, %.1f %% stores",
-             100 * (double)regions.loads / (double)(regions.accesses ? regions.accesses : 1),
-             100 * (double)regions.stores / (double)(regions.accesses ? regions.accesses : 1));
-    tile(page, "Accesses", human_count(input->side.accesses, text), NULL, more);
-    snprintf(more, sizeof more,
-             "in lines of %" PRIu64 "\xC2\xA0"
-             "bytes",
-             input->distances[0].line_bytes);
-    tile(page, "Footprint",
-         human_bytes(input->distances[0].lines * input->distances[0].line_bytes, text), NULL, more);
-    snprintf(text, sizeof text, "%zu", input->side.loops.count);
-    snprintf(more, sizeof more, "%" PRIu32 " thread%s", input->threads,
-             psnap_plural(input->threads));
-    tile(page, "Loops", text, NULL, more);
-    for (uint32_t l = 0; l < machine->level_count; l++) {
-        snprintf(text, sizeof text, "%s\xC2\xA0%%",
-                 report_percent(psnap_tally_cumulative(tally, l), share));
-        snprintf(more, sizeof more, "Hits up to %s", psnap_machine_level_name(machine, l, name));
-        tile(page, more, text, NULL, machine->name);
-    }
-    certificate_tile(page);
-    fputs("</dl>\n", page->file);
-    report_inputs(page);
-    report_section_end(page);
-}
-
-static bool is_part(const struct report_input *input)
-{
-    const struct psnap_profile *profile = input->profile ? input->profile : input->measured;
-
-    return psnap_sampling_is_part(&profile->sampling);
-}
-
-void report_inputs(struct report_page *page)
-{
-    static const char *const headings[] = {"Input",   "File",      "What it is", "Accesses",
-                                           "Threads", "Footprint", "Spatial",    "Temporal"};
-    const struct report *report = page->report;
-    bool is_cut = false;
-
-    report_table(page, "The inputs; scores of locality are from 0 (none) to 1", headings, 8, 3, 0);
-    for (size_t i = 0; i < report->input_count; i++) {
-        const struct report_input *input = &report->inputs[i];
-        const struct report_distances *distances = &input->distances[0];
-        report_row_name(page, input->label);
-        report_cell(page, "%s", input->path);
-        report_cell(page, "%s%s%s", input->is_profile ? "profile, replayed; model " : "trace",
-                    input->is_profile ? input->profile->model : "",
-                    is_part(input) ? ", a part of a run" : "");
-        report_cell_count(page, input->side.accesses);
-        report_cell_count(page, input->threads);
-        report_cell_bytes(page, distances->lines * distances->line_bytes);
-        report_cell_number(page, 3, psnap_locality_spatial(input->total));
-        report_cell_number(page, 3, psnap_locality_temporal(input->total));
-        report_row_end(page);
-        is_cut = is_cut || report_is_cut(report, input);
-    }
-    report_table_end(page);
-    if (report->options.skip || is_cut) {
-        char skip[32], count[32];
-        fprintf(
-            page->file,
-            "<p class=\"note\">Of each input %s accesses are left out at the start, and at most "
-            "%s are taken.</p>\n",
-            psnap_group_digits(report->options.skip, skip),
-            psnap_group_digits(report->options.count, count));
-    }
-}
-
-/* ----------------------------------------------------------------------- foot */
-
-static void write_about(struct report_page *page)
-{
-    const struct report *report = page->report;
-    char shape[256];
-
-    report_section(page, "about", "About");
-    fputs("<p>A <em>cumulative hit rate</em> is the share of all accesses that are satisfied at a "
-          "level or nearer. A <em>loop</em> is one of the source; what the optimiser made of it "
-          "counts together. <em>Observed</em> is a trace, <em>synthetic</em> the stream that a "
-          "profile is replayed as, <em>predicted</em> follows from reuse distances by the model "
-          "SDCM, without simulation. A <em>point</em> is one percent of all accesses.</p>\n",
-          page->file);
-    for (size_t i = 0; i < report->input_count; i++)
-        if (report->inputs[i].threads > 1)
-            fprintf(page->file,
-                    "<p>The %" PRIu32 " threads of the %s input share one hierarchy, %s.</p>\n",
-                    report->inputs[i].threads, report->inputs[i].label,
-                    psnap_turns_words(report->inputs[i].side.in_turn));
-    report_table(page, "The machines; caches are cold at the start",
-                 (const char *const[]){"Machine", "Caches (size:line:ways)", "What it is"}, 3, 3,
-                 0);
-    for (size_t m = 0; m < report->machine_count; m++) {
-        const struct psnap_machine *machine = &report->machines[m];
-        report_row_name(page, machine->name);
-        shape[0] = '\0';
-        for (uint32_t l = 0; l < machine->level_count; l++) {
-            const struct psnap_cache_level *level = &machine->levels[l];
-            char bytes[32];
-            const size_t used = strlen(shape);
-            snprintf(shape + used, sizeof shape - used, "%s%s:%" PRIu64 ":%" PRIu64, l ? ", " : "",
-                     human_bytes(level->size_bytes, bytes), level->line_bytes, level->ways);
-        }
-        report_cell(page, "%s", shape);
-        report_cell(page, "%s", machine->description);
-        report_row_end(page);
-    }
-    report_table_end(page);
-    report_section_end(page);
-}
-
-enum psnap_status report_write(struct report_page *page, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
-
-    write_head(page);
+    fputs("<!DOCTYPE html>\n", page->file);
+    if (page->site_id)
+        write_index_row(page);
+    report_begin(page->file, title_of(page->report));
     write_header(page);
-    write_contents(page);
-    report_summary(page);
-    report_loops(page);
-    report_rates(page);
-    if (page->report->input_count > 1)
-        status = report_compare(page, error);
-    report_curves(page);
-    report_working_sets(page);
-    report_strides(page);
-    report_surfaces(page);
-    report_times(page);
-    if (!status)
-        status = report_certificate(page, error);
-    write_about(page);
-    fputs("</main>\n<footer>Made by psnap " PSNAP_VERSION
-          " report. This file needs no network and runs no scripts.</footer>\n</div>\n</body>\n"
-          "</html>\n",
-          page->file);
-    return status;
+    for (const struct report_section *section = report_sections; section->id; section++) {
+        fprintf(page->file,
+                "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",
+                section->id, section->id, section->id, section->title);
+        section->write(page);
+        fputs("</section>\n", page->file);
+    }
+    report_end(page->file);
+}
+
+/* Puts traces first; names all: "observed", "observed 2", "synthetic", "what if", "what if 2". */
+static void arrange(struct report *report)
+{
+    struct report_input ordered[REPORT_INPUTS];
+    size_t count = 0, of[3] = {0};
+
+    for (int is_profile = 0; is_profile < 2; is_profile++)
+        for (size_t i = 0; i < report->input_count; i++) {
+            struct report_input *input = &report->inputs[i];
+            const size_t kind = !is_profile ? 0 : of[1] ? 2 : 1;
+            if (input->is_profile != is_profile)
+                continue;
+            snprintf(input->label, sizeof input->label, of[kind] ? "%s %zu" : "%s",
+                     (const char *const[]){"observed", "synthetic", "what if"}[kind], of[kind] + 1);
+            of[kind]++;
+            ordered[count++] = *input;
+        }
+    memcpy(report->inputs, ordered, count * sizeof ordered[0]);
+}
+
+enum psnap_status report_make(struct report *report, const char *path, bool force,
+                              struct report_page *page, struct psnap_error *error)
+{
+    struct psnap_output *output = psnap_output_open(path, force, error);
+    enum psnap_status status = output ? PSNAP_OK : error->code;
+
+    for (size_t i = 0; i < report->input_count && !status; i++)
+        status = report_measure(report, &report->inputs[i], error);
+    if (!status) {
+        arrange(report);
+        status = report_rank(report, error);
+    }
+    if (!status) {
+        page->report = report;
+        page->file = psnap_output_file(output);
+        page->can_draw = !gnuplot_find("", &page->no_figure);
+        write_page(page);
+    }
+    return output ? psnap_output_finish(output, status, error) : status;
 }

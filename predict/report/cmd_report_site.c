@@ -1,243 +1,269 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap report REPOSITORY: a site of all profiles of a repository, or those of a query. Entries are
- * listed and their profiles copied while no gc can run; then the repository is let go, reports
- * are made, and it is listed again for the index page. What was added meanwhile has its turn next
- * time. The index page is written before the first report, too, so that the directory is a site
- * whenever somebody looks, or the run is broken off.
+ * psnap report ARCHIVE: a site of the profiles of an archive, or those of a query.
+ *
+ *   index.html               a table of all of them, whose rows stand in the pages
+ *   ID.html                  the page of a profile, which leads back
+ *   psnap-profiles/ID.yaml   the profile
+ *
+ * A directory becomes a site when it is new or empty; psnap knows one by its profiles. Each file
+ * appears whole; none is removed. A page is made by a process of its own, as many at a time as
+ * there are processors, unless the one that is there has the same key: a hash of psnap's version,
+ * the machines, the options, and whether there is gnuplot.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "formats/base/cmd_progress.h"
+#include "formats/base/map.h"
 #include "formats/base/output.h"
+#include "formats/base/room.h"
 #include "predict/cmd_gnuplot.h"
-#include "predict/report/cmd_report_site.h"
+#include "predict/report/cmd_report.h"
+#include "profile/repo/cmd_repo_read.h"
 
-#define PAGE_FORM 2 /* of reports: another number makes all of them anew */
+#define PAGE_FORM "3" /* another one makes all pages anew */
+#define PROFILES "psnap-profiles/"
 
-/* ------------------------------------------------------------------------- the key */
+enum { PATH_ROOM = 4200, ID_ROOM = REPO_ID_DIGITS + 1 };
 
-/* A hash of all that a page is made of beside the profile. */
-static enum psnap_status make_key(struct report_site *site, struct psnap_error *error)
+struct site_entry {
+    char id[ID_ROOM];
+    char *tags;       /* owned */
+    bool has_profile; /* its file is there */
+};
+
+struct site {
+    const char *directory;
+    const struct report *like; /* machines and options, which all pages have */
+    bool force;                /* make all pages anew */
+    char key[24];
+    struct site_entry *entries;
+    size_t count, room, failed; /* failed: without a page */
+};
+
+static const char *file_of(const struct site *site, const char *folder, const char *name,
+                           const char *end, char path[PATH_ROOM])
 {
-    const struct report *like = site->like;
-    const struct psnap_input_options *options = &like->options;
+    if (snprintf(path, PATH_ROOM, "%s/%s%s%s", site->directory, folder, name, end) >= PATH_ROOM)
+        path[0] = '\0'; /* which no file is called */
+    return path;
+}
+
+/* A hash of all that pages are made of beside their profiles. */
+static enum psnap_status make_key(struct site *site, struct psnap_error *error)
+{
+    const struct psnap_input_options *options = &site->like->options;
     struct psnap_error no_figure;
     char *text = NULL;
-    size_t size = 0;
+    size_t size;
     FILE *file = open_memstream(&text, &size);
-    const bool can_draw = !gnuplot_find("", &no_figure);
-    enum psnap_status status = PSNAP_OK;
 
     if (!file)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    if (!can_draw)
+    if (gnuplot_find("", &no_figure))
         psnap_cmd_warn(&no_figure);
-    fprintf(file, "%s %d %d %llu %llu %llu\n", PSNAP_VERSION, PAGE_FORM, can_draw,
-            (unsigned long long)options->seed, (unsigned long long)options->skip,
-            (unsigned long long)options->count);
-    for (const char *const *rule = report_style; *rule; rule++)
-        fputs(*rule, file);
-    for (size_t m = 0; m < like->machine_count && !status; m++) {
-        fprintf(file, "%s\n", like->machines[m].name);
-        status = psnap_machine_write(&like->machines[m], file, error);
+    else
+        fputs("figures ", file);
+    fprintf(file, PSNAP_VERSION " " PAGE_FORM " %" PRIu64 " %" PRIu64 " %" PRIu64, options->seed,
+            options->skip, options->count);
+    for (size_t m = 0; m < site->like->machine_count; m++) {
+        fprintf(file, "\n%s\n", site->like->machines[m].name);
+        psnap_machine_write(&site->like->machines[m], file, NULL);
     }
-    if (fclose(file) && !status)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    if (!status)
-        snprintf(site->key, sizeof site->key, "%016llx",
-                 (unsigned long long)repo_sum_of(text, size));
+    fclose(file);
+    snprintf(site->key, sizeof site->key, "psnap-%016" PRIx64, psnap_map_hash(0, text));
     free(text);
-    return status;
+    return PSNAP_OK;
 }
 
 /* ------------------------------------------------------------------ the index page */
 
-enum { COLUMNS = REPORT_MACHINES * PSNAP_LEVELS_MAX, HEADING = 320 };
-
-struct indexing {
-    const struct report_site *site;
-    struct site_page page;
-    double values[COLUMNS];
-    char words[160];
-};
-
-/* The curve in words: at 1 and 32 KiB, 1 and 32 MiB. */
-static void write_words(const struct report_figures *figures, char *words, size_t size)
+/* The row that stands in an entry's page, if that is as it would be made now; the caller frees it.
+ */
+static char *find_row(const struct site *site, const struct site_entry *entry)
 {
-    static const struct {
-        unsigned at;
-        const char *name;
-    } sizes[] = {{0, "1 KiB"}, {5, "32 KiB"}, {10, "1 MiB"}, {15, "32 MiB"}};
-    size_t used = (size_t)snprintf(words, size, "misses");
+    char path[PATH_ROOM], wanted[ID_ROOM + 48], *line = NULL, *row = NULL;
+    FILE *file = fopen(file_of(site, "", entry->id, ".html", path), "re");
+    const int length = snprintf(wanted, sizeof wanted, "<!-- %s %s ", site->key, entry->id);
+    size_t room = 0;
 
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && used < size; i++)
-        used += (size_t)snprintf(words + used, size - used, "%s %.2f %% in %s", i ? "," : "",
-                                 100 * figures->misses[sizes[i].at], sizes[i].name);
+    if (!file)
+        return NULL;
+    if (getline(&line, &room, file) > 0 && getline(&line, &room, file) > 0 &&
+        !strncmp(line, wanted, (size_t)length))
+        row = strndup(line + length, strcspn(line + length, "\n") - strlen("-->"));
+    free(line);
+    fclose(file);
+    return row;
 }
 
-static bool add_row(void *context, const struct entry *entry)
+static enum psnap_status write_index(struct site *site, struct psnap_error *error)
 {
-    struct indexing *indexing = context;
-    const struct report *like = indexing->site->like;
-    const struct site_entry *known = site_entry_of(indexing->site, entry->id);
-    struct site_row row = {.entry = entry};
-    size_t column = 0;
-
-    if (!known) /* it was added meanwhile */
-        return true;
-    row.has_report = known->has_report;
-    row.has_profile = known->has_profile;
-    row.problem = known->problem;
-    if (known->has_report) {
-        for (size_t m = 0; m < like->machine_count; m++)
-            for (uint32_t l = 0; l < like->machines[m].level_count; l++)
-                indexing->values[column++] = known->figures.rates[m][l];
-        row.values = indexing->values;
-        write_words(&known->figures, indexing->words, sizeof indexing->words);
-        row.curve = (struct site_curve){known->figures.misses, REPORT_SIZES, indexing->words};
-    }
-    site_page_row(&indexing->page, &row);
-    return true;
-}
-
-/* "L1 %", or with several machines "i7-5960x L1 %". */
-static void name_columns(const struct report *like, char texts[COLUMNS][HEADING],
-                         const char *headings[COLUMNS], size_t *count)
-{
+    char path[PATH_ROOM], headings[8192] = "Program|Command|#Accesses|#Loops|#Footprint";
     char name[PSNAP_LEVEL_NAME_ROOM];
-
-    for (size_t m = 0; m < like->machine_count; m++)
-        for (uint32_t l = 0; l < like->machines[m].level_count; l++) {
-            snprintf(texts[*count], HEADING, "%s%s%s %%",
-                     like->machine_count > 1 ? like->machines[m].name : "",
-                     like->machine_count > 1 ? " " : "",
-                     psnap_machine_level_name(&like->machines[m], l, name));
-            headings[*count] = texts[*count];
-            (*count)++;
-        }
-}
-
-enum psnap_status site_index(struct report_site *site, struct psnap_error *error)
-{
     const struct report *like = site->like;
-    char texts[COLUMNS][HEADING], path[4200], caption[512];
-    const char *headings[COLUMNS];
-    struct indexing indexing = {.site = site};
-    struct psnap_output *output;
-    enum psnap_status status;
-    size_t count = 0;
+    struct report_page page = {.report = like};
+    size_t columns = 5; /* of a page's own row */
+    struct psnap_output *output =
+        psnap_output_open(file_of(site, "", "index", ".html", path), true, error);
 
-    snprintf(path, sizeof path, "%s/" SITE_INDEX, site->directory);
-    output = psnap_output_open(path, true, error);
     if (!output)
         return error->code;
-    name_columns(like, texts, headings, &count);
-    snprintf(caption, sizeof caption,
-             "Hit rates are cumulative, of the replayed profile%s%s. Misses are in fully "
-             "associative caches of 1 KiB to 64 MiB, from 100 %% down to 0.01 %%, both axes "
-             "logarithmic. An empty cell: not known.",
-             like->machine_count > 1 ? "" : " in the caches of ",
-             like->machine_count > 1 ? "" : like->machines[0].name);
-    indexing.page = (struct site_page){.file = psnap_output_file(output),
-                                       .title = "Profiles",
-                                       .caption = caption,
-                                       .headings = headings,
-                                       .heading_count = count,
-                                       .curves = "Misses"};
-    site_page_begin(&indexing.page);
-    status = index_list(site->opened.index, &site->query.ask, add_row, &indexing, error);
-    site_page_end(&indexing.page);
-    return psnap_output_finish(output, status, error);
-}
-
-/* -------------------------------------------------------------------- the command */
-
-/* Nothing is written then. */
-static enum psnap_status nothing_found(const struct report_site *site, struct psnap_error *error)
-{
-    char text[256] = "";
-    size_t used = 0;
-
-    for (size_t i = 0; i < site->word_count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, " %s", site->words[i]);
-    psnap_error_set(error, PSNAP_ERROR_VALUE,
-                    site->word_count ? "no profile matches%s" : "there is no profile in it%s",
-                    text);
-    psnap_error_at(error, site->repository, 0, 0);
-    return error->code;
-}
-
-static enum psnap_status make_site(struct report_site *site, struct psnap_error *error)
-{
-    struct repo *repo = site->opened.repo;
-    enum psnap_status status = query_settle(&site->query, site->opened.index, error);
-
-    if (!status) {
-        repo_lock(repo, false, NULL); /* no gc meanwhile, where there are locks */
-        status = site_list(site, error);
-        if (!status && !site->count)
-            status = nothing_found(site, error);
-        if (!status)
-            status = make_key(site, error);
-        if (!status)
-            status = site_prepare(site, error);
-        if (!status)
-            status = site_find(site, error);
-        if (!status)
-            status = site_index(site, error);
-        repo_unlock(repo);
-    }
-    if (!status)
-        status = site_run(site, error);
-    if (!status)
-        status = site_index(site, error);
-    if (!status)
-        site_sweep(site);
-    return status;
-}
-
-static int print_summary(const struct report_site *site)
-{
-    size_t of[SITE_FAILED + 1] = {0};
-
-    for (size_t i = 0; i < site->count; i++)
-        of[site->entries[i].state]++;
-    psnap_print(stdout,
-                "%s/" SITE_INDEX ": %zu profile%s, %zu report%s made, %zu kept, %zu failed\n",
-                site->directory, site->count, psnap_plural(site->count), of[SITE_MADE],
-                psnap_plural(of[SITE_MADE]), of[SITE_KEPT], of[SITE_FAILED]);
-    return psnap_cmd_close_stdout("report", of[SITE_FAILED] ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE);
-}
-
-int report_site(const char *repository, char *const *words, size_t word_count,
-                const struct report *like, const struct report_settings *settings)
-{
-    struct report_site site = {.repository = repository,
-                               .words = words,
-                               .word_count = word_count,
-                               .directory = settings->output,
-                               .like = like,
-                               .force = settings->force};
-    struct psnap_error error;
-    int status = PSNAP_EXIT_DONE;
-
-    for (size_t i = 0; i < word_count && !status; i++)
-        if (query_parse(&site.query, words[i], &error))
-            status = psnap_cmd_fail("report", &error);
-    if (!status) {
-        status = repo_cmd_open("report", repository, &site.opened);
-        if (!status) {
-            status =
-                make_site(&site, &error) ? psnap_cmd_fail("report", &error) : print_summary(&site);
-            repo_cmd_close(&site.opened);
+    page.file = psnap_output_file(output);
+    for (size_t m = 0; m < like->machine_count; m++)
+        for (uint32_t l = 0; l < like->machines[m].level_count; l++) {
+            const size_t used = strlen(headings);
+            columns++;
+            snprintf(headings + used, sizeof headings - used - 64, "|#%.40s %s %%",
+                     like->machines[m].name, psnap_machine_level_name(&like->machines[m], l, name));
         }
+    strcat(headings, "|Recorded|Tags|Profile");
+    fputs("<!DOCTYPE html>\n", page.file);
+    report_begin(page.file, "Profiles");
+    fputs("<main id=\"main\" tabindex=\"-1\">\n", page.file);
+    report_table(&page, NULL, "Cumulative hit rates are of the replayed profiles", headings);
+    for (size_t i = 0; i < site->count; i++) {
+        const struct site_entry *entry = &site->entries[i];
+        char *row = find_row(site, entry);
+        fprintf(page.file, "\n%s", row ? row : "<tr><th scope=\"row\" class=\"bad\">no page</th>");
+        for (size_t c = 0; c < columns && !row; c++)
+            report_cell(&page, 'n', NAN);
+        site->failed += !row;
+        free(row);
+        report_text(&page, entry->tags ? entry->tags : "");
+        fprintf(page.file, "<td><a href=\"" PROFILES "%s.yaml\" download>%.8s</a></td>", entry->id,
+                entry->id);
+    }
+    report_table_end(&page, NULL);
+    report_end(page.file);
+    return psnap_output_finish(output, PSNAP_OK, error);
+}
+
+/* ------------------------------------------------------------------ the directory */
+
+static enum psnap_status prepare(const struct site *site, struct psnap_error *error)
+{
+    char folder[PATH_ROOM];
+
+    if (!access(file_of(site, PROFILES, "", "", folder), F_OK))
+        return PSNAP_OK;
+    if (rmdir(site->directory) && errno != ENOENT) /* an empty one is as good as none */
+        return psnap_error_set(error, PSNAP_ERROR_EXISTS,
+                               "'%s' is no site that psnap made, and no empty directory",
+                               site->directory);
+    if (mkdir(site->directory, 0777) || mkdir(folder, 0777))
+        return psnap_error_file(error, errno, "create", site->directory);
+    return PSNAP_OK;
+}
+
+/* Takes an entry, and writes its profile: a file that is there is of its name's content. */
+static enum psnap_status take_profile(void *context, const struct repo_profile *profile,
+                                      struct psnap_error *error)
+{
+    struct site *site = context;
+    struct psnap_output *output = NULL;
+    struct site_entry *entry;
+    char path[PATH_ROOM];
+
+    if (!site->count && prepare(site, error))
+        return error->code;
+    if (!psnap_make_room(&site->entries, &site->room, site->count + 1, sizeof *site->entries))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the site");
+    entry = &site->entries[site->count++];
+    *entry = (struct site_entry){.tags = strdup(profile->tags), .has_profile = profile->yaml};
+    snprintf(entry->id, sizeof entry->id, "%s", profile->id);
+    if (!profile->yaml)
+        psnap_print(stderr, "psnap report: %s: %s\n", profile->id, profile->problem);
+    file_of(site, PROFILES, entry->id, ".yaml", path);
+    if (profile->yaml && (site->force || access(path, F_OK))) {
+        output = psnap_output_open(path, true, error);
+        if (!output)
+            return error->code;
+        fwrite(profile->yaml, 1, profile->yaml_bytes, psnap_output_file(output));
+    }
+    return psnap_output_finish(output, PSNAP_OK, error);
+}
+
+/* ----------------------------------------------------------------------- the pages */
+
+/* In a process of its own, and in the directory: pages name their files as they are seen there. */
+static int make_page(const struct site *site, const char *id)
+{
+    struct report report = {.machines = site->like->machines,
+                            .machine_count = site->like->machine_count,
+                            .options = site->like->options,
+                            .input_count = 1,
+                            .threads = 1};
+    struct report_page page = {.site_key = site->key, .site_id = id};
+    char name[ID_ROOM + 8], path[ID_ROOM + 24];
+    struct psnap_error error;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(name, sizeof name, "%s.html", id);
+    snprintf(path, sizeof path, PROFILES "%s.yaml", id);
+    report.inputs[0].path = path;
+    if (chdir(site->directory))
+        psnap_error_file(&error, errno, "enter", site->directory);
+    else if (!report_make(&report, name, true, &page, &error))
+        return PSNAP_EXIT_DONE;
+    return psnap_cmd_fail("report", &error);
+}
+
+/* Makes the pages that are not there as they would be made now. */
+static void make_pages(struct site *site)
+{
+    struct psnap_progress *progress = psnap_progress_of(site->count, "pages");
+    uint32_t running = 0;
+
+    for (size_t i = 0; i < site->count; i++) {
+        pid_t process = 0;
+        char *row = site->force ? NULL : find_row(site, &site->entries[i]);
+        free(row);
+        psnap_progress_add(progress, 1);
+        if (row || !site->entries[i].has_profile)
+            continue;
+        if (running == psnap_processors())
+            running -= wait(NULL) > 0;
+        process = fork();
+        if (!process)
+            _exit(make_page(site, site->entries[i].id));
+        running += process > 0;
+    }
+    while (wait(NULL) > 0)
+        ;
+    psnap_progress_free(progress);
+}
+
+int report_site(const char *archive, char *const *words, size_t word_count,
+                const struct report *like, const char *directory, bool force)
+{
+    struct site site = {.directory = directory, .like = like, .force = force};
+    struct psnap_error error;
+    enum psnap_status status = make_key(&site, &error);
+
+    if (!status)
+        status = repo_each(archive, words, word_count, take_profile, &site, &error);
+    if (!status && !site.count)
+        status = psnap_error_set(&error, PSNAP_ERROR_VALUE, "'%s': %s", archive,
+                                 word_count ? "no profile matches" : "there is no profile in it");
+    if (!status) {
+        make_pages(&site);
+        status = write_index(&site, &error);
     }
     for (size_t i = 0; i < site.count; i++)
-        free(site.entries[i].problem);
+        free(site.entries[i].tags);
     free(site.entries);
-    query_release(&site.query);
-    return status;
+    if (status)
+        return psnap_cmd_fail("report", &error);
+    psnap_print(stdout, "%s/index.html: %zu profile%s, %zu without a page\n", directory, site.count,
+                psnap_plural(site.count), site.failed);
+    return site.failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE;
 }

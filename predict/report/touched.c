@@ -3,170 +3,72 @@
  * A loop's working set: the distinct lines that its accesses touch, of all threads and of all parts
  * that the optimiser made of it. Exact, whatever lies between the lines: an extent, from the lowest
  * to the highest address, has the gaps between mappings in it, which may be a million times as
- * much.
- *
- * A table for each loop, of open addressing: 64 neighbouring lines are an entry of 16 bytes, a bit
- * each. A reference that stays in its line costs one comparison. The tables go when the stream has
- * ended; counts stay.
+ * much. One table has the bits of 64 neighbouring lines by loop and place: exact up to 2^20 loops
+ * and addresses that agree above 2^56.
  */
 #include "predict/report/touched.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/map.h"
 #include "formats/base/room.h"
 
-enum { FIRST_ENTRIES = 64, LINES = 64 };
+enum { PLACE_LINES = 64, PLACE_DIGITS = 44 };
 
-struct entry {
-    uint64_t page; /* line / LINES */
-    uint64_t bits; /* 0: the entry is free */
-};
-
-struct row {
-    char *src_id;
-    struct entry *entries;
-    size_t room, count; /* of entries: a power of two, more than twice those in use */
+struct loop {
+    uint32_t head; /* the first loop of the program with the same src_id, which counts for it */
     uint64_t lines;
-};
-
-/* Where a reference was last. */
-struct last {
-    uint32_t row;  /* PSNAP_NONE: not known yet */
-    uint64_t line; /* of its last byte; UINT64_MAX: none */
 };
 
 struct touched {
     struct psnap_sink base;
     const struct psnap_program *program;
-    unsigned digits; /* 2^these bytes are a line */
-    struct last *refs;
-    uint32_t *loops; /* their rows, or PSNAP_NONE */
-    struct row *rows;
-    size_t ref_room, loop_room, row_room;
-    uint32_t ref_count, loop_count, row_count;
+    unsigned shift; /* 2^shift bytes are a line */
+    struct loop *loops;
+    size_t loop_count, loop_room;
+    struct psnap_map bits;
 };
 
-/* -------------------------------------------------------------------- lines */
-
-static struct entry *entry_of(const struct row *row, uint64_t page)
-{
-    size_t at = (size_t)((page * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (row->room - 1);
-
-    while (row->entries[at].bits && row->entries[at].page != page)
-        at = (at + 1) & (row->room - 1);
-    return &row->entries[at];
-}
-
-static bool grow_row(struct row *row)
-{
-    const struct row old = *row;
-
-    row->room = old.room ? 2 * old.room : FIRST_ENTRIES;
-    row->entries = calloc(row->room, sizeof *row->entries);
-    if (!row->entries) {
-        *row = old;
-        return false;
-    }
-    for (size_t i = 0; i < old.room; i++)
-        if (old.entries[i].bits)
-            *entry_of(row, old.entries[i].page) = old.entries[i];
-    free(old.entries);
-    return true;
-}
-
-static bool add_line(struct row *row, uint64_t line)
-{
-    const uint64_t bit = UINT64_C(1) << line % LINES;
-    struct entry *entry;
-
-    if (2 * (row->count + 1) > row->room && !grow_row(row))
-        return false;
-    entry = entry_of(row, line / LINES);
-    row->count += !entry->bits;
-    row->lines += !(entry->bits & bit);
-    entry->page = line / LINES;
-    entry->bits |= bit;
-    return true;
-}
-
-/* --------------------------------------------------------------------- rows */
-
-static uint32_t row_of(struct touched *touched, const char *src_id)
-{
-    struct row *rows;
-
-    for (uint32_t i = 0; i < touched->row_count; i++)
-        if (!strcmp(touched->rows[i].src_id, src_id))
-            return i;
-    rows = psnap_with_room(touched->rows, &touched->row_room, touched->row_count + 1, sizeof *rows);
-    if (!rows)
-        return PSNAP_NONE;
-    touched->rows = rows;
-    rows[touched->row_count] = (struct row){.src_id = strdup(src_id)};
-    return rows[touched->row_count].src_id ? touched->row_count++ : PSNAP_NONE;
-}
-
-/* Room for what the program has by now. */
+/* Takes in the loops that the program has by now. */
 static bool grow(struct touched *touched)
 {
     const struct psnap_program *program = touched->program;
-    struct last *refs =
-        psnap_with_room(touched->refs, &touched->ref_room, program->ref_count, sizeof *refs);
-    uint32_t *loops;
 
-    if (!refs)
+    if (!psnap_make_room(&touched->loops, &touched->loop_room, program->loop_count,
+                         sizeof *touched->loops))
         return false;
-    touched->refs = refs;
-    while (touched->ref_count < program->ref_count)
-        refs[touched->ref_count++] = (struct last){PSNAP_NONE, UINT64_MAX};
-    loops =
-        psnap_with_room(touched->loops, &touched->loop_room, program->loop_count, sizeof *loops);
-    if (!loops)
-        return false;
-    touched->loops = loops;
-    while (touched->loop_count < program->loop_count)
-        loops[touched->loop_count++] = PSNAP_NONE;
+    for (; touched->loop_count < program->loop_count; touched->loop_count++) {
+        struct loop *loop = &touched->loops[touched->loop_count];
+        *loop = (struct loop){0};
+        while (strcmp(program->loops[loop->head].src_id,
+                      program->loops[touched->loop_count].src_id) != 0)
+            loop->head++;
+    }
     return true;
 }
-
-/* A reference that is seen for the first time. False: out of memory. */
-static bool place(struct touched *touched, uint32_t ref)
-{
-    uint32_t *row;
-
-    if (ref >= touched->ref_count && !grow(touched))
-        return false;
-    row = &touched->loops[touched->program->refs[ref].loop];
-    if (*row == PSNAP_NONE)
-        *row = row_of(touched, touched->program->loops[touched->program->refs[ref].loop].src_id);
-    touched->refs[ref].row = *row;
-    return *row != PSNAP_NONE;
-}
-
-/* --------------------------------------------------------------------- the sink */
 
 static bool take(struct touched *touched, const struct psnap_access *access)
 {
-    const uint64_t first = access->address >> touched->digits;
+    const uint32_t loop = touched->program->refs[access->ref].loop;
+    const uint64_t first = access->address >> touched->shift;
     const uint64_t end = access->address + (access->size ? access->size - 1U : 0U);
-    const uint64_t last = (end < access->address ? access->address : end) >> touched->digits;
-    struct last *ref;
+    const uint64_t last = (end < access->address ? access->address : end) >> touched->shift;
 
-    if ((access->ref >= touched->ref_count || touched->refs[access->ref].row == PSNAP_NONE) &&
-        !place(touched, access->ref))
+    if (loop >= touched->loop_count && !grow(touched))
         return false;
-    ref = &touched->refs[access->ref];
-    if (first == last && last == ref->line)
-        return true;
     for (uint64_t line = first;; line++) {
-        if (!add_line(&touched->rows[ref->row], line))
+        const uint32_t head = touched->loops[loop].head;
+        const uint64_t bit = UINT64_C(1) << line % PLACE_LINES;
+        uint64_t *bits =
+            psnap_map_put(&touched->bits, line / PLACE_LINES ^ (uint64_t)head << PLACE_DIGITS);
+        if (!bits)
             return false;
+        touched->loops[head].lines += !(*bits & bit);
+        *bits |= bit;
         if (line == last)
-            break;
+            return true;
     }
-    ref->line = last;
-    return true;
 }
 
 static enum psnap_status touched_put(struct psnap_sink *self, const struct psnap_access *block,
@@ -178,43 +80,25 @@ static enum psnap_status touched_put(struct psnap_sink *self, const struct psnap
     return PSNAP_OK;
 }
 
-static enum psnap_status touched_finish(struct psnap_sink *self, struct psnap_error *error)
-{
-    struct touched *touched = (struct touched *)self;
-
-    (void)error;
-    for (uint32_t i = 0; i < touched->row_count; i++) {
-        free(touched->rows[i].entries);
-        touched->rows[i].entries = NULL;
-    }
-    return PSNAP_OK;
-}
-
 static void touched_free(struct psnap_sink *self)
 {
     struct touched *touched = (struct touched *)self;
 
-    for (uint32_t i = 0; i < touched->row_count; i++) {
-        free(touched->rows[i].entries);
-        free(touched->rows[i].src_id);
-    }
-    free(touched->rows);
-    free(touched->refs);
+    free(touched->bits.slots);
     free(touched->loops);
     free(touched);
 }
 
 struct psnap_sink *touched_new(const struct psnap_program *program, uint64_t line_bytes)
 {
-    static const struct psnap_sink_ops ops = {
-        .put = touched_put, .finish = touched_finish, .free = touched_free};
+    static const struct psnap_sink_ops ops = {.put = touched_put, .free = touched_free};
     struct touched *touched = calloc(1, sizeof *touched);
 
     if (!touched)
         return NULL;
     touched->base.ops = &ops;
     touched->program = program;
-    touched->digits = (unsigned)__builtin_ctzll(line_bytes);
+    touched->shift = (unsigned)__builtin_ctzll(line_bytes);
     return &touched->base;
 }
 
@@ -222,8 +106,8 @@ uint64_t touched_lines(const struct psnap_sink *sink, const char *src_id)
 {
     const struct touched *touched = (const struct touched *)sink;
 
-    for (uint32_t i = 0; i < touched->row_count; i++)
-        if (!strcmp(touched->rows[i].src_id, src_id))
-            return touched->rows[i].lines;
+    for (size_t i = 0; i < touched->loop_count; i++)
+        if (touched->loops[i].head == i && !strcmp(touched->program->loops[i].src_id, src_id))
+            return touched->loops[i].lines;
     return 0;
 }

@@ -7,11 +7,10 @@
 
 #include "formats/base/stream.h"
 
-/* Lines of `line_bytes`, a power of two. The program outlives the stream. NULL: out of memory. */
+/* Lines of `line_bytes`, a power of two. The program outlives the sink. NULL: out of memory. */
 struct psnap_sink *touched_new(const struct psnap_program *program, uint64_t line_bytes);
 
-/* Lines that the loop of this src_id touched, of a stream that has ended; 0: there is no such one.
- */
+/* Returns the lines that the loop with this src_id has touched so far; 0: no such loop. */
 uint64_t touched_lines(const struct psnap_sink *sink, const char *src_id);
 
 #endif

@@ -88,7 +88,8 @@ void reuse_curves_write(const struct reuse_rows *rows, uint64_t line_bytes, bool
 
 /* ---------------------------------------------------------------------- figures */
 
-uint64_t reuse_curves_end(const struct reuse_row *rows, size_t count)
+/* The cache size, in lines, from which on none of the rows' curves is lower. */
+static uint64_t curves_end(const struct reuse_row *rows, size_t count)
 {
     uint64_t largest = 1;
 
@@ -100,8 +101,9 @@ uint64_t reuse_curves_end(const struct reuse_row *rows, size_t count)
     return largest;
 }
 
-void reuse_curve_data(FILE *script, const struct reuse_row *row, size_t number, uint64_t line_bytes,
-                      uint64_t largest)
+/* A curve, "$curve<number>": sizes in bytes and miss ratios, up to twice `largest` lines. */
+static void curve_data(FILE *script, const struct reuse_row *row, size_t number,
+                       uint64_t line_bytes, uint64_t largest)
 {
     struct point point = first_point(row), seen = point;
     uint64_t written = 0;
@@ -127,10 +129,10 @@ static void write_script(FILE *script, const struct reuse_rows *rows, uint64_t l
                          const char *title)
 {
     const size_t count = rows->count < CURVES_MAX ? rows->count : CURVES_MAX;
-    const uint64_t largest = reuse_curves_end(rows->rows, count);
+    const uint64_t largest = curves_end(rows->rows, count);
 
     for (size_t i = 0; i < count; i++)
-        reuse_curve_data(script, &rows->rows[i], i, line_bytes, largest);
+        curve_data(script, &rows->rows[i], i, line_bytes, largest);
     fputs("set terminal svg dynamic size 900,560\nset encoding utf8\nset title ", script);
     gnuplot_quoted(script, title);
     fprintf(script,

@@ -20,15 +20,6 @@ bool reuse_next_entry(const struct psnap_distances *distances, bool bins,
 /* All rows: a line for each cache size, in lines, from which on a curve is lower. */
 void reuse_curves_write(const struct reuse_rows *rows, uint64_t line_bytes, bool bins, FILE *file);
 
-/* The cache size, in lines, from which on none of the rows' curves is lower. */
-uint64_t reuse_curves_end(const struct reuse_row *rows, size_t count);
-
-/* A curve in a script, "$curve<number>": sizes in bytes and miss ratios, up to twice `largest`
- * lines.
- */
-void reuse_curve_data(FILE *script, const struct reuse_row *row, size_t number, uint64_t line_bytes,
-                      uint64_t largest);
-
 /* Draws those of the first rows, under a title, as SVG to an open file that messages call `path`.
  */
 enum psnap_status reuse_curves_draw(const struct reuse_rows *rows, uint64_t line_bytes,

@@ -4,6 +4,8 @@
  */
 #include "profile/repo/cmd_repo_read.h"
 
+#include <stdlib.h>
+
 #include "profile/repo/transfer.h"
 
 struct reading {
@@ -16,9 +18,13 @@ static enum psnap_status read_one(void *context, const struct entry *entry,
                                   const struct repo_bytes *raw, struct psnap_error *error)
 {
     const struct reading *reading = context;
-    struct repo_profile profile = {.id = entry->id, .tags = entry->texts[ENTRY_TAGS]};
-    char problem[512];
+    struct repo_profile profile = {.id = entry->id};
+    char problem[512], *tags = strdup(entry->texts[ENTRY_TAGS]);
+    enum psnap_status status;
 
+    for (char *at = tags; at && *at; at++) /* "\nhpc\nsparse\n" */
+        *at = *at == '\n' ? ' ' : *at;
+    profile.tags = tags ? tags : "";
     if (raw) {
         profile.yaml = (const char *)raw->data;
         profile.yaml_bytes = raw->size;
@@ -26,7 +32,9 @@ static enum psnap_status read_one(void *context, const struct entry *entry,
         snprintf(problem, sizeof problem, "%s", error->message);
         profile.problem = problem;
     }
-    return reading->take(reading->context, &profile, error);
+    status = reading->take(reading->context, &profile, error);
+    free(tags);
+    return status;
 }
 
 enum psnap_status repo_each(const char *path, char *const *words, size_t word_count,

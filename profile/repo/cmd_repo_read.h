@@ -11,7 +11,7 @@
 /* A profile that a query finds. */
 struct repo_profile {
     const char *id;   /* the hash of the YAML, REPO_ID_DIGITS digits */
-    const char *tags; /* each between ends of lines: "\nhpc\nsparse\n"; "" none */
+    const char *tags; /* "hpc sparse"; "": none */
     const char *yaml; /* NULL: it cannot be read */
     size_t yaml_bytes;
     const char *problem; /* then why */
