@@ -8,15 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+#include "predict/cmd_tool.h"
 
 static const struct known {
     int llvm;
@@ -28,36 +25,22 @@ const char *const psnap_compiler_variables[] = {"PSNAP_CLANG", "PSNAP_CLANGXX", 
 /* The first line that a program prints to stdout; false, with errno, when it cannot be run. */
 static bool ask(const char *program, const char *option, char *line, size_t room)
 {
-    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)option, NULL};
-    posix_spawn_file_actions_t actions;
-    int ends[2], status = -1, failure;
-    size_t length = 0;
-    ssize_t got;
-    pid_t child;
-    char rest[256];
+    const char *const arguments[] = {program, option, NULL};
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    FILE *out = tmpfile();
+    const bool is_run =
+        out && nothing >= 0 && tool_run(arguments, nothing, fileno(out), nothing) >= 0;
+    const int failure = errno;
 
     line[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return false;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    failure = posix_spawnp(&child, program, &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    do {
-        char *to = length + 1 < room ? line + length : rest;
-        got = read(ends[0], to, to == rest ? sizeof rest : room - 1 - length);
-        if (got > 0 && to != rest)
-            length += (size_t)got;
-    } while (got > 0 || (got < 0 && errno == EINTR));
-    close(ends[0]);
-    line[length] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    while (failure == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (is_run && fseek(out, 0, SEEK_SET) == 0 && fgets(line, (int)room, out))
+        line[strcspn(line, "\n")] = '\0';
+    if (out)
+        fclose(out);
+    if (nothing >= 0)
+        close(nothing);
     errno = failure;
-    return failure == 0;
+    return is_run;
 }
 
 /* 19 of "Debian clang version 19.1.7 (3~deb12u1)" and "Debian LLD 19.1.7 (compatible ...)", else

@@ -79,7 +79,7 @@ static enum psnap_status describe(struct psnap_program *program, char **argv, co
 
 /* The first process's accesses go from here into its files. */
 static int record_first(struct psnap_recording *recording, struct psnap_source *capture,
-                        char **argv, const struct psnap_hub_process *hub, bool is_verbose)
+                        char **argv, const struct psnap_hub_process *hub)
 {
     struct psnap_error error = {0};
     enum psnap_status status;
@@ -106,7 +106,7 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
     recording->is_refused = psnap_hub_has_refused(hub);
     if (status || psnap_recording_complain(recording, capture))
         result = PSNAP_EXIT_LOST;
-    else if (is_verbose)
+    else if (recording->is_verbose)
         psnap_recording_summarise(recording, 0);
     return result;
 }
@@ -126,7 +126,7 @@ static enum psnap_status set_regions(const struct psnap_recording *recording, co
     return psnap_roi_check(recording->roi, path, error);
 }
 
-static int record(struct psnap_recording *recording, char **argv, bool is_verbose)
+static int record(struct psnap_recording *recording, char **argv)
 {
     struct psnap_error error = {0};
     struct psnap_hub_process hub;
@@ -138,7 +138,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
     if (psnap_recording_prepare(recording, argv[0], &error) ||
         set_regions(recording, argv[0], &error))
         return lost(&error);
-    if (psnap_hub_start(&hub, recording, is_verbose, &error))
+    if (psnap_hub_start(&hub, recording, &error))
         return run_unrecorded(argv, &error);
     psnap_child_share_deadline(&hub.page->deadline);
     if (recording->is_late) { /* every process asks the hub */
@@ -154,7 +154,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
         result = lost(&error);
     else {
         psnap_hub_offer(&hub, capture);
-        result = record_first(recording, capture, argv, &hub, is_verbose);
+        result = record_first(recording, capture, argv, &hub);
     }
     if (psnap_hub_finish(&hub, recording))
         result = PSNAP_EXIT_LOST;
@@ -213,7 +213,7 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
     return result;
 }
 
-static int record_valgrind(struct psnap_recording *recording, char **argv, bool is_verbose)
+static int record_valgrind(struct psnap_recording *recording, char **argv)
 {
     struct psnap_error error = {0};
     struct psnap_source *capture;
@@ -252,7 +252,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     recording->spare = pid > 0 ? pid : 0;
     psnap_valgrind_watch(capture, pid > 0 ? pid : 0);
     result = pid > 0 ? finish_valgrind(recording, capture, argv, path) : lost(&error);
-    if (pid > 0 && result != PSNAP_EXIT_LOST && is_verbose)
+    if (pid > 0 && result != PSNAP_EXIT_LOST && recording->is_verbose)
         psnap_recording_summarise(recording, 0);
     psnap_recording_release(recording);
     psnap_source_free(capture);
@@ -333,8 +333,9 @@ static const char description[] =
 
 int psnap_cmd_record(int argc, char **argv)
 {
-    struct psnap_recording recording = {.command = "record", .sampling = {.count = UINT64_MAX}};
-    bool is_verbose = isatty(STDERR_FILENO);
+    struct psnap_recording recording = {.command = "record",
+                                        .is_verbose = isatty(STDERR_FILENO),
+                                        .sampling = {.count = UINT64_MAX}};
     struct psnap_text_list machines = {0};
     struct parts parts = {0};
     const char *engine = NULL;
@@ -368,7 +369,7 @@ int psnap_cmd_record(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "window", &parts.window, "X/Y",
          "of these, record the first X of each Y"},
         {PSNAP_OPTION_FLAG, 0, "force", &recording.force, NULL, "overwrite existing files"},
-        {PSNAP_OPTION_FLAG, 'v', "verbose", &is_verbose, NULL,
+        {PSNAP_OPTION_FLAG, 'v', "verbose", &recording.is_verbose, NULL,
          "say what was recorded (default on a terminal), and when given where the time went"},
         {0},
     };
@@ -387,13 +388,12 @@ int psnap_cmd_record(int argc, char **argv)
     }
     argv[1 + operands] = NULL;
     recording.machines = &machines;
-    recording.is_verbose = is_verbose;
     if (settle(&recording, engine) || read_parts(&parts, &recording))
         status = PSNAP_EXIT_LOST;
     else if (recording.is_foreign)
-        status = record_valgrind(&recording, argv + 1, is_verbose);
+        status = record_valgrind(&recording, argv + 1);
     else
-        status = record(&recording, argv + 1, is_verbose);
+        status = record(&recording, argv + 1);
     psnap_text_list_release(&parts.functions);
     psnap_text_list_release(&machines);
     free(parts.roi);

@@ -151,12 +151,12 @@ class BatchCode : Code
 
     void close(Instruction *here)
     {
-        end(here, module.close_batch);
+        end(here, "__psnap_close_batch");
     }
 
     void renew(Instruction *here)
     {
-        begin(here, end(here, module.renew_batch));
+        begin(here, end(here, "__psnap_renew_batch", module.pointer));
     }
 
     /* Where a record of so many words begins; unless it `takes` them there may be another. */
@@ -181,11 +181,11 @@ class BatchCode : Code
     }
 
     /* Calls a hook that takes the batch, and where it ends. */
-    Value *end(Instruction *here, FunctionCallee hook)
+    Value *end(Instruction *here, StringRef hook, Type *result = nullptr)
     {
         IRBuilder<> builder(here);
 
-        return module.callHook(here, hook, {get(builder, batch), get(builder, next)});
+        return module.callHook(here, hook, {get(builder, batch), get(builder, next)}, result);
     }
 
     const Batch &plan_batch;
@@ -456,8 +456,9 @@ class NestCode : Code
         IRBuilder<> end(cut);
         module.publish(end, get(end, record), level.end);
         end.CreateStore(
-            module.callHook(cut, module.renew_nest,
-                            {get(end, record), number(nest.fixedWords()), number(nest.depth)}),
+            module.callHook(cut, "__psnap_renew_nest",
+                            {get(end, record), number(nest.fixedWords()), number(nest.depth)},
+                            module.pointer),
             record);
         IRBuilder<> renewed(cut);
         module.publish(renewed, get(renewed, record), nest.going_on);

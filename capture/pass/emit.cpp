@@ -19,33 +19,27 @@ using namespace llvm;
 namespace psnap
 {
 
-/* A hook of the runtime, which leaves nearly all registers of its callers alone. */
-FunctionCallee ModulePlan::hook(const char *name, Type *result, ArrayRef<Type *> parameters)
+/* Calls a hook of the runtime, which leaves nearly all registers of its callers alone. Functions
+ * that are not optimised call by C's convention, as fast instruction selection knows no other, but
+ * behind a call whose result would have to be kept in the frame. `result`: null for none. */
+CallInst *ModulePlan::callHook(Instruction *before, StringRef name, ArrayRef<Value *> arguments,
+                               Type *result)
 {
-    FunctionCallee callee =
-        module.getOrInsertFunction(name, FunctionType::get(result, parameters, false));
-    auto *function = cast<Function>(callee.getCallee());
+    Function *function = before->getFunction();
+    auto *made = dyn_cast_or_null<CallBase>(before->getPrevNode());
+    const bool is_plain = function->hasOptNone() && !(made && !made->use_empty());
+    std::vector<Type *> types;
 
-    function->setCallingConv(CallingConv::PreserveMost);
-    function->setDoesNotThrow();
-    function->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
-    return callee;
-}
-
-/* Functions that are not optimised call by C's convention, as fast instruction selection knows no
- * other, but behind a call whose result would have to be kept in the frame. */
-CallInst *ModulePlan::callHook(Instruction *before, FunctionCallee hook,
-                               ArrayRef<Value *> arguments)
-{
-    Function *function = before->getFunction(), *callee = cast<Function>(hook.getCallee());
-    auto *result = dyn_cast_or_null<CallBase>(before->getPrevNode());
-    const bool keeps = result && !result->use_empty();
-
-    if (function->hasOptNone() && callee->getCallingConv() == CallingConv::PreserveMost && !keeps) {
-        hook = module.getOrInsertFunction((callee->getName() + "_plain").str(),
-                                          callee->getFunctionType());
-        callee = cast<Function>(hook.getCallee());
-        callee->setDoesNotThrow();
+    for (Value *argument : arguments)
+        types.push_back(argument->getType());
+    FunctionCallee hook = module.getOrInsertFunction(
+        is_plain ? (name + "_plain").str() : name.str(),
+        FunctionType::get(result ? result : Type::getVoidTy(context), types, false));
+    auto *callee = cast<Function>(hook.getCallee());
+    callee->setDoesNotThrow();
+    if (!is_plain) {
+        callee->setCallingConv(CallingConv::PreserveMost);
+        callee->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
     }
     CallInst *call = IRBuilder<>(before).CreateCall(hook, arguments);
     call->setCallingConv(callee->getCallingConv());
@@ -59,22 +53,6 @@ void ModulePlan::declare()
 {
     word = Type::getInt64Ty(context);
     pointer = PointerType::getUnqual(context);
-    Type *nothing = Type::getVoidTy(context);
-    reserve = hook("__psnap_reserve", pointer, word);
-    reserve_kind = hook("__psnap_reserve_kind", pointer, {word, word});
-    close_batch = hook("__psnap_close_batch", nothing, {pointer, pointer});
-    renew_batch = hook("__psnap_renew_batch", pointer, {pointer, pointer});
-    renew_nest = hook("__psnap_renew_nest", pointer, {pointer, word, word});
-    enter = hook("__psnap_enter", nothing, pointer);
-    leave = hook("__psnap_leave", nothing, pointer);
-    landed = hook("__psnap_landed", nothing, pointer);
-    forked = hook("__psnap_forked", nothing, {});
-    creating = hook("__psnap_creating", nothing, word);
-    sandboxed = hook("__psnap_sandboxed", nothing, {word, word, word, word});
-    sandbox_tried = hook("__psnap_sandbox_tried", nothing, {word});
-    allocated = module.getOrInsertFunction("__psnap_allocated", Type::getVoidTy(context), pointer,
-                                           word, pointer);
-    cast<Function>(allocated.getCallee())->setDoesNotThrow();
 
     auto bytes = [&](size_t count, const char *name) {
         auto *type = ArrayType::get(Type::getInt8Ty(context), count ? count : 1);
@@ -186,9 +164,9 @@ Value *ModulePlan::emitRoom(Instruction *here, uint32_t words, RecordKind kind)
     std::vector<Value *> arguments = {ConstantInt::get(word, words)};
 
     if (!switching || kind == ANY_RECORD)
-        return callHook(here, reserve, arguments);
+        return callHook(here, "__psnap_reserve", arguments, pointer);
     arguments.push_back(ConstantInt::get(word, kind == UNHOISTED_RECORD));
-    return callHook(here, reserve_kind, arguments);
+    return callHook(here, "__psnap_reserve_kind", arguments, pointer);
 }
 
 /* Stores the header, last of all. Fast instruction selection, which keeps the order of volatile
@@ -250,6 +228,9 @@ void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
         address = builder.CreateSelect(builder.CreateIsNull(allocation.call),
                                        builder.CreateLoad(pointer, allocation.pointer_at),
                                        ConstantPointerNull::get(pointer));
+    FunctionCallee allocated = module.getOrInsertFunction(
+        "__psnap_allocated", Type::getVoidTy(context), pointer, word, pointer);
+    cast<Function>(allocated.getCallee())->setDoesNotThrow();
     builder.CreateCall(allocated, {address, size, addressOfByte(sites, site)});
 }
 

@@ -257,10 +257,8 @@ class ModulePlan
                          psnap_table_move &entry);
     void numberNest(const FunctionPlan &plan, Nest &nest);
     void declare();
-    llvm::FunctionCallee hook(const char *name, llvm::Type *result,
-                              llvm::ArrayRef<llvm::Type *> parameters);
-    llvm::CallInst *callHook(llvm::Instruction *before, llvm::FunctionCallee hook,
-                             llvm::ArrayRef<llvm::Value *> arguments);
+    llvm::CallInst *callHook(llvm::Instruction *before, llvm::StringRef name,
+                             llvm::ArrayRef<llvm::Value *> arguments, llvm::Type *result = nullptr);
     void emit(FunctionPlan &plan);
     void emitPiece(const FunctionPlan &plan, size_t index);
     void fillPiece(const Piece &piece, llvm::Value *record);
@@ -281,7 +279,7 @@ class ModulePlan
     void emitLeaving(llvm::ReturnInst *end, uint32_t index);
     llvm::Value *isWanted(llvm::IRBuilder<> &builder, uint32_t index);
     llvm::Value *frameOf(llvm::IRBuilder<> &builder);
-    void callWithFrame(llvm::Instruction *before, llvm::FunctionCallee hook);
+    void callWithFrame(llvm::Instruction *before, llvm::StringRef hook);
     void emitSandbox(llvm::CallBase *call);
     llvm::GlobalVariable *functionNames();
     llvm::GlobalVariable *constant(llvm::Constant *value, const char *name);
@@ -300,10 +298,8 @@ class ModulePlan
     std::vector<FunctionPlan> plans;
     llvm::GlobalVariable *pieces = nullptr, *sites = nullptr;
     llvm::AllocaInst *record_pointer = nullptr; /* of the function that gets its code */
-    llvm::FunctionCallee reserve, reserve_kind, close_batch, renew_batch, renew_nest, allocated;
-    std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
+    std::string function_names;                 /* as in PSNAP_FUNCTIONS_SECTION */
     llvm::GlobalVariable *wanted_functions = nullptr;
-    llvm::FunctionCallee enter, leave, landed, forked, creating, sandboxed, sandbox_tried;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
     bool marking;             /* PSNAP_ENV_OPENMP */
     bool labelling;           /* PSNAP_ENV_BLOCKS */

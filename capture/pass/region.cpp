@@ -130,8 +130,7 @@ Constant *ModulePlan::earlyRing()
          {static_cast<GlobalValue *>(early), cast<GlobalValue>(begin.getCallee())})
         ours->setVisibility(GlobalValue::HiddenVisibility);
     for (Function *resolver : resolvers)
-        callHook(&*resolver->getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), begin,
-                 ArrayRef<Value *>());
+        IRBuilder<>(&*resolver->getEntryBlock().getFirstNonPHIOrDbgOrAlloca()).CreateCall(begin);
     return early;
 }
 
@@ -152,7 +151,7 @@ Value *ModulePlan::frameOf(IRBuilder<> &builder)
     return builder.CreateIntrinsic(Intrinsic::frameaddress, {pointer}, {builder.getInt32(0)});
 }
 
-void ModulePlan::callWithFrame(Instruction *before, FunctionCallee hook)
+void ModulePlan::callWithFrame(Instruction *before, StringRef hook)
 {
     IRBuilder<> builder(before);
     callHook(before, hook, frameOf(builder));
@@ -241,8 +240,8 @@ void ModulePlan::emitSandbox(CallBase *call)
                               : before.CreateSExtOrTrunc(argument, word));
     while (all.size() < 4)
         all.push_back(before.getInt64(0));
-    callHook(call, sandboxed, all);
-    callHook(next, sandbox_tried, {IRBuilder<>(next).CreateSExtOrTrunc(call, word)});
+    callHook(call, "__psnap_sandboxed", all);
+    callHook(next, "__psnap_sandbox_tried", {IRBuilder<>(next).CreateSExtOrTrunc(call, word)});
 }
 
 /* The function that a child runs which this makes, or NULL. */
@@ -315,13 +314,13 @@ void ModulePlan::emitLeaving(ReturnInst *end, uint32_t index)
     Instruction *then = SplitBlockAndInsertIfThen(isWanted(builder, index), here, ends, cold);
 
     if (!ends) {
-        callWithFrame(then, leave);
+        callWithFrame(then, "__psnap_leave");
         return;
     }
     auto *call = cast<CallInst>(tail->clone());
     call->setTailCallKind(CallInst::TCK_None);
     call->insertInto(then->getParent(), then->getIterator());
-    callWithFrame(then, leave);
+    callWithFrame(then, "__psnap_leave");
     IRBuilder<> finish(then);
     if (end->getReturnValue())
         finish.CreateRet(call);
@@ -359,17 +358,17 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
             ends.push_back(end);
     }
     for (Instruction *at : landings)
-        callWithFrame(at, landed);
+        callWithFrame(at, "__psnap_landed");
     for (CallBase *call : sandboxes)
         emitSandbox(call);
     for (Instruction *at : children)
-        callHook(at, forked, {});
+        callHook(at, "__psnap_forked", {});
     for (CallBase *call : starts) {
         const uint64_t threads = threadsOf(*call);
         auto *plain = dyn_cast<CallInst>(call);
-        callHook(call, creating, ConstantInt::get(word, threads));
+        callHook(call, "__psnap_creating", ConstantInt::get(word, threads));
         if (threads != 1 && !(plain && plain->isMustTailCall()))
-            callHook(behind(call), creating, ConstantInt::get(word, 0));
+            callHook(behind(call), "__psnap_creating", ConstantInt::get(word, 0));
     }
     for (ReturnInst *end : ends)
         emitLeaving(end, index);
@@ -378,7 +377,8 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
     while (isEarly(*first) || first->isDebugOrPseudoInst())
         first = first->getNextNode();
     IRBuilder<> builder(first);
-    callWithFrame(SplitBlockAndInsertIfThen(isWanted(builder, index), first, false, cold), enter);
+    callWithFrame(SplitBlockAndInsertIfThen(isWanted(builder, index), first, false, cold),
+                  "__psnap_enter");
 }
 
 } // namespace psnap

@@ -53,7 +53,6 @@ struct client {
 struct server {
     struct psnap_hub *page;
     const struct psnap_recording *recording;
-    bool is_verbose;
     pid_t record; /* psnap record */
     int log[2];   /* collectors write, the hub passes on */
     struct names names;
@@ -206,7 +205,7 @@ static int collect(const struct server *server, struct psnap_request *request,
         result = psnap_recording_complain(recording, capture);
         if (!recording->unwritten)
             __atomic_fetch_add(&server->page->recorded, 1, __ATOMIC_RELAXED);
-        if (server->is_verbose && !recording->unwritten)
+        if (recording->is_verbose && !recording->unwritten)
             psnap_recording_summarise(recording, process->pid);
     }
 out:
@@ -479,11 +478,10 @@ static bool is_proc_ours(void)
 }
 
 enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
-                                  const struct psnap_recording *recording, bool is_verbose,
+                                  const struct psnap_recording *recording,
                                   struct psnap_error *error)
 {
-    struct server server = {
-        .recording = recording, .is_verbose = is_verbose, .record = getpid(), .newcomer = -1};
+    struct server server = {.recording = recording, .record = getpid(), .newcomer = -1};
     struct stat about = {0};
     void *page = MAP_FAILED;
     sigset_t mask;

@@ -22,7 +22,7 @@ struct psnap_hub_process {
 /* Starts the hub of a prepared recording; outputs are not open yet, as it would keep them open.
  * Every process asks for a session until psnap_hub_offer. */
 enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
-                                  const struct psnap_recording *recording, bool is_verbose,
+                                  const struct psnap_recording *recording,
                                   struct psnap_error *error);
 
 /* This process's own session goes to the first process that comes; to nobody when it has ended

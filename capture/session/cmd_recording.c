@@ -425,28 +425,6 @@ static void certify(struct psnap_recording *recording, struct psnap_sink *certif
     psnap_cmd_fail(recording->command, &said);
 }
 
-/* Loops whose replay is expected to be off. */
-static void say_off(const struct psnap_recording *recording, const struct psnap_profile *profile)
-{
-    const struct psnap_profile_loop *worst = NULL;
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < profile->loop_count; i++) {
-        const struct psnap_profile_loop *loop = &profile->loops[i];
-        count += loop->expected_off > 0;
-        if (loop->expected_off > (worst ? worst->expected_off : 0))
-            worst = loop;
-    }
-    if (worst)
-        psnap_print(stderr,
-                    "psnap %s: reuse times of %" PRIu32
-                    " loop%s are expected to be off by more than %d "
-                    "points in the replay, at worst those of '%s', by %.1f (--certify tells hit "
-                    "rates)\n",
-                    recording->command, count, count == 1 ? "" : "s", PSNAP_OFF_POINTS, worst->id,
-                    worst->expected_off);
-}
-
 /* On a terminal: what is being done, in place of what was said before. */
 static void say_stage(const char *text)
 {
@@ -478,8 +456,6 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
         psnap_error_at(error, recording->profile, 0, 0);
     if (!status)
         status = commit(recording, &recording->profile_output, error);
-    if (!status && recording->is_verbose)
-        say_off(recording, profile);
     psnap_profile_free(profile);
     return status;
 }

@@ -36,8 +36,7 @@ struct psnap_recording {
     bool certifies;                         /* the profile gets a certificate, with: */
     const struct psnap_text_list *machines; /* by name, or the ten structures if it is empty */
     bool is_uncertified;                    /* it could not be made, which was said */
-    bool is_verbose; /* standard error is a terminal, or --verbose: loops whose replay is expected
-                        to be off are named */
+    bool is_verbose; /* standard error is a terminal, or --verbose: what was recorded is said */
     const char *unwritten; /* "profile", "trace" or "file" when that could not be opened (file: none
                               could), which was said; NULL: nothing */
     struct psnap_trace_limit trace_limit;
