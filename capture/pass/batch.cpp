@@ -61,17 +61,10 @@ namespace psnap
 {
 
 /* What the parts of this code write with. */
-class Code
-{
-  protected:
-    Code(ModulePlan &the_module, Function &the_function, Type *the_word,
-         std::vector<AllocaInst *> &all_variables)
-        : module(the_module), function(the_function), word(the_word), variables(all_variables)
-    {
-    }
+struct Code {
     AllocaInst *variable(Type *type)
     {
-        IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+        IRBuilder<> builder(&*plan.function->getEntryBlock().getFirstInsertionPt());
         variables.push_back(builder.CreateAlloca(type));
         return variables.back();
     }
@@ -109,9 +102,9 @@ class Code
     }
 
     ModulePlan &module;
-    Function &function;
-    Type *word;
+    const FunctionPlan &plan;
     std::vector<AllocaInst *> &variables;
+    Type *word = module.word;
 };
 
 /* The terminator of the block in front of a loop. */
@@ -123,16 +116,7 @@ static Instruction *beforeLoop(BasicBlock *header, Instruction *latch)
     return nullptr;
 }
 
-class BatchCode : Code
-{
-  public:
-    BatchCode(ModulePlan &the_module, const FunctionPlan &plan, const Batch &the_batch,
-              std::vector<AllocaInst *> &all_variables)
-        : Code(the_module, *plan.function, the_module.word, all_variables), plan_batch(the_batch),
-          batch(variable(the_module.pointer)), next(variable(the_module.pointer))
-    {
-    }
-
+struct BatchCode : Code {
     void emit()
     {
         open(beforeLoop(plan_batch.header, plan_batch.latch));
@@ -171,7 +155,6 @@ class BatchCode : Code
         return at;
     }
 
-  private:
     void begin(Instruction *here, Value *room)
     {
         IRBuilder<> builder(here);
@@ -190,9 +173,8 @@ class BatchCode : Code
 
     const Batch &plan_batch;
 
-  public:
-    AllocaInst *batch, *next;
-    DenseMap<std::pair<Instruction *, BasicBlock *>, BasicBlock *> ways_out;
+    AllocaInst *batch = variable(module.pointer), *next = variable(module.pointer);
+    DenseMap<std::pair<Instruction *, BasicBlock *>, BasicBlock *> ways_out{};
 };
 
 /* Where code for an exit goes: behind its loop, within the batch, if any, that the loop is in. */
@@ -204,17 +186,7 @@ static Instruction *wayOut(const Exit &exit, const BatchCode *batch)
         ->getTerminator();
 }
 
-class HoistCode : Code
-{
-  public:
-    /* `the_batch` may be null where there are no rows. */
-    HoistCode(ModulePlan &the_module, const FunctionPlan &the_plan, const Hoist &the_hoist,
-              BatchCode *the_batch, std::vector<AllocaInst *> &all_variables)
-        : Code(the_module, *the_plan.function, the_module.word, all_variables), plan(the_plan),
-          hoist(the_hoist), batch(the_batch)
-    {
-    }
-
+struct HoistCode : Code {
     void emit()
     {
         Instruction *before = beforeLoop(hoist.header, hoist.latch);
@@ -238,7 +210,6 @@ class HoistCode : Code
         }
     }
 
-  private:
     void putWords(IRBuilder<> &builder, Value *record)
     {
         uint64_t index = hoist.fixedWords() - hoist.words.size();
@@ -352,24 +323,14 @@ class HoistCode : Code
         }
     }
 
-    const FunctionPlan &plan;
     const Hoist &hoist;
-    BatchCode *batch;
+    BatchCode *batch; /* may be null where there are no rows */
     AllocaInst *iterations = nullptr;
     AllocaInst *at = nullptr, *begun = nullptr, *row = nullptr, *slot = nullptr,
                *mask = nullptr; /* with rows */
 };
 
-class NestCode : Code
-{
-  public:
-    NestCode(ModulePlan &the_module, const FunctionPlan &the_plan, const Nest &the_nest,
-             BatchCode *the_batch, std::vector<AllocaInst *> &all_variables)
-        : Code(the_module, *the_plan.function, the_module.word, all_variables), nest(the_nest),
-          batch(the_batch)
-    {
-    }
-
+struct NestCode : Code {
     void emit()
     {
         Instruction *before = nest.levels[0].before;
@@ -397,7 +358,6 @@ class NestCode : Code
         }
     }
 
-  private:
     void begin(Instruction *before)
     {
         Value *room = module.emitRoom(before, nest.fixedWords() + 2, ModulePlan::HOISTED_RECORD);
@@ -498,7 +458,7 @@ void ModulePlan::emitBatches(const FunctionPlan &plan)
     std::vector<BatchCode> batches;
 
     for (const Batch &batch : plan.batches) {
-        batches.emplace_back(*this, plan, batch, variables);
+        batches.push_back({{*this, plan, variables}, batch});
         batches.back().emit();
     }
     for (const Piece &piece : reverse(plan.pieces)) { /* as emit() does */
@@ -513,11 +473,12 @@ void ModulePlan::emitBatches(const FunctionPlan &plan)
             fillPiece(piece, record);
     }
     for (const Hoist &hoist : plan.hoists)
-        HoistCode(*this, plan, hoist, hoist.batch == NONE ? nullptr : &batches[hoist.batch],
-                  variables)
+        HoistCode{
+            {*this, plan, variables}, hoist, hoist.batch == NONE ? nullptr : &batches[hoist.batch]}
             .emit();
     for (const Nest &nest : plan.nests)
-        NestCode(*this, plan, nest, nest.batch == NONE ? nullptr : &batches[nest.batch], variables)
+        NestCode{
+            {*this, plan, variables}, nest, nest.batch == NONE ? nullptr : &batches[nest.batch]}
             .emit();
     if (!variables.empty()) {
         DominatorTree dominators(*plan.function);

@@ -103,14 +103,7 @@ static uint64_t mostOf(const LinearQuotient &quotient)
     return (~UINT64_C(0) >> (WORD_BITS - quotient.bits)) / quotient.divisor;
 }
 
-class Linear
-{
-  public:
-    Linear(ScalarEvolution &the_evolution, const Loop &the_loop)
-        : evolution(the_evolution), loop(the_loop)
-    {
-    }
-
+struct Linear {
     /* Both have the bits of a word. */
     bool add(const SCEV *value, const SCEV *factor)
     {
@@ -151,7 +144,6 @@ class Linear
                 out.quotients.push_back(quotient);
     }
 
-  private:
     /* All but one of its operands do not change. */
     bool addProduct(const SCEVMulExpr &product, const SCEV *factor)
     {
@@ -236,8 +228,8 @@ class Linear
 
     ScalarEvolution &evolution;
     const Loop &loop;
-    SmallVector<const SCEV *, 8> starts, steps;
-    std::vector<LinearQuotient> quotients;
+    SmallVector<const SCEV *, 8> starts = {}, steps = {};
+    std::vector<LinearQuotient> quotients = {};
 };
 
 /* False: the address of the loop has no such form. */
@@ -249,7 +241,7 @@ static bool linearAddress(ScalarEvolution &evolution, const SCEV *address, const
     const SCEV *base = evolution.getPointerBase(address);
     const SCEV *offset = evolution.removePointerBase(address);
     Type *word = evolution.getEffectiveSCEVType(address->getType());
-    Linear linear(evolution, loop);
+    Linear linear = {evolution, loop};
 
     if (!evolution.isLoopInvariant(base, &loop) || !linear.add(offset, evolution.getOne(word)))
         return false;
@@ -294,15 +286,7 @@ Move moveOf(ScalarEvolution &evolution, Value *pointer, const Loop *loop,
 }
 
 /* Moves of the references of a loop, and the values they need. */
-class Moves
-{
-  public:
-    Moves(ScalarEvolution &the_evolution, SCEVExpander &the_expander, const Loop &the_loop)
-        : evolution(the_evolution), expander(the_expander), loop(the_loop),
-          before(the_loop.getLoopPreheader()->getTerminator())
-    {
-    }
-
+struct Moves {
     Move of(Value *pointer)
     {
         int64_t none;
@@ -329,7 +313,6 @@ class Moves
         return values;
     }
 
-  private:
     /* The word that holds `value`, or, if it is a base, one that is a constant `offset` from it. */
     bool find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offset)
     {
@@ -352,8 +335,8 @@ class Moves
     ScalarEvolution &evolution;
     SCEVExpander &expander;
     const Loop &loop;
-    Instruction *before;
-    std::vector<std::pair<const SCEV *, bool>> words; /* and whether they are bases */
+    Instruction *before = loop.getLoopPreheader()->getTerminator();
+    std::vector<std::pair<const SCEV *, bool>> words = {}; /* and whether they are bases */
 };
 
 std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blocks)
@@ -435,7 +418,7 @@ bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &
             if (exit.from == block->getTerminator() && exit.from != hoist.latch)
                 exit.last = (uint32_t)hoist.pieces.size();
     }
-    Moves moves(evolution, expander, loop);
+    Moves moves = {evolution, expander, loop};
     hoist.row_words = hoist.guards > 0;
     for (size_t i : hoist.pieces)
         for (const Access &access : plan.pieces[i].accesses) {

@@ -33,17 +33,7 @@ namespace psnap
 
 enum { TESTED_MIN = 4 }; /* rows: fewer are sooner computed than looked after */
 
-class NestPlan
-{
-  public:
-    NestPlan(Loop &the_root, FunctionPlan &the_plan, const PiecesOf &all_pieces,
-             LoopInfo &all_loops, const DominatorTree &all_dominators, SCEVExpander &the_expander)
-        : root(the_root), plan(the_plan), pieces_of(all_pieces), loops(all_loops),
-          dominators(all_dominators), expander(the_expander), evolution(*the_expander.getSE()),
-          values(expander, root, loops, dominators)
-    {
-    }
-
+struct NestPlan {
     bool make(Type *word)
     {
         size_t sets;
@@ -68,9 +58,6 @@ class NestPlan
         return true;
     }
 
-    Nest nest;
-
-  private:
     struct Jump { /* a step's field that is to be the step of `to`, entered or begun again */
         size_t step;
         uint32_t psnap_table_step::*field;
@@ -448,16 +435,18 @@ class NestPlan
     LoopInfo &loops;
     const DominatorTree &dominators;
     SCEVExpander &expander;
-    ScalarEvolution &evolution;
-    NestValues values;
-    std::vector<BasicBlock *> blocks;          /* in an order that every iteration follows */
-    std::map<const Loop *, uint32_t> level_of; /* index in the nest's levels */
-    std::map<const BasicBlock *, uint32_t> step_of;
-    std::vector<Jump> jumps;
-    std::map<size_t, const BasicBlock *> computed; /* blocks whose values steps compute, at their */
-    std::map<size_t, const BasicBlock *> tested;   /* ... beginning or for their branches */
-    std::vector<const SCEV *> counts; /* of parts: iterations of innermost loops, or null */
-    Part part;                        /* straight pieces that have no step yet */
+    ScalarEvolution &evolution = *expander.getSE();
+    NestValues values = {expander, root, loops, dominators};
+    Nest nest = {};
+    std::vector<BasicBlock *> blocks = {};          /* in an order that every iteration follows */
+    std::map<const Loop *, uint32_t> level_of = {}; /* index in the nest's levels */
+    std::map<const BasicBlock *, uint32_t> step_of = {};
+    std::vector<Jump> jumps = {};
+    std::map<size_t, const BasicBlock *> computed =
+        {}; /* blocks whose values steps compute, at their */
+    std::map<size_t, const BasicBlock *> tested = {}; /* ... beginning or for their branches */
+    std::vector<const SCEV *> counts = {}; /* of parts: iterations of innermost loops, or null */
+    Part part = {};                        /* straight pieces that have no step yet */
     const BasicBlock *part_scope = nullptr;
 };
 
@@ -472,7 +461,7 @@ bool ModulePlan::planNest(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &e
 
     if (!loop.isLoopSimplifyForm() || hasCalls(loop, library))
         return false;
-    NestPlan made(loop, plan, pieces_of, loops, dominators, expander);
+    NestPlan made = {loop, plan, pieces_of, loops, dominators, expander};
     if (!made.make(Type::getInt64Ty(context)))
         return false;
     plan.nests.push_back(std::move(made.nest));

@@ -46,16 +46,7 @@ inline unsigned lanesOf(const Value *value)
     return type && type->getNumElements() <= LANES_MAX ? type->getNumElements() : 0;
 }
 
-class NestValues
-{
-  public:
-    NestValues(SCEVExpander &the_expander, const Loop &the_root, const LoopInfo &all_loops,
-               const DominatorTree &all_dominators)
-        : evolution(*the_expander.getSE()), expander(the_expander), root(the_root),
-          loops(all_loops), dominators(all_dominators),
-          before(the_root.getLoopPreheader()->getTerminator())
-    {
-    }
+struct NestValues {
     /* Numbers of values, or NONE: the value has no such form. `scope`: the block that uses it,
      * or, where that is in an innermost loop, the block in front of it. */
 
@@ -243,7 +234,6 @@ class NestValues
         }
     }
 
-  private:
     /* A word of the record (`is_word`; of a condition `known` instead of `evolved`), or a row. */
     struct Entry {
         bool is_word;
@@ -639,17 +629,17 @@ class NestValues
         return !a || (b && dominators.dominates(a, b)) ? b : a;
     }
 
-    ScalarEvolution &evolution;
     SCEVExpander &expander;
     const Loop &root;
     const LoopInfo &loops;
     const DominatorTree &dominators;
-    Instruction *before;
-    std::vector<Join> joins;
-    std::vector<Entry> entries;
-    std::vector<uint32_t> numbers;
-    std::map<const SCEV *, uint32_t> known;
-    std::vector<std::pair<const SCEV *, uint32_t>> bases;
+    ScalarEvolution &evolution = *expander.getSE();
+    Instruction *before = root.getLoopPreheader()->getTerminator();
+    std::vector<Join> joins = {};
+    std::vector<Entry> entries = {};
+    std::vector<uint32_t> numbers = {};
+    std::map<const SCEV *, uint32_t> known = {};
+    std::vector<std::pair<const SCEV *, uint32_t>> bases = {};
 };
 
 } // namespace psnap

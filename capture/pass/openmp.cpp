@@ -66,17 +66,7 @@ static std::string scheduleOf(const CallBase &call)
     return name + "," + std::to_string(is_known ? std::max<int64_t>(chunk->getSExtValue(), 1) : 0);
 }
 
-class Marks
-{
-  public:
-    Marks(Function &the_function, FunctionAnalysisManager &analyses)
-        : function(the_function), context(the_function.getContext()),
-          loops(analyses.getResult<LoopAnalysis>(the_function)),
-          dominators(analyses.getResult<DominatorTreeAnalysis>(the_function)),
-          evolution(analyses.getResult<ScalarEvolutionAnalysis>(the_function))
-    {
-    }
-
+struct Marks {
     void add(bool is_outlined)
     {
         std::vector<std::pair<Loop *, bool>> found;
@@ -112,7 +102,6 @@ class Marks
             put(end, PSNAP_MARK_PARALLEL_END);
     }
 
-  private:
     void put(Instruction *before, const Twine &name)
     {
         IRBuilder<> builder(before);
@@ -199,10 +188,11 @@ class Marks
     }
 
     Function &function;
-    LLVMContext &context;
-    LoopInfo &loops;
-    DominatorTree &dominators;
-    ScalarEvolution &evolution;
+    FunctionAnalysisManager &analyses;
+    LLVMContext &context = function.getContext();
+    LoopInfo &loops = analyses.getResult<LoopAnalysis>(function);
+    DominatorTree &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
+    ScalarEvolution &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
     Instruction *frame_call = nullptr;
 };
 
@@ -217,7 +207,7 @@ void markOpenmp(const std::vector<Function *> &functions, FunctionAnalysisManage
                     cast<CallBase>(at).arg_size() > 2)
                     outlined.insert(cast<CallBase>(at).getArgOperand(2)->stripPointerCasts());
     for (Function *function : functions)
-        Marks(*function, analyses).add(outlined.count(function) != 0);
+        Marks{*function, analyses}.add(outlined.count(function) != 0);
 }
 
 std::string markName(const Instruction &at)

@@ -232,9 +232,10 @@ class ModulePlan
     bool run();
 
   private:
-    friend class BatchCode;
-    friend class HoistCode;
-    friend class NestCode;
+    friend struct Code;
+    friend struct BatchCode;
+    friend struct HoistCode;
+    friend struct NestCode;
     void prepareLoops(llvm::Function &function);
     void labelBlocks(llvm::Function &function, uint32_t first_block);
     void plan(llvm::Function &function);

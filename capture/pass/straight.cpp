@@ -29,21 +29,7 @@ namespace psnap
  * STRAIGHT_SHARE times its words; at -O0 once is enough, as the code is shorter (zlib by 11 %). */
 enum { STRAIGHT_SHARE = 2, STRAIGHT_SHARE_PLAIN = 1, BLOCKS_MAX = 256 };
 
-class StraightPlan
-{
-  public:
-    StraightPlan(FunctionPlan &the_plan, const PiecesOf &all_pieces,
-                 FunctionAnalysisManager &analyses)
-        : plan(the_plan), pieces_of(all_pieces),
-          layout(the_plan.function->getParent()->getDataLayout()),
-          library(analyses.getResult<TargetLibraryAnalysis>(*the_plan.function)),
-          loops(analyses.getResult<LoopAnalysis>(*the_plan.function)),
-          dominators(analyses.getResult<DominatorTreeAnalysis>(*the_plan.function)),
-          meeting(analyses.getResult<PostDominatorTreeAnalysis>(*the_plan.function))
-    {
-        for (BasicBlock &block : *plan.function)
-            place[&block] = place.size();
-    }
+struct StraightPlan {
     /* The code that begins with a piece, as far as it is worth while; without pieces: it is not. */
 
     Straight from(size_t first)
@@ -64,7 +50,6 @@ class StraightPlan
         return best;
     }
 
-  private:
     /* Adds a piece; false when it is none of straight code, or would be one too many. */
     bool add(Straight &code, size_t index, bool is_guarded) const
     {
@@ -213,12 +198,14 @@ class StraightPlan
 
     FunctionPlan &plan;
     const PiecesOf &pieces_of;
-    const DataLayout &layout;
-    const TargetLibraryInfo &library;
-    const LoopInfo &loops;
-    const DominatorTree &dominators;
-    const PostDominatorTree &meeting;
-    DenseMap<const BasicBlock *, size_t> place; /* in the function: that of their pieces */
+    FunctionAnalysisManager &analyses;
+    Function &function = *plan.function;
+    const DataLayout &layout = function.getParent()->getDataLayout();
+    const TargetLibraryInfo &library = analyses.getResult<TargetLibraryAnalysis>(function);
+    const LoopInfo &loops = analyses.getResult<LoopAnalysis>(function);
+    const DominatorTree &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
+    const PostDominatorTree &meeting = analyses.getResult<PostDominatorTreeAnalysis>(function);
+    DenseMap<const BasicBlock *, size_t> place{}; /* in the function: that of their pieces */
 };
 
 void ModulePlan::planStraight(FunctionPlan &plan)
@@ -227,7 +214,9 @@ void ModulePlan::planStraight(FunctionPlan &plan)
 
     for (size_t i = 0; i < plan.pieces.size(); i++)
         pieces_of[plan.pieces[i].first->getParent()].push_back(i);
-    StraightPlan made(plan, pieces_of, analyses);
+    StraightPlan made = {plan, pieces_of, analyses};
+    for (BasicBlock &block : *plan.function)
+        made.place[&block] = made.place.size();
     for (size_t i = 0; i < plan.pieces.size(); i++) {
         Straight code = made.from(i);
         if (code.pieces.empty())
