@@ -37,6 +37,7 @@ struct request {
     bool is_unoptimised;          /* -O0 */
     bool has_lto;                 /* objects are bitcode, which is instrumented when it is linked */
     bool is_fortran;       /* flang has no word against unused arguments, nor warns of ours */
+    char option[16];       /* whose value is the next word; "": none */
     char linker[PATH_MAX]; /* "ld.lld" for -fuse-ld=lld, a path, or "" for the usual one */
 };
 
@@ -82,13 +83,6 @@ static bool is_header(const char *input)
     const char *dot = strrchr(input, '.');
 
     return dot && is_one_of(dot, ".h .hh .hpp .hxx .H .h++");
-}
-
-/* The value of an option: -x c-header asks for a precompiled header, which is not linked. */
-static void look_at_value(struct request *request, const char *option, const char *value)
-{
-    if (!strcmp(option, "-x") && psnap_text_ends_in(value, "-header"))
-        request->stops_early = true;
 }
 
 /* As clang does: "lld-19" is ld.lld-19, a path is that. */
@@ -153,18 +147,25 @@ static void look_at(struct request *request, const char *argument)
 
 static void look_into_file(struct request *request, const char *path, int depth);
 
+/* -x c-header asks for a precompiled header, which is not linked. */
 static void look_at_word(struct request *request, const char *word, int depth)
 {
-    if (word[0] == '@')
+    const bool is_value = request->option[0];
+
+    if (is_value && !strcmp(request->option, "-x") && psnap_text_ends_in(word, "-header"))
+        request->stops_early = true;
+    snprintf(request->option, sizeof request->option, "%.15s",
+             !is_value && takes_value(word) ? word : "");
+    if (!is_value && word[0] == '@')
         look_into_file(request, word + 1, depth + 1);
-    else
+    else if (!is_value)
         look_at(request, word);
 }
 
 /* Words of a response file, as clang splits them: blanks, quotes, backslashes. */
 static void look_into_file(struct request *request, const char *path, int depth)
 {
-    char word[PATH_MAX + 1], option[16] = ""; /* the one whose value is next */
+    char word[PATH_MAX + 1];
     size_t length = 0;
     int c, quote = 0;
     bool in_word = false;
@@ -183,13 +184,8 @@ static void look_into_file(struct request *request, const char *path, int depth)
             continue;
         } else if (c == EOF || (!quote && strchr(" \t\r\n", c))) {
             word[length] = '\0';
-            if (in_word && option[0]) {
-                look_at_value(request, option, word);
-                option[0] = '\0';
-            } else if (in_word) {
+            if (in_word)
                 look_at_word(request, word, depth);
-                snprintf(option, sizeof option, "%.15s", takes_value(word) ? word : "");
-            }
             in_word = false;
             length = 0;
             continue;
@@ -205,13 +201,8 @@ static struct request understand(int argc, char **argv)
 {
     struct request request = {0};
 
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         look_at_word(&request, argv[i], 0);
-        if (takes_value(argv[i]) && i + 1 < argc) {
-            look_at_value(&request, argv[i], argv[i + 1]);
-            i++;
-        }
-    }
     request.has_no_libc &= !request.names_libc;
     return request;
 }

@@ -17,6 +17,12 @@ enum psnap_status psnap_context_corrupt(struct psnap_error *error, uint64_t word
                            word);
 }
 
+enum psnap_status psnap_loop_corrupt(struct psnap_error *error, const char *loop, const char *why)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                           "the program's ring holds a %s that cannot be: %s", loop, why);
+}
+
 enum psnap_status psnap_context_no_memory(struct psnap_error *error)
 {
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the program's mappings");

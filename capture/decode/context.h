@@ -108,6 +108,8 @@ static inline void psnap_delivery_put_run(const struct psnap_delivery *to,
 
 /* The status and its message: a record that begins with `word` cannot be; no room for mappings. */
 enum psnap_status psnap_context_corrupt(struct psnap_error *error, uint64_t word);
+/* The same of a record of a loop, or of a nest of loops, and why. */
+enum psnap_status psnap_loop_corrupt(struct psnap_error *error, const char *loop, const char *why);
 enum psnap_status psnap_context_no_memory(struct psnap_error *error);
 
 /* One event record of the control ring; returns its length in words, 0 on failure. */
@@ -132,24 +134,17 @@ static inline bool psnap_context_reach(struct psnap_context *context, struct psn
            psnap_context_refresh(context, ref, address);
 }
 
-/* Whether `count` addresses, `stride` apart, from one in the reference's range on are in it, too.
- */
-static inline bool psnap_ref_holds(const struct psnap_capture_ref *ref, uint64_t first,
-                                   int64_t stride, uint64_t count)
-{
-    int64_t way;
-
-    return !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
-           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
-}
-
 /* Whether `count` addresses, from `first` on `stride` apart, are in one range, which the reference
  * then remembers; false also when out of memory. */
 static inline bool psnap_context_share_range(struct psnap_context *context,
                                              struct psnap_capture_ref *ref, uint64_t first,
                                              int64_t stride, uint64_t count)
 {
-    return psnap_context_reach(context, ref, first) && psnap_ref_holds(ref, first, stride, count);
+    int64_t way;
+
+    return psnap_context_reach(context, ref, first) &&
+           !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
+           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
 }
 
 /* Whether all accesses of a nest stay in the ranges that their references remember. */

@@ -198,12 +198,6 @@ static inline bool is_executed(const struct psnap_capture_piece *piece, uint64_t
     return !piece->guard || (mask >> (piece->guard - 1) & 1);
 }
 
-static enum psnap_status corrupt(struct psnap_error *error, const char *what)
-{
-    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
-                           "the program's ring holds a loop that cannot be: %s", what);
-}
-
 /* Bit n is that of the pieces whose guard is n + 1. */
 static inline uint64_t row_mask(const struct psnap_capture_hoist *hoist, const uint64_t *row)
 {
@@ -257,9 +251,9 @@ enum psnap_status psnap_hoisted_open(struct psnap_context *context, struct psnap
     uint64_t words = hoist->has_rows ? at[2] : hoist->words;
 
     if (words < hoist->words || words > (uint64_t)(context->end - at))
-        return corrupt(error, "it is longer than there is room");
+        return psnap_loop_corrupt(error, "loop", "it is longer than there is room");
     if (at[1] > PSNAP_ITERATIONS_MAX)
-        return corrupt(error, "it has more iterations than there is time for");
+        return psnap_loop_corrupt(error, "loop", "it has more iterations than there is time for");
     *open = (struct psnap_hoisted){
         .hoist = hoist,
         .record = at,
@@ -555,7 +549,7 @@ enum psnap_status psnap_hoisted_next(struct psnap_context *context, struct psnap
             return PSNAP_OK;
         if (!open->alike) {
             if (!begin_alike(context, open, to->n))
-                return corrupt(error, "its rows do not fit");
+                return psnap_loop_corrupt(error, "loop", "its rows do not fit");
             continue;
         }
         if (!open->rest && next_run(context, open, to)) {

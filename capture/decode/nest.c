@@ -532,12 +532,6 @@ static bool fold_iterations(struct psnap_context *context, struct psnap_nested *
 
 enum { PATIENCE_MAX = 63 };
 
-static enum psnap_status corrupt(struct psnap_error *error, const char *what)
-{
-    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
-                           "the program's ring holds a nest of loops that cannot be: %s", what);
-}
-
 /* The values of a loop and of those around it, outermost first. */
 static void evaluate_all(const struct psnap_context *context, struct psnap_nested *open,
                          uint32_t enter)
@@ -573,26 +567,26 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     const uint64_t *at = context->at;
 
     if (nest->words > (uint64_t)(context->end - at))
-        return corrupt(error, "it is longer than there is room");
+        return psnap_loop_corrupt(error, "nest of loops", "it is longer than there is room");
     open->steps = &context->tables.steps[nest->first_step];
     if (at[1] && (at[1] >= nest->steps || open->steps[at[1]].op != PSNAP_STEP_AGAIN))
-        return corrupt(error, "it goes on where it did not stop");
+        return psnap_loop_corrupt(error, "nest of loops", "it goes on where it did not stop");
     open->nest = nest;
     open->at = (uint32_t)at[1];
     open->stop = end->last;
     open->stopped = 0;
     if (end->last == PSNAP_NONE) { /* it was left, or goes on: its progress is in front of it */
         if (context->passed != at - 2)
-            return corrupt(error, "it has no end");
+            return psnap_loop_corrupt(error, "nest of loops", "it has no end");
         open->stop = (uint32_t)(at[-1] >> PSNAP_NEST_STEP_SHIFT);
         open->stopped = at[-1] & ((UINT64_C(1) << PSNAP_NEST_STEP_SHIFT) - 1);
         if (open->stop >= nest->steps || open->stopped > PSNAP_ITERATIONS_MAX)
-            return corrupt(error, "it stops where it does not come");
+            return psnap_loop_corrupt(error, "nest of loops", "it stops where it does not come");
     }
     open->left = PSNAP_NEST_ACCESSES + 1;
     memcpy(open->values, at, nest->words * sizeof *at);
     if (end->last == PSNAP_NONE && !set_stop(open))
-        return corrupt(error, "it stops where it does not come");
+        return psnap_loop_corrupt(error, "nest of loops", "it stops where it does not come");
     open->shift = context->shift;
     for (shift = open->shift; shift; shift = shift->outer, shifts++) {
         memcpy(*shifts, shift->deltas + (at - shift->begin), nest->words * sizeof *at);
@@ -676,7 +670,8 @@ enum psnap_status psnap_nested_next(struct psnap_context *context, struct psnap_
         case PSNAP_STEP_RUN:
             count = count_of(open, step);
             if (count > PSNAP_ITERATIONS_MAX)
-                return corrupt(error, "it has more iterations than there is time for");
+                return psnap_loop_corrupt(error, "nest of loops",
+                                          "it has more iterations than there is time for");
             open->at++;
             run(context, open, step->a, count, step->c, hoisted, to);
             break;
@@ -700,7 +695,8 @@ enum psnap_status psnap_nested_next(struct psnap_context *context, struct psnap_
             break;
         default: /* PSNAP_STEP_AGAIN */
             if (!open->left--)
-                return corrupt(error, "it does not come to where it stopped");
+                return psnap_loop_corrupt(error, "nest of loops",
+                                          "it does not come to where it stopped");
             open->iterations[step->level]++;
             begin_iteration(context, open, step->a, to);
         }

@@ -86,16 +86,6 @@ static uint64_t count_strides(const uint64_t *word, size_t pitch, uint64_t count
     return n;
 }
 
-/* Whether `count` addresses that lead to `last` by strides, from one in the reference's range, are
- * all in it. */
-static bool stays(const struct psnap_capture_ref *ref, uint64_t last, int64_t stride,
-                  uint64_t count)
-{
-    int64_t way;
-
-    return last - ref->low < ref->span && !__builtin_mul_overflow(stride, (int64_t)count, &way);
-}
-
 /*
  * The records at the context's place as a run with columns: the references that
  * do not advance by strides have their addresses where they lie. Returns its
@@ -116,14 +106,12 @@ static uint64_t find_columns(struct psnap_context *context, const struct psnap_c
     for (uint32_t k = 0; k < piece->refs && count >= RUN_MIN; k++) {
         struct psnap_capture_ref *ref = &context->tables.refs[piece->first_ref + k];
         const uint64_t *word = at + 1 + k;
-        if (!psnap_context_reach(context, ref, *word))
-            return 0;
-        if (columns[k].words && !psnap_words_inside(word, words, count, ref->low, ref->span - 1))
+        if (columns[k].words
+                ? !psnap_context_reach(context, ref, *word) ||
+                      !psnap_words_inside(word, words, count, ref->low, ref->span - 1)
+                : !psnap_context_share_range(context, ref, *word, context->maker.strides[k], count))
             return 0;
         columns[k] = (struct psnap_column){columns[k].words, words, ref->delta};
-        if (!columns[k].words &&
-            !stays(ref, word[(count - 1) * words], context->maker.strides[k], count))
-            return 0;
     }
     return count;
 }
@@ -134,15 +122,12 @@ static uint64_t find_strides(struct psnap_context *context, const struct psnap_c
     const uint64_t *at = context->at;
     const uint64_t count =
         count_repetitions(at, context->end, piece->words, context->maker.strides);
-    const uint64_t *last = at + (count - 1) * piece->words;
 
     if (count < RUN_MIN)
         return 0;
     for (uint32_t k = 0; k < piece->refs; k++) {
         struct psnap_capture_ref *ref = &context->tables.refs[piece->first_ref + k];
-        if (!psnap_context_reach(context, ref, at[1 + k]))
-            return 0;
-        if (!stays(ref, last[1 + k], context->maker.strides[k], count))
+        if (!psnap_context_share_range(context, ref, at[1 + k], context->maker.strides[k], count))
             return 0; /* one by one */
     }
     return count;

@@ -77,93 +77,37 @@ static enum psnap_status add_image(struct psnap_guest_space *space, uint64_t add
                     (struct psnap_range){image->low, image->high, base - image->low, image}, error);
 }
 
-/* Walks the mappings: a file's first one is where its image starts, and what follows without a
- * gap belongs to it as far as the file's headers say. */
-struct walk {
-    struct psnap_mappings mappings;
-    struct psnap_mapping mapping;
-    char path[PATH_LONGEST + 1]; /* of the latest file */
-    uint64_t low;                /* where it starts */
-    struct psnap_image *image;
-};
-
-static bool next_step(struct psnap_guest_space *space, struct walk *walk, enum psnap_status *status,
-                      struct psnap_error *error)
-{
-    *status = PSNAP_OK;
-    if (!psnap_mappings_next(&walk->mappings, &walk->mapping))
-        return false;
-    if (walk->mapping.name == '/' && strncmp(walk->mapping.path, walk->path, PATH_LONGEST) != 0) {
-        snprintf(walk->path, sizeof walk->path, "%s", walk->mapping.path);
-        walk->low = walk->mapping.low;
-        *status = psnap_symbols_image(&space->loaded, walk->path, walk->low, &walk->image, error);
-    }
-    return *status == PSNAP_OK;
-}
-
-/* Whether the mapping is one of the image: its address is, and it is no other file's. */
-static bool is_of_image(const struct walk *walk, uint64_t address)
-{
-    return walk->image && address >= walk->image->low && address < walk->image->high;
-}
-
-enum psnap_status psnap_guest_space_start(struct psnap_guest_space *space, pid_t program,
-                                          struct psnap_error *error)
-{
-    struct walk walk = {0};
-    enum psnap_status status;
-    uint64_t heap = 0;
-
-    space->program = program;
-    psnap_mappings_open(&walk.mappings, program);
-    if (!walk.mappings.file)
-        return psnap_error_system(error, errno, "cannot read the mappings of process %ld",
-                                  (long)program);
-    while (!heap && next_step(space, &walk, &status, error)) {
-        if (is_of_image(&walk, walk.mapping.low)) {
-            if (!holder(&space->areas, walk.mapping.low))
-                status = add_image(space, walk.mapping.low, walk.image, error);
-        } else if (!walk.mapping.name) {
-            heap = walk.mapping.low;
-        }
-        if (status)
-            break;
-    }
-    if (!status && heap)
-        status = add_area(space, heap,
-                          (struct psnap_range){heap, heap + HEAP_BYTES,
-                                               canonical(PSNAP_GROUP_HEAP, 0) - heap, NULL},
-                          error);
-    psnap_mappings_close(&walk.mappings);
-    return status;
-}
-
-/* Looks what is mapped at `address`. */
+/* Looks what is mapped at `address`. A file's first mapping is where its image starts, and what
+ * follows without a gap belongs to it as far as the file's headers say. */
 static enum psnap_status look(struct psnap_guest_space *space, uint64_t address,
                               struct psnap_error *error)
 {
     uint64_t page = address & ~(PAGE - 1);
     struct psnap_range other = {page, page + PAGE, 0, NULL};
-    struct walk walk = {0};
+    struct psnap_mappings mappings;
+    struct psnap_mapping mapping;
+    struct psnap_image *image = NULL; /* of the latest file, */
+    char path[PATH_LONGEST + 1] = ""; /* which is this */
     enum psnap_status status = PSNAP_OK;
     bool is_image = false;
 
-    psnap_mappings_open(&walk.mappings, space->program);
-    while (next_step(space, &walk, &status, error)) {
-        if (walk.mapping.low > address)
-            break;
-        if (walk.mapping.high <= address)
-            continue;
-        is_image = is_of_image(&walk, address);
-        other.low = walk.mapping.low;
-        other.high = walk.mapping.high;
-        break;
+    psnap_mappings_open(&mappings, space->program);
+    while (!status && psnap_mappings_next(&mappings, &mapping) && mapping.low <= address) {
+        if (mapping.name == '/' && strncmp(mapping.path, path, PATH_LONGEST) != 0) {
+            snprintf(path, sizeof path, "%s", mapping.path);
+            status = psnap_symbols_image(&space->loaded, path, mapping.low, &image, error);
+        }
+        if (mapping.high > address) {
+            other.low = mapping.low;
+            other.high = mapping.high;
+            is_image = image && address >= image->low && address < image->high;
+        }
     }
-    psnap_mappings_close(&walk.mappings);
+    psnap_mappings_close(&mappings);
     if (status)
         return status;
     if (is_image)
-        return add_image(space, address, walk.image, error);
+        return add_image(space, address, image, error);
     if (holder(&space->others, address))
         return PSNAP_OK;
     return add(&space->others, address, other, error);
@@ -207,4 +151,32 @@ enum psnap_status psnap_guest_space_find(struct psnap_guest_space *space, uint64
     if (is_low && range->high > PSNAP_LAYOUT_WINDOW)
         range->high = PSNAP_LAYOUT_WINDOW;
     return PSNAP_OK;
+}
+
+enum psnap_status psnap_guest_space_start(struct psnap_guest_space *space, pid_t program,
+                                          struct psnap_error *error)
+{
+    struct psnap_mappings mappings;
+    struct psnap_mapping mapping;
+    struct psnap_range range;
+    enum psnap_status status = PSNAP_OK;
+    uint64_t heap = 0;
+
+    space->program = program;
+    psnap_mappings_open(&mappings, program);
+    if (!mappings.file)
+        return psnap_error_system(error, errno, "cannot read the mappings of process %ld",
+                                  (long)program);
+    while (!status && !heap && psnap_mappings_next(&mappings, &mapping))
+        if (mapping.name == '/')
+            status = psnap_guest_space_find(space, mapping.low, true, &range, error);
+        else if (!mapping.name && !holder(&space->areas, mapping.low))
+            heap = mapping.low;
+    if (!status && heap)
+        status = add_area(space, heap,
+                          (struct psnap_range){heap, heap + HEAP_BYTES,
+                                               canonical(PSNAP_GROUP_HEAP, 0) - heap, NULL},
+                          error);
+    psnap_mappings_close(&mappings);
+    return status;
 }
