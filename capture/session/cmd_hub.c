@@ -571,12 +571,10 @@ static bool complain(const struct psnap_hub *page, const struct psnap_recording 
                     page->recorded, plural(page->recorded),
                     visible_name(recording->no_profile ? recording->trace : recording->profile));
     if (page->running)
-        psnap_print(stderr,
-                    "psnap record: %" PRIu32
-                    " process%s still running: what is recorded appears when "
-                    "%s\n",
-                    page->running, page->running == 1 ? " is" : "es are",
-                    page->running == 1 ? "it ends" : "they end");
+        psnap_print(stderr, "psnap record: %" PRIu32 " process%s\n", page->running,
+                    page->running == 1
+                        ? " is still running: what is recorded appears when it ends"
+                        : "es are still running: what is recorded appears when they end");
     if (page->unrecorded)
         psnap_print(stderr, "psnap record: %" PRIu32 " process%s could not be recorded\n",
                     page->unrecorded, plural(page->unrecorded));

@@ -88,30 +88,6 @@ static const char *string_at(const Elf_Data *section, size_t at)
     return at < section->d_size && memchr(text + at, '\0', section->d_size - at) ? text + at : "";
 }
 
-/* All names with this letter; items NULL when out of memory. */
-static struct names names_of(const Elf_Data *section, char letter)
-{
-    struct names names = {malloc((section->d_size + 1) * sizeof *names.items), 0};
-    size_t at = 0;
-
-    while (names.items && at < section->d_size) {
-        const bool is_wanted = ((const char *)section->d_buf)[at++] == letter;
-        for (; *string_at(section, at); at += strlen(string_at(section, at)) + 1)
-            if (is_wanted)
-                names.items[names.count++] = string_at(section, at);
-        at++;
-    }
-    return names;
-}
-
-static bool is_among(const struct names *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (!strcmp(names->items[i], name))
-            return true;
-    return false;
-}
-
 /* The next line of a list, in `line`; false at its end. */
 static bool next_line(const char **list, char *line, size_t size)
 {
@@ -127,16 +103,24 @@ static bool next_line(const char **list, char *line, size_t size)
 static enum psnap_status check_names(const char *roi, const Elf_Data *section,
                                      struct psnap_error *error)
 {
-    struct names own = names_of(section, PSNAP_FUNCTION_OWN);
-    struct names inlined = names_of(section, PSNAP_FUNCTION_INLINED);
+    struct names own = {malloc((section->d_size + 1) * sizeof *own.items), 0};
     enum psnap_status status = PSNAP_OK;
+    uint64_t found = 0, inlined = 0; /* bit i: the i-th name of `roi` is there */
     char name[4096];
 
-    while (!status && own.items && inlined.items && next_line(&roi, name, sizeof name)) {
+    for (size_t at = 0; own.items && at < section->d_size; at++) {
+        const bool is_own = ((const char *)section->d_buf)[at++] == PSNAP_FUNCTION_OWN;
+        for (const char *text; *(text = string_at(section, at)); at += strlen(text) + 1) {
+            *(is_own ? &found : &inlined) |= psnap_roi_find(roi, text, strlen(text));
+            if (is_own)
+                own.items[own.count++] = text;
+        }
+    }
+    for (; !status && own.items && next_line(&roi, name, sizeof name); found >>= 1, inlined >>= 1) {
         const char *nearest = psnap_text_nearest(name, own.items, own.count);
-        if (is_among(&own, name))
+        if (found & 1)
             continue;
-        if (is_among(&inlined, name))
+        if (inlined & 1)
             status = psnap_error_set(error, PSNAP_ERROR_USAGE,
                                      "function '%s' was inlined wherever it is used, so that it is "
                                      "never entered; keep it apart, with "
@@ -150,7 +134,6 @@ static enum psnap_status check_names(const char *roi, const Elf_Data *section,
                                      nearest ? "'?" : "");
     }
     free(own.items);
-    free(inlined.items);
     return status;
 }
 
