@@ -90,13 +90,6 @@ struct LinearQuotient {
     uint64_t divisor = 1;
 };
 
-/* start + i * step + quotients, modulo 2^64. */
-struct LinearAddress {
-    const SCEV *start = nullptr;
-    const SCEV *step = nullptr; /* null: 0 */
-    std::vector<LinearQuotient> quotients;
-};
-
 /* The largest value that it may have. */
 static uint64_t mostOf(const LinearQuotient &quotient)
 {
@@ -132,16 +125,16 @@ struct Linear {
         return isQuotient(value, quotient) && addQuotient(quotient);
     }
 
-    void finish(const SCEV *base, LinearAddress &out)
+    /* Adds an address of the loop; false: it has no such form. */
+    bool addAddress(const SCEV *address)
     {
+        if (isa<SCEVCouldNotCompute>(address) || !address->getType()->isPointerTy())
+            return false;
+        const SCEV *base = evolution.getPointerBase(address);
+        const SCEV *offset = evolution.removePointerBase(address);
+        Type *word = evolution.getEffectiveSCEVType(address->getType());
         starts.push_back(base);
-        out.start = evolution.getAddExpr(starts);
-        out.step = steps.empty() ? nullptr : evolution.getAddExpr(steps);
-        if (out.step && out.step->isZero())
-            out.step = nullptr;
-        for (const LinearQuotient &quotient : quotients)
-            if (!quotient.factor->isZero())
-                out.quotients.push_back(quotient);
+        return evolution.isLoopInvariant(base, &loop) && add(offset, evolution.getOne(word));
     }
 
     /* All but one of its operands do not change. */
@@ -232,30 +225,12 @@ struct Linear {
     std::vector<LinearQuotient> quotients = {};
 };
 
-/* False: the address of the loop has no such form. */
-static bool linearAddress(ScalarEvolution &evolution, const SCEV *address, const Loop &loop,
-                          LinearAddress &out)
-{
-    if (isa<SCEVCouldNotCompute>(address) || !address->getType()->isPointerTy())
-        return false;
-    const SCEV *base = evolution.getPointerBase(address);
-    const SCEV *offset = evolution.removePointerBase(address);
-    Type *word = evolution.getEffectiveSCEVType(address->getType());
-    Linear linear = {evolution, loop};
-
-    if (!evolution.isLoopInvariant(base, &loop) || !linear.add(offset, evolution.getOne(word)))
-        return false;
-    linear.finish(base, out);
-    return true;
-}
-
 Move moveOf(ScalarEvolution &evolution, Value *pointer, const Loop *loop,
             function_ref<bool(const SCEV *, uint32_t &)> word,
             function_ref<bool(const SCEV *, uint32_t &, int64_t &)> base)
 {
     const SCEV *start = evolution.getSCEV(pointer);
     Move move, irregular;
-    LinearAddress linear;
     Operand step;
     auto find = [&](const SCEV *value, Operand &operand) {
         auto *constant = dyn_cast<SCEVConstant>(value);
@@ -265,21 +240,25 @@ Move moveOf(ScalarEvolution &evolution, Value *pointer, const Loop *loop,
     };
 
     if (loop && !evolution.isLoopInvariant(start, loop)) {
-        if (!linearAddress(evolution, start, *loop, linear))
+        Linear linear = {evolution, *loop};
+        if (!linear.addAddress(start))
             return irregular;
-        start = linear.start;
-    }
-    for (const LinearQuotient &each : linear.quotients) {
-        Quotient quotient;
-        quotient.bits = each.bits;
-        quotient.divisor = each.divisor;
-        if (!find(each.start, quotient.start) || !find(each.step, quotient.step) ||
-            !find(each.factor, quotient.factor))
+        start = evolution.getAddExpr(linear.starts);
+        for (const LinearQuotient &each : linear.quotients) {
+            Quotient quotient;
+            quotient.bits = each.bits;
+            quotient.divisor = each.divisor;
+            if (each.factor->isZero())
+                continue;
+            if (!find(each.start, quotient.start) || !find(each.step, quotient.step) ||
+                !find(each.factor, quotient.factor))
+                return irregular;
+            move.quotients.push_back(quotient);
+        }
+        const SCEV *sum = linear.steps.empty() ? nullptr : evolution.getAddExpr(linear.steps);
+        if (sum && !sum->isZero() && !find(sum, step))
             return irregular;
-        move.quotients.push_back(quotient);
     }
-    if (linear.step && !find(linear.step, step))
-        return irregular;
     move.step = step.word;
     move.step_bytes = step.constant;
     return base(start, move.base, move.offset_bytes) ? move : irregular;
