@@ -510,16 +510,9 @@ void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
     row.guards = hoist.guards;
     numberMoves(hoist.moves, row.rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS, row);
     table.hoists.push_back(row);
-    auto addEnd = [&](uint32_t last) {
-        return table.addEnd(&psnap_table_piece::hoist, row.words, last);
-    };
-    std::map<uint32_t, uint32_t> ends;
-    hoist.going_on = addEnd(NONE);
-    for (Exit &exit : hoist.exits) {
-        if (!ends.count(exit.last))
-            ends[exit.last] = addEnd(exit.last);
-        exit.end = ends[exit.last];
-    }
+    hoist.going_on = table.addEnd(&psnap_table_piece::hoist, row.words, NONE);
+    for (Exit &exit : hoist.exits)
+        exit.end = table.addEnd(&psnap_table_piece::hoist, row.words, exit.last);
 }
 
 } // namespace psnap

@@ -496,12 +496,7 @@ void ModulePlan::numberNest(const FunctionPlan &plan, Nest &nest)
         numberMoves(part.moves, 0, hoist);
         table.hoists.push_back(hoist);
     }
-    std::map<uint32_t, uint32_t> ends;
-    auto end = [&](uint32_t step) {
-        if (!ends.count(step))
-            ends[step] = table.addEnd(&psnap_table_piece::nest, words, step);
-        return ends[step];
-    };
+    auto end = [&](uint32_t step) { return table.addEnd(&psnap_table_piece::nest, words, step); };
     nest.going_on = end(NONE);
     for (Level &level : nest.levels)
         level.end = end(level.again);

@@ -48,11 +48,15 @@ void Table::addGlobal(GlobalVariable &global, StringRef name, uint64_t size_byte
 
 uint32_t Table::addEnd(uint32_t psnap_table_piece::*kind, uint32_t words, uint32_t last)
 {
+    const size_t index = kind == &psnap_table_piece::hoist ? hoists.size() : nests.size();
     psnap_table_piece end = {};
 
+    for (size_t i = pieces.size(); i-- > 0 && pieces[i].*kind == index;)
+        if (pieces[i].last == last)
+            return (uint32_t)i;
     end.words = words;
     end.block = NONE;
-    end.*kind = (uint32_t)(kind == &psnap_table_piece::hoist ? hoists.size() : nests.size());
+    end.*kind = (uint32_t)index;
     end.last = last;
     pieces.push_back(end);
     return (uint32_t)pieces.size() - 1;
