@@ -11,7 +11,8 @@
  * unit that was accessed within reach, and the low 16 bits of when: enough, since
  * every access first takes out what fell out of reach, from a ring of the last
  * `reach` accesses. A chunk without bits is given back, so memory is bounded by
- * reach (37 MB). Chunk 0 stands for all that are not there.
+ * reach (37 MB), which formats/base/map.h, of which nothing is taken out, could not do. Chunk 0
+ * stands for all that are not there.
  *
  * Units are counted by eights, without a branch: the classes of eight distances are
  * found at once, and each unit adds to a count, those that are not there to one of

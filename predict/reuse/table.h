@@ -2,7 +2,7 @@
 /*
  * A number of 32 bits, its cell, for each line that there is: a table of pages of 16 lines, as
  * neighbours are touched together, open addressing, and the cells of a page one after the other.
- * A page takes 64 bytes, its entry 16.
+ * A page takes 64 bytes, its entry 16: a line 5 at best, where formats/base/map.h has 16 at least.
  */
 #ifndef PSNAP_PREDICT_REUSE_TABLE_H
 #define PSNAP_PREDICT_REUSE_TABLE_H
