@@ -49,8 +49,8 @@ static void write_member(struct psnap_json *json, const struct cell *cell)
 {
     if (cell->text)
         psnap_json_text(json, cell->name, cell->text);
-    else if (cell->kind == ANSWER && cell->number > ANSWER_UNKNOWN)
-        psnap_json_bool(json, cell->name, cell->number > ANSWER_NO);
+    else if (cell->kind == ANSWER && (int)cell->number > ANSWER_UNKNOWN)
+        psnap_json_bool(json, cell->name, (int)cell->number > ANSWER_NO);
     else
         psnap_json_real(json, cell->name, cell->kind == REAL ? cell->number : NAN);
 }
