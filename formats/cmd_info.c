@@ -14,6 +14,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "formats/base/cmd.h"
@@ -43,12 +44,34 @@ static double bytes_per_access(const struct info *info)
     return (double)info->bytes / (double)info->accesses;
 }
 
-static void json_count(struct psnap_json *json, const char *key, uint64_t count)
+/* Whether a count or a text is printed, under which names; in order. */
+static const struct row {
+    const char *label, *key;
+    size_t at; /* in struct info, of counts, or struct psnap_provenance, of texts */
+} counts[] = {{"accesses", "accesses", offsetof(struct info, accesses)},
+              {"loops", "loops", offsetof(struct info, loops)},
+              {"regions", "regions", offsetof(struct info, regions)},
+              {"blocks", "blocks", offsetof(struct info, blocks)},
+              {"references", "refs", offsetof(struct info, refs)},
+              {"objects", "objects", offsetof(struct info, objects)},
+              {"bytes", "bytes", offsetof(struct info, bytes)}},
+  texts[] = {{"build id", "build_id", offsetof(struct psnap_provenance, build_id)},
+             {"language", "source_language", offsetof(struct psnap_provenance, source_language)},
+             {"compiler", "compiler", offsetof(struct psnap_provenance, compiler)},
+             {"host", "host", offsetof(struct psnap_provenance, host)},
+             {"recorded", "recorded", offsetof(struct psnap_provenance, recorded)},
+             {"stage", "stage", offsetof(struct psnap_provenance, stage)}};
+
+enum { COUNTS = sizeof counts / sizeof *counts, TEXTS = sizeof texts / sizeof *texts };
+
+static uint64_t count_at(const struct info *info, const struct row *row)
 {
-    if (count == NOT_APPLICABLE)
-        psnap_json_real(json, key, NAN);
-    else
-        psnap_json_u64(json, key, count);
+    return *(const uint64_t *)((const char *)info + row->at);
+}
+
+static const char *text_at(const struct info *info, const struct row *row)
+{
+    return *(const char *const *)((const char *)info->provenance + row->at);
 }
 
 static void json_part(struct psnap_json *json, const struct psnap_sampling *part)
@@ -69,13 +92,11 @@ static void print_json(const struct info *info)
 
     psnap_cmd_begin_json(&json, stdout, "info");
     psnap_json_text(&json, "format", info->format);
-    psnap_json_u64(&json, "accesses", info->accesses);
-    json_count(&json, "loops", info->loops);
-    json_count(&json, "regions", info->regions);
-    json_count(&json, "blocks", info->blocks);
-    json_count(&json, "refs", info->refs);
-    json_count(&json, "objects", info->objects);
-    json_count(&json, "bytes", info->bytes);
+    for (size_t i = 0; i < COUNTS; i++)
+        if (count_at(info, &counts[i]) == NOT_APPLICABLE)
+            psnap_json_real(&json, counts[i].key, NAN);
+        else
+            psnap_json_u64(&json, counts[i].key, count_at(info, &counts[i]));
     psnap_json_real(&json, "bytes_per_access", bytes_per_access(info));
     psnap_json_bool(&json, "cut_off", info->was_cut);
     psnap_json_bool(&json, "limited", info->is_limited);
@@ -86,26 +107,14 @@ static void print_json(const struct info *info)
     for (size_t i = 0; provenance->command && provenance->command[i]; i++)
         psnap_json_text(&json, NULL, provenance->command[i]);
     psnap_json_end_array(&json);
-    psnap_json_text(&json, "build_id", provenance->build_id);
-    psnap_json_text(&json, "source_language", provenance->source_language);
-    psnap_json_text(&json, "compiler", provenance->compiler);
-    psnap_json_text(&json, "host", provenance->host);
-    psnap_json_text(&json, "recorded", provenance->recorded);
-    psnap_json_text(&json, "stage", provenance->stage);
+    for (size_t i = 0; i < TEXTS; i++)
+        psnap_json_text(&json, texts[i].key, text_at(info, &texts[i]));
     if (provenance->has_rank)
         psnap_json_u64(&json, "rank", provenance->rank);
     if (provenance->has_rank && provenance->ranks)
         psnap_json_u64(&json, "ranks", provenance->ranks);
     psnap_json_end_object(&json);
     psnap_json_end_object(&json);
-}
-
-static void print_count(const char *what, uint64_t count)
-{
-    char digits[32];
-
-    if (count != NOT_APPLICABLE)
-        psnap_print(stdout, "%-16s %s\n", what, psnap_group_digits(count, digits));
 }
 
 static void print_known(const char *what, const char *text)
@@ -117,22 +126,18 @@ static void print_known(const char *what, const char *text)
 static void print_text(const struct info *info)
 {
     const struct psnap_provenance *provenance = info->provenance;
+    char digits[32];
 
     print_known("format", info->format);
-    print_count("accesses", info->accesses);
-    print_count("loops", info->loops);
-    print_count("regions", info->regions);
-    print_count("blocks", info->blocks);
-    print_count("references", info->refs);
-    print_count("objects", info->objects);
-    print_count("bytes", info->bytes);
+    for (size_t i = 0; i < COUNTS; i++)
+        if (count_at(info, &counts[i]) != NOT_APPLICABLE)
+            print_known(counts[i].label, psnap_group_digits(count_at(info, &counts[i]), digits));
     if (isfinite(bytes_per_access(info)))
         psnap_print(stdout, "%-16s %.6g\n", "bytes per access", bytes_per_access(info));
-    if (info->was_cut)
-        psnap_print(stdout, "%-16s %s\n", "cut off", "yes: what is whole is counted");
-    if (info->is_limited)
-        psnap_print(stdout, "%-16s %s\n", "limited",
-                    "yes: the program went on, the trace had its --max-bytes");
+    print_known("cut off", info->was_cut ? "yes: what is whole is counted" : NULL);
+    print_known("limited", info->is_limited
+                               ? "yes: the program went on, the trace had its --max-bytes"
+                               : NULL);
     psnap_print_part(info->part, 17);
     print_known("program", provenance->name);
     if (provenance->command) {
@@ -141,12 +146,8 @@ static void print_text(const struct info *info)
             psnap_print(stdout, " %s", provenance->command[i]);
         putchar('\n');
     }
-    print_known("build id", provenance->build_id);
-    print_known("language", provenance->source_language);
-    print_known("compiler", provenance->compiler);
-    print_known("host", provenance->host);
-    print_known("recorded", provenance->recorded);
-    print_known("stage", provenance->stage);
+    for (size_t i = 0; i < TEXTS; i++)
+        print_known(texts[i].label, text_at(info, &texts[i]));
     if (provenance->has_rank)
         psnap_print(stdout, "%-16s %" PRIu32, "rank", provenance->rank);
     if (provenance->has_rank && provenance->ranks)

@@ -109,25 +109,3 @@ char *psnap_error_format(const struct psnap_error *error, char *text, size_t siz
         snprintf(text, size, "%s", error->message);
     return text;
 }
-
-const char *psnap_status_name(enum psnap_status status)
-{
-    static const char *const names[] = {
-        [PSNAP_OK] = "done",
-        [-PSNAP_ERROR_USAGE] = "usage",
-        [-PSNAP_ERROR_IO] = "input-output",
-        [-PSNAP_ERROR_MEMORY] = "memory",
-        [-PSNAP_ERROR_SYNTAX] = "syntax",
-        [-PSNAP_ERROR_VALUE] = "value",
-        [-PSNAP_ERROR_CORRUPT] = "corrupt",
-        [-PSNAP_ERROR_TRUNCATED] = "truncated",
-        [-PSNAP_ERROR_VERSION] = "version",
-        [-PSNAP_ERROR_UNSUPPORTED] = "unsupported",
-        [-PSNAP_ERROR_EXISTS] = "exists",
-        [-PSNAP_ERROR_CLOSED] = "closed",
-        [-PSNAP_ERROR_LIMIT] = "limit",
-    };
-    const size_t count = sizeof names / sizeof names[0];
-
-    return status <= 0 && (size_t)-status < count ? names[-status] : "unknown";
-}

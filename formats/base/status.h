@@ -75,7 +75,4 @@ PSNAP_API void psnap_error_at_offset(struct psnap_error *error, const char *file
  */
 PSNAP_API char *psnap_error_format(const struct psnap_error *error, char *text, size_t size);
 
-/* A short lower-case word for a code, "done" for PSNAP_OK. Static storage. */
-PSNAP_API const char *psnap_status_name(enum psnap_status status);
-
 #endif

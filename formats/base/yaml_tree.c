@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree of a YAML document: its nodes, and typed values out of them with
- * errors that name file, line, column and key. libyaml is not needed here.
+ * The tree of a YAML document: its nodes, typed values out of them with errors that name file,
+ * line, column and key, and documents that are made or changed. libyaml is not needed here.
+ *
+ * Texts that a YAML reader (1.1 or 1.2) would take for a number, a bool, null or a date are marked
+ * to be quoted, so that a text reads back as a text; bytes that are not UTF-8 become U+FFFD, since
+ * YAML has no raw bytes. A change has the place of what it stands for, so that errors still name
+ * lines of the document. Out of memory is remembered in the document: later additions do nothing
+ * and psnap_yaml_write fails, so a builder needs no checks of its own.
  *
  * Invariants: a child is linked once, in order; children of a map have keys,
  * others have none; nodes and strings live in the document's arena and never
@@ -9,6 +15,7 @@
  */
 #include "formats/base/yaml_tree.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdarg.h>
@@ -251,17 +258,24 @@ static bool is_plain(const struct psnap_yaml_node *node)
     return node && node->kind == PSNAP_YAML_SCALAR && !node->quoted;
 }
 
+static enum psnap_status whole(const struct psnap_yaml_doc *doc, const struct psnap_yaml_node *node,
+                               uint64_t low, uint64_t high, uint64_t *value,
+                               bool (*read)(const char *text, uint64_t *value), const char *what,
+                               struct psnap_error *error)
+{
+    uint64_t number;
+
+    if (!is_plain(node) || !read(node->text, &number) || number < low || number > high)
+        return wrong_value(doc, node, error, "%s from %" PRIu64 " to %" PRIu64, what, low, high);
+    *value = number;
+    return PSNAP_OK;
+}
+
 enum psnap_status psnap_yaml_u64(const struct psnap_yaml_doc *doc,
                                  const struct psnap_yaml_node *node, uint64_t low, uint64_t high,
                                  uint64_t *value, struct psnap_error *error)
 {
-    uint64_t number;
-
-    if (!is_plain(node) || !psnap_text_u64(node->text, &number) || number < low || number > high)
-        return wrong_value(doc, node, error, "a whole number from %" PRIu64 " to %" PRIu64, low,
-                           high);
-    *value = number;
-    return PSNAP_OK;
+    return whole(doc, node, low, high, value, psnap_text_u64, "a whole number", error);
 }
 
 enum psnap_status psnap_yaml_i64(const struct psnap_yaml_doc *doc,
@@ -295,13 +309,7 @@ enum psnap_status psnap_yaml_size(const struct psnap_yaml_doc *doc,
                                   const struct psnap_yaml_node *node, uint64_t low, uint64_t high,
                                   uint64_t *value, struct psnap_error *error)
 {
-    uint64_t number;
-
-    if (!is_plain(node) || !psnap_text_size(node->text, &number) || number < low || number > high)
-        return wrong_value(doc, node, error, "a size (4096, 32K, 1M) from %" PRIu64 " to %" PRIu64,
-                           low, high);
-    *value = number;
-    return PSNAP_OK;
+    return whole(doc, node, low, high, value, psnap_text_size, "a size (4096, 32K, 1M)", error);
 }
 
 enum psnap_status psnap_yaml_text(const struct psnap_yaml_doc *doc,
@@ -312,4 +320,209 @@ enum psnap_status psnap_yaml_text(const struct psnap_yaml_doc *doc,
         return wrong_value(doc, node, error, "one value");
     *text = node->text;
     return PSNAP_OK;
+}
+
+/* Building */
+
+bool psnap_yaml_looks_typed(const char *text)
+{
+    static const char *const words[] = {"~",    "null",  "Null",  "NULL",  "true", "True",
+                                        "TRUE", "false", "False", "FALSE", "yes",  "Yes",
+                                        "YES",  "no",    "No",    "NO",    "on",   "On",
+                                        "ON",   "off",   "Off",   "OFF",   "=",    "<<"};
+    const char *start = text + (*text == '+' || *text == '-');
+
+    /* numbers of every base, .inf, .nan, dates, times: all begin like this */
+    if (!*text || (*start >= '0' && *start <= '9') || *start == '.')
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strcmp(text, words[i]))
+            return true;
+    return false;
+}
+
+/* A copy in which each byte that is not UTF-8 became U+FFFD, as YAML has no raw bytes. */
+static char *copy_text(struct psnap_yaml_doc *doc, const char *text)
+{
+    size_t wrong = 0, length = 0;
+    uint32_t code;
+    char *copy, *to;
+
+    for (const char *from = text; *from;) {
+        const size_t n = psnap_text_utf8(from, &code);
+        wrong += n == 0;
+        length += n ? n : 1;
+        from += n ? n : 1;
+    }
+    copy = to = psnap_arena_alloc(doc->arena, length + 2 * wrong + 1);
+    if (!copy) {
+        doc->out_of_memory = true;
+        return NULL;
+    }
+    for (const char *from = text; *from;) {
+        const size_t n = psnap_text_utf8(from, &code);
+        memcpy(to, n ? from : PSNAP_TEXT_HIDDEN, n ? n : 3);
+        to += n ? n : 3;
+        from += n ? n : 1;
+    }
+    return copy;
+}
+
+static struct psnap_yaml_node *add(struct psnap_yaml_doc *doc, struct psnap_yaml_node *parent,
+                                   const char *key, enum psnap_yaml_kind kind)
+{
+    if (doc->out_of_memory)
+        return NULL; /* the parent may be missing for that reason */
+    assert(parent ? (parent->kind == PSNAP_YAML_MAP) == (key != NULL) : !doc->root && !key);
+    if (key) {
+        key = copy_text(doc, key);
+        if (!key)
+            return NULL;
+    }
+    return psnap_yaml_append(doc, parent, key, kind);
+}
+
+static struct psnap_yaml_node *add_container(struct psnap_yaml_doc *doc,
+                                             struct psnap_yaml_node *parent, const char *key,
+                                             enum psnap_yaml_kind kind, enum psnap_yaml_style style)
+{
+    struct psnap_yaml_node *node = add(doc, parent, key, kind);
+
+    if (node)
+        node->style = style;
+    return node;
+}
+
+struct psnap_yaml_node *psnap_yaml_add_map(struct psnap_yaml_doc *doc,
+                                           struct psnap_yaml_node *parent, const char *key,
+                                           enum psnap_yaml_style style)
+{
+    return add_container(doc, parent, key, PSNAP_YAML_MAP, style);
+}
+
+struct psnap_yaml_node *psnap_yaml_add_sequence(struct psnap_yaml_doc *doc,
+                                                struct psnap_yaml_node *parent, const char *key,
+                                                enum psnap_yaml_style style)
+{
+    return add_container(doc, parent, key, PSNAP_YAML_SEQUENCE, style);
+}
+
+static struct psnap_yaml_node *add_scalar(struct psnap_yaml_doc *doc,
+                                          struct psnap_yaml_node *parent, const char *key,
+                                          const char *text, bool quoted)
+{
+    struct psnap_yaml_node *node = add(doc, parent, key, PSNAP_YAML_SCALAR);
+
+    if (!node)
+        return NULL;
+    node->quoted = quoted;
+    node->text = copy_text(doc, text);
+    return node->text ? node : NULL;
+}
+
+struct psnap_yaml_node *psnap_yaml_add_text(struct psnap_yaml_doc *doc,
+                                            struct psnap_yaml_node *parent, const char *key,
+                                            const char *text)
+{
+    return add_scalar(doc, parent, key, text, psnap_yaml_looks_typed(text));
+}
+
+struct psnap_yaml_node *psnap_yaml_add_u64(struct psnap_yaml_doc *doc,
+                                           struct psnap_yaml_node *parent, const char *key,
+                                           uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return add_scalar(doc, parent, key, text, false);
+}
+
+struct psnap_yaml_node *psnap_yaml_add_i64(struct psnap_yaml_doc *doc,
+                                           struct psnap_yaml_node *parent, const char *key,
+                                           int64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRId64, value);
+    return add_scalar(doc, parent, key, text, false);
+}
+
+struct psnap_yaml_node *psnap_yaml_add_real(struct psnap_yaml_doc *doc,
+                                            struct psnap_yaml_node *parent, const char *key,
+                                            double value)
+{
+    char text[32];
+
+    return add_scalar(doc, parent, key, psnap_text_from_real(value, text), false);
+}
+
+/* Changing */
+
+static const char *copy_of(struct psnap_yaml_doc *doc, const char *text)
+{
+    const char *copy = text ? psnap_arena_strndup(doc->arena, text, strlen(text)) : NULL;
+
+    doc->out_of_memory |= text && !copy;
+    return copy;
+}
+
+/* Children of `from` as children of `to`; a YAML document is 64 levels deep at most. */
+static bool copy_children(struct psnap_yaml_doc *doc, struct psnap_yaml_node *to,
+                          const struct psnap_yaml_node *from)
+{
+    for (const struct psnap_yaml_node *child = from->first; child; child = child->next) {
+        const char *key = copy_of(doc, child->key);
+        struct psnap_yaml_node *made = psnap_yaml_append(doc, to, key, child->kind);
+        if (!made || doc->out_of_memory)
+            return false;
+        made->style = child->style;
+        made->quoted = child->quoted;
+        made->text = copy_of(doc, child->text);
+        made->src_line = made->key_line = to->src_line;
+        made->column = made->key_column = to->column;
+        if (!copy_children(doc, made, child))
+            return false;
+    }
+    return !doc->out_of_memory;
+}
+
+bool psnap_yaml_assign(struct psnap_yaml_doc *doc, struct psnap_yaml_node *node,
+                       const struct psnap_yaml_node *value)
+{
+    node->kind = value->kind;
+    node->style = value->style;
+    node->quoted = value->quoted;
+    node->text = copy_of(doc, value->text);
+    node->first = node->last = NULL;
+    node->count = 0;
+    return copy_children(doc, node, value);
+}
+
+struct psnap_yaml_node *psnap_yaml_add_key(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
+                                           const char *key)
+{
+    const char *copy = copy_of(doc, key);
+    struct psnap_yaml_node *node =
+        copy ? psnap_yaml_append(doc, map, copy, PSNAP_YAML_SCALAR) : NULL;
+
+    if (node) {
+        node->src_line = node->key_line = map->src_line;
+        node->column = node->key_column = map->column;
+    }
+    return node;
+}
+
+void psnap_yaml_remove(struct psnap_yaml_node *node)
+{
+    struct psnap_yaml_node *parent = node->parent, *before = NULL;
+
+    for (struct psnap_yaml_node *child = parent->first; child != node; child = child->next)
+        before = child;
+    if (before)
+        before->next = node->next;
+    else
+        parent->first = node->next;
+    if (parent->last == node)
+        parent->last = before;
+    parent->count--;
 }
