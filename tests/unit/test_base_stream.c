@@ -81,21 +81,6 @@ static void limit_cuts_a_window(void **state)
     free(accesses);
 }
 
-static void vector_source_shares_a_given_program(void **state)
-{
-    struct psnap_program *program = psnap_program_new();
-    struct psnap_source *source = vector_source_new(NULL, 0, program);
-    struct psnap_source *limited;
-
-    (void)state;
-    assert_ptr_equal(source->program, program);
-    limited = psnap_limit_source_new(source, 0, 1);
-    assert_ptr_equal(limited->program, program);
-    psnap_source_free(limited);
-    psnap_source_free(NULL);
-    psnap_program_free(program);
-}
-
 /* A source that delivers two blocks, then fails. */
 struct failing_source {
     struct psnap_source base;
@@ -305,31 +290,14 @@ static void runs_are_written_out_for_who_knows_none(void **state)
     psnap_sink_free(source.expected);
 }
 
-static void null_swallows(void **state)
-{
-    struct psnap_access *accesses = make_accesses(10000);
-    struct psnap_source *source = vector_source_new(accesses, 10000, NULL);
-    struct psnap_sink *sink = null_sink_new();
-    uint64_t moved;
-
-    (void)state;
-    assert_int_equal(psnap_pump(source, sink, &moved, NULL), PSNAP_OK);
-    assert_int_equal(moved, 10000);
-    psnap_sink_free(sink);
-    psnap_source_free(source);
-    free(accesses);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pump_moves_everything),
         cmocka_unit_test(limit_cuts_a_window),
-        cmocka_unit_test(vector_source_shares_a_given_program),
         cmocka_unit_test(pump_passes_errors_on),
         cmocka_unit_test(tee_feeds_all_until_one_fails),
         cmocka_unit_test(runs_are_written_out_for_who_knows_none),
-        cmocka_unit_test(null_swallows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
