@@ -3,8 +3,19 @@
  * The lanes and tokens of a chunk back to accesses: the predictions of
  * pst_encode.c run again, corrected by the tokens read.
  *
- * What is left to check here, after pst_payload_read.c, is that tokens name
- * lanes there are and, at the end, that none is left over.
+ * What is left to check here, after pst_payload_read.c, is that tokens name lanes there are and, at
+ * the end, that none is left over.
+ *
+ * Tokens are unfolded when they are asked for, as a literal's value may only be known when the
+ * prediction it corrects is. Level m unfolds to the sequence that it was made of: what comes from
+ * the level above goes down as it is, unless it is a copy of level m, in place of which come items
+ * of the window of level m. The highest level is what was written. A token goes to the windows of
+ * all levels that it came through when it is done with. A copy that cannot be, as it reaches back
+ * further than there are items, ends the track, which is then bad. Every copy gives at least one
+ * item, so no step is made that is not paid for by a token.
+ *
+ * Runs: where the lanes predicted next come round in a circle and no token is due for some rounds,
+ * all rounds until then follow from the first one, by a stride for each lane.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +29,105 @@
  * were not predicted: it is found where its first iteration begins that is like those that follow,
  * the same one each round. Then it is looked for less and less often. */
 #define TRIES 160u
+
+/* ---- tokens ---- */
+
+void psnap_pst_unfold_start(struct psnap_pst_unfolder *track)
+{
+    if (track->level_count == 0) {
+        track->left = track->literals;
+        track->literals = 0;
+    }
+    for (uint32_t i = 0; i < track->level_count; i++) {
+        struct psnap_pst_unfold_level *level = &track->levels[i];
+
+        level->left = level->copy_count ? level->copies->literals : UINT32_MAX;
+    }
+}
+
+/* The next item as written: a copy, or the literals up to the next one, the first of which it
+ * gives. Returns the level it comes from, 0: there is none. */
+static uint32_t written(struct psnap_pst_unfolder *track, struct psnap_pst_token *item)
+{
+    uint32_t n = track->literals;
+
+    for (uint32_t m = track->level_count; m > 0; m--) {
+        struct psnap_pst_unfold_level *level = &track->levels[m - 1];
+
+        if (level->left == 0) {
+            const struct psnap_pst_copy *copy = level->copies++;
+
+            *item = (struct psnap_pst_token){copy->from, copy->length, (uint16_t)m, 0};
+            level->left = --level->copy_count ? level->copies->literals : UINT32_MAX;
+            for (uint32_t above = m; above < track->level_count; above++)
+                track->levels[above].left -= track->levels[above].copy_count > 0;
+            return track->level_count;
+        }
+        n = level->left < n ? level->left : n;
+    }
+    for (uint32_t i = 0; i < track->level_count; i++) {
+        track->levels[i].left -= track->levels[i].copy_count ? n : 0;
+        track->bad |= n == 0 && track->levels[i].copy_count > 0;
+    }
+    if (n == 0)
+        return 0;
+    track->literals -= n;
+    track->left = n;
+    psnap_pst_unfold(track, item);
+    item->level = 0;
+    return track->level_count;
+}
+
+/* Starts a copy of level m that comes from level `from`. */
+static bool start_copy(struct psnap_pst_unfolder *track, uint32_t m, uint32_t from,
+                       const struct psnap_pst_token *copy)
+{
+    struct psnap_pst_unfold_level *level = &track->levels[m - 1];
+    const uint64_t reach = copy->value >> 1 << (copy->value & 1);
+
+    if (copy->value > UINT32_MAX || reach == 0 || reach > level->count ||
+        reach > level->window_room || copy->run == 0)
+        return false;
+    level->length = copy->run;
+    level->distance = (uint32_t)(copy->value >> 1);
+    level->straight = copy->value & 1;
+    for (uint32_t i = m; i < from; i++)
+        psnap_pst_unfold_note(&track->levels[i], *copy);
+    return true;
+}
+
+/* The next item of the sequence that level m unfolds to. Returns the level it comes from, 0: there
+ * is none. */
+static uint32_t next_item(struct psnap_pst_unfolder *track, uint32_t m,
+                          struct psnap_pst_token *item)
+{
+    struct psnap_pst_unfold_level *level = &track->levels[m - 1];
+
+    while (level->length == 0) {
+        const uint32_t from =
+            m < track->level_count ? next_item(track, m + 1, item) : written(track, item);
+
+        if (from == 0 || item->level < m)
+            return from;
+        if (!start_copy(track, m, from, item)) {
+            track->bad = true;
+            return 0;
+        }
+    }
+    psnap_pst_unfold_copied(level, item);
+    track->literal = false;
+    return m;
+}
+
+bool psnap_pst_unfold_item(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
+{
+    if (track->bad || track->level_count == 0)
+        return false;
+    track->from = next_item(track, 1, token);
+    return track->from > 0;
+}
+
+/* ---- lanes ---- */
 
 void psnap_pst_decoder_release(struct psnap_pst_decoder *decoder)
 {
@@ -113,6 +223,161 @@ bool psnap_pst_decoder_is_whole(const struct psnap_pst_decoder *decoder)
     return true;
 }
 
+/* ---- runs ---- */
+
+/* Accesses that are made lane by lane: they stay in a cache of the first level. */
+#define TILE_ACCESSES 1024u
+
+/* How often the lanes that are predicted next come round again, all addresses as predicted; their
+ * number goes to *width. */
+static uint64_t find_cycle(const struct psnap_pst_decoder *decoder, uint32_t first, size_t *width)
+{
+    uint64_t count = UINT32_MAX;
+    uint32_t index = first;
+
+    *width = 0;
+    do {
+        const struct psnap_pst_read_lane *lane = &decoder->lanes[index];
+        const uint32_t run = lane->run < lane->next_run ? lane->run : lane->next_run;
+
+        if (*width == PSNAP_PST_RUN_WIDTH || run < PSNAP_PST_RUN_COUNT)
+            return 0;
+        if (run < count)
+            count = run;
+        ++*width;
+        index = lane->next;
+    } while (index != first);
+    return count;
+}
+
+/*
+ * What the cycle's lanes advance by: a lane that follows another as much as that one, lane after
+ * lane, from one that has a step of its own. If none has, each is all steps of the round further
+ * than a round before.
+ */
+static void set_strides(const struct psnap_pst_decoder *decoder, uint32_t first,
+                        struct psnap_pst_run *run)
+{
+    const struct psnap_pst_read_lane *lane = &decoder->lanes[first];
+    uint64_t stride = 0, round = 0;
+    bool all_follow = true;
+
+    for (size_t k = 0; k < run->width; k++, lane = &decoder->lanes[lane->next]) {
+        all_follow &= lane->follows;
+        stride = lane->follows ? stride : lane->step;
+        round += lane->step;
+    }
+    if (all_follow)
+        stride = round;
+    for (size_t k = 0; k < run->width; k++, lane = &decoder->lanes[lane->next]) {
+        stride = lane->follows ? stride : lane->step;
+        run->strides[k] = (int64_t)stride;
+    }
+}
+
+/* Finds a run among the next `limit` accesses, if one begins there that is worth it, of any blocks
+ * and threads; its count is 0 if not. */
+static void find_run(const struct psnap_pst_decoder *decoder, uint64_t limit,
+                     struct psnap_pst_run *run)
+{
+    const uint32_t first = decoder->lanes[decoder->current].next;
+    uint64_t count, address = decoder->address;
+    uint32_t index = first;
+
+    run->count = 0;
+    if (!decoder->started || decoder->lanes[decoder->current].next_run == 0)
+        return;
+    count = find_cycle(decoder, first, &run->width);
+    if (count == 0)
+        return;
+    if (count > limit / run->width)
+        count = limit / run->width;
+    if (count < PSNAP_PST_RUN_COUNT || count * run->width < PSNAP_PST_RUN_ACCESSES)
+        return;
+    set_strides(decoder, first, run);
+    for (size_t k = 0; k < run->width; k++, index = decoder->lanes[index].next) {
+        const struct psnap_pst_read_lane *lane = &decoder->lanes[index];
+
+        address = (lane->follows ? address : lane->last) + lane->step;
+        psnap_pst_set_access(&run->first[k], address, lane->key);
+    }
+    if (decoder->lanes[first].follows &&
+        decoder->address != address - (uint64_t)run->strides[run->width - 1])
+        return; /* its first address is not in line with those that follow */
+    run->count = (uint32_t)count;
+}
+
+/* Goes on to where the run that was found here ends. */
+static void take_run(struct psnap_pst_decoder *decoder, const struct psnap_pst_run *run)
+{
+    struct psnap_pst_read_lane *lane = &decoder->lanes[decoder->current];
+
+    lane->next_run--;
+    for (size_t k = 0; k < run->width; k++) {
+        decoder->current = lane->next;
+        lane = &decoder->lanes[decoder->current];
+        lane->next_run -= run->count;
+        lane->run -= run->count;
+        lane->last = run->first[k].address + (run->count - 1) * (uint64_t)run->strides[k];
+    }
+    lane->next_run++; /* it is not left yet */
+    decoder->address = lane->last;
+    decoder->left -= (uint32_t)(run->count * run->width);
+}
+
+/* Repetitions `from` to `to` of the run's k-th access. */
+static void expand_one(const struct psnap_pst_run *run, size_t k, uint64_t from, uint64_t to,
+                       struct psnap_access *block)
+{
+    const uint64_t stride = (uint64_t)run->strides[k];
+    uint64_t address = run->first[k].address + from * stride, key;
+
+    memcpy(&key, (const char *)&run->first[k] + sizeof address, sizeof key);
+    block += k + from * run->width;
+    for (uint64_t i = from; i < to; i++, block += run->width, address += stride)
+        psnap_pst_set_access(block, address, key);
+}
+
+/* Writes the accesses of a run, one after the other. */
+static void expand_run(const struct psnap_pst_run *run, struct psnap_access *block)
+{
+    const uint64_t rounds = TILE_ACCESSES / run->width;
+
+    for (uint64_t from = 0; from < run->count; from += rounds) {
+        const uint64_t to = run->count - from < rounds ? run->count : from + rounds;
+
+        for (size_t k = 0; k < run->width; k++)
+            expand_one(run, k, from, to, block);
+    }
+}
+
+/* A run is of one thread and one block, and no ref occurs twice. */
+static bool may_be_run(const struct psnap_pst_run *run, const struct psnap_program *program)
+{
+    for (size_t k = 1; k < run->width; k++) {
+        if (run->first[k].thread != run->first[0].thread ||
+            program->refs[run->first[k].ref].block != program->refs[run->first[0].ref].block)
+            return false;
+        for (size_t j = 0; j < k; j++)
+            if (run->first[j].ref == run->first[k].ref)
+                return false;
+    }
+    return true;
+}
+
+/* Finds one that may be delivered, and goes on to its end. */
+static void begin_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
+                      uint64_t limit, struct psnap_pst_run *run)
+{
+    find_run(decoder, limit, run);
+    if (run->count && !may_be_run(run, program))
+        run->count = 0;
+    if (run->count)
+        take_run(decoder, run);
+}
+
+/* ---- accesses ---- */
+
 /* The next `n` accesses, one by one; false: they make no sense. */
 static bool next_singly(struct psnap_pst_decoder *decoder, struct psnap_access *block, size_t n)
 {
@@ -172,13 +437,13 @@ static bool next_many(struct psnap_pst_decoder *decoder, struct psnap_access *bl
         i += singly;
         if (n - i < PSNAP_PST_RUN_ACCESSES)
             continue;
-        psnap_pst_run_find(decoder, n - i, &run);
+        find_run(decoder, n - i, &run);
         if (run.count == 0) {
             decoder->patience *= decoder->patience < PATIENCE_MAX ? 2 : 1;
             continue;
         }
-        psnap_pst_run_expand(&run, block + i);
-        psnap_pst_run_take(decoder, &run);
+        expand_run(&run, block + i);
+        take_run(decoder, &run);
         i += run.count * run.width;
         decoder->patience = PATIENCE;
     }
@@ -209,7 +474,7 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
     while (true) {
         tries++;
         if (may_begin(decoder)) {
-            psnap_pst_run_begin(decoder, program, limit - *n, run);
+            begin_run(decoder, program, limit - *n, run);
             tries += run->width; /* lanes that were looked at */
         }
         if (run->count || *n == end)

@@ -2,8 +2,7 @@
 /*
  * A chunk while it is read: its lanes, with what is predicted of them, and the
  * tokens that correct that. pst_payload_read.c makes it from the bytes,
- * pst_decode.c runs it, pst_run.c takes from it what repeats, pst.c has it. Private to
- * these.
+ * pst_decode.c runs it, pst.c has it. Private to these.
  */
 #ifndef PSNAP_FORMATS_PST_DECODE_H
 #define PSNAP_FORMATS_PST_DECODE_H
@@ -69,17 +68,5 @@ static inline void psnap_pst_set_access(struct psnap_access *access, uint64_t ad
     access->address = address;
     memcpy((char *)access + sizeof access->address, &key, sizeof key);
 }
-
-/* Finds a run among the next `limit` accesses, if one begins there that is worth it, of any blocks
- * and threads; its count is 0 if not. */
-void psnap_pst_run_find(const struct psnap_pst_decoder *decoder, uint64_t limit,
-                        struct psnap_pst_run *run);
-/* As it does, but only one that may be delivered; goes on to its end. */
-void psnap_pst_run_begin(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
-                         uint64_t limit, struct psnap_pst_run *run);
-/* Goes on to where the run that was found here ends. */
-void psnap_pst_run_take(struct psnap_pst_decoder *decoder, const struct psnap_pst_run *run);
-/* Its accesses, one after the other. */
-void psnap_pst_run_expand(const struct psnap_pst_run *run, struct psnap_access *block);
 
 #endif

@@ -25,7 +25,7 @@ for header in formats/base/*.h formats/formats.h simcore/simcore.h profile/profi
     count=$((count + 1))
     check "$header" "${PSNAP_CC:-cc}" c17 c
     case $header in
-    */cmd.h | */cmd_*.h | */relay.h | */yaml_tree.h | capture/capture.h) ;;
+    */cmd.h | */cmd_*.h | */yaml_tree.h | capture/capture.h) ;;
     *) check "$header" "${PSNAP_CXX:-c++}" c++17 c++ ;;
     esac
 done

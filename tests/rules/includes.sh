@@ -111,7 +111,7 @@ check_quoted()
         complain "$file" "$number" "'$header' is no file, written from the project's root"
     elif [ "$header" = formats/base/cmd.h ]; then
         is_command_file "$file" || complain "$file" "$number" "only commands include '$header'"
-    elif [ "$header" = formats/base/yaml_tree.h ] || [ "$header" = formats/base/relay.h ]; then
+    elif [ "$header" = formats/base/yaml_tree.h ]; then
         [ "$from" = formats/base ] || complain "$file" "$number" "'$header' is private"
     elif [ "$to" = "$from" ] || [ "$to" = formats/base ]; then
         if is_command_file "$header" && ! is_command_file "$file"; then

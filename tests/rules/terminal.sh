@@ -6,7 +6,7 @@
 # the files that print psnap's own texts.
 set -eu
 cd "$PSNAP_SOURCE"
-own='formats/cmd_formats.c|formats/base/cmd_usage.c'
+own='formats/cmd_formats.c|formats/base/cmd_options.c'
 
 # unfiltered FILE...: where it is done
 unfiltered()
