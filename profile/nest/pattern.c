@@ -87,8 +87,8 @@ static const struct nest_pattern *intern(struct nest_patterns *patterns,
         if (is_equal(patterns->all[known - 1], wanted))
             return patterns->all[known - 1];
     number = psnap_map_put(&patterns->numbers, key);
-    if (!number ||
-        !psnap_make_room(&patterns->all, &patterns->room, patterns->count + 1, sizeof made))
+    if (!number || !psnap_make_room(&patterns->all, &patterns->room, patterns->count + 1,
+                                    sizeof(struct nest_pattern *)))
         return NULL;
     made = copy(patterns->arena, wanted, sizeof *wanted);
     if (!made)
