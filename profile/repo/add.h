@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Adding profiles: many at a time. They are read, checked and compressed by all processors, written
- * into one file, which is committed; only then is an item done.
+ * Adding profiles, many at a time: read, checked and compressed by all processors, then committed
+ * together. XXH3 is no cryptographic hash: equal ids are not taken for equal bytes.
  */
 #ifndef PSNAP_PROFILE_REPO_ADD_H
 #define PSNAP_PROFILE_REPO_ADD_H
@@ -9,52 +9,36 @@
 #include "profile/repo/index.h"
 
 enum { ADD_BATCH = 256 };
-#define ADD_BATCH_BYTES (UINT64_C(24) << 20)
-#define ADD_LIMIT_BYTES (UINT64_C(8) << 20) /* of a profile, unless said otherwise */
-
-struct add_options {
-    const char *const *tags;
-    size_t tag_count;
-    const char *licence, *input; /* NULL: not said */
-    double fidelity;             /* points; NaN: not said */
-    uint64_t limit_bytes;
-};
-
-enum add_state {
-    ADD_NEW,   /* it is in the repository now */
-    ADD_KNOWN, /* it was before */
-    ADD_FAILED /* `error` says why */
-};
 
 struct add_item {
-    const char *path; /* of the profile, for messages when its bytes are given */
-    struct repo_bytes
-        raw; /* the YAML: given (`has_raw`), or read from `path`; released when done */
-    bool has_raw;
-    const struct note *note; /* what else is said of it (of an import); NULL: nothing */
-    enum add_state state;
+    char *path;             /* for messages when its bytes are given; owned */
+    struct repo_bytes yaml; /* given, or read from `path` */
+    char *said;             /* a note that comes with it; owned, or NULL */
     struct repo_id id;
-    struct psnap_error error;
+    bool is_new;              /* it was not there before */
+    struct psnap_error error; /* why it is not there now */
     /* On the way: */
-    const struct add_item *twin; /* an earlier one with the same bytes */
-    struct repo_bytes facts, stored;
-    struct record
-        records[2]; /* profile and facts; their bytes are in `stored`, one after another */
+    struct facts facts;
+    char temporary[REPO_NAME]; /* its file until it is committed */
+    bool is_unwritten;         /* that failed: the error is the batch's */
 };
 
 struct adder {
     struct repo *repo;
-    struct index *index;
-    struct add_options options;
+    const char *said;     /* a note of all of them; NULL: none */
+    uint64_t limit_bytes; /* of a profile */
+    void (*done)(void *context, const struct add_item *item);
+    void *context;
+    /* The batch: */
+    struct add_item items[ADD_BATCH];
+    size_t count, bytes;
 };
 
-/* Adds a batch. What is wrong with one item is in its state; an error is of all of them, of which
- * then none is new. Items' memory is released but for path, state, id and error. */
-enum psnap_status add_batch(struct adder *adder, struct add_item *items, size_t count,
-                            struct psnap_error *error);
-/* All of these, in batches; `done` gets each item, in order, when it is committed or has failed. */
-enum psnap_status add_paths(struct adder *adder, char **paths, size_t count,
-                            void (*done)(void *context, const struct add_item *item), void *context,
-                            struct psnap_error *error);
+/* Adds a profile to the batch, of these bytes or, when NULL, of a file; a full batch is committed,
+ * and `done` is told of each of its items. Takes over the bytes and `said`. */
+enum psnap_status add_item(struct adder *adder, const char *path, const struct repo_bytes *yaml,
+                           char *said, struct psnap_error *error);
+/* Commits the last batch. */
+enum psnap_status add_finish(struct adder *adder, struct psnap_error *error);
 
 #endif

@@ -1,346 +1,776 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The index as a file: opened, brought up to date, made anew. Who writes at the same time is
- * SQLite's matter. All who have it open share cache/index.lock, so that nobody removes a damaged
- * file while another one has it open; who must not, and whoever can write no file, goes on in
- * memory.
+ * The index (index.h), and the only file that knows SQLite.
  */
 #include "profile/repo/index.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "profile/repo/index_fill.h"
+#include "formats/base/parallel.h"
+#include "formats/base/room.h"
 
-#define SCHEMA_VERSION "2"
+enum { BATCH = 256 };
+#define VERSION "1" /* of the columns and of what is in them */
+#define NOTE ".note"
+#define INDEX "cache/index.sqlite"
+
+#define TEXTS(X)                                                                                   \
+    X(program)                                                                                     \
+    X(command) X(build_id) X(language) X(compiler) X(host) X(recorded) X(model) X(functions)
+#define COUNTS(X) X(accesses) X(loads) X(stores) X(atomics) X(loops) X(regions) X(working_set)
+#define NAME(column) ", " #column
+#define EXTRACT(column) ", json_extract(?5, '$." #column "')"
+#define SHOWN(column) ", coalesce(" #column ", '') AS " #column
+#define COLUMNS                                                                                    \
+    "id, bytes, signature" TEXTS(NAME) COUNTS(NAME) ", certified, tags, licence, input, stated"
 
 static const char schema[] =
     "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY, bytes INTEGER) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS places (id TEXT, pack TEXT, offset INTEGER, stored INTEGER,"
-    " PRIMARY KEY (id, pack, offset)) WITHOUT ROWID;"
-    "CREATE INDEX IF NOT EXISTS places_by_pack ON places (pack);"
-    "CREATE TABLE IF NOT EXISTS notes (id TEXT, pack TEXT, profile TEXT, version INTEGER,"
-    " tags TEXT, licence TEXT, input TEXT, stated REAL, added TEXT,"
-    " PRIMARY KEY (id, pack)) WITHOUT ROWID;"
-    "CREATE INDEX IF NOT EXISTS notes_by_profile ON notes (profile);"
-    "CREATE INDEX IF NOT EXISTS notes_by_pack ON notes (pack);"
-    "CREATE TABLE IF NOT EXISTS entries (id TEXT PRIMARY KEY, bytes INTEGER,"
-    " lost INTEGER, known INTEGER, program TEXT, command TEXT, build_id TEXT, language TEXT,"
-    " compiler TEXT, host TEXT, recorded TEXT, model TEXT, functions TEXT, accesses INTEGER,"
-    " loads INTEGER, stores INTEGER, atomics INTEGER, loops INTEGER, regions INTEGER,"
-    " working_set INTEGER, certified REAL, signature BLOB, tags TEXT, licence TEXT, input TEXT,"
-    " stated REAL, added TEXT) WITHOUT ROWID;"
-    "CREATE INDEX IF NOT EXISTS entries_by_known ON entries (known) WHERE known = 0;"
-    "PRAGMA user_version = " SCHEMA_VERSION ";"
-    "COMMIT;";
+    "CREATE TABLE IF NOT EXISTS profiles (added, " COLUMNS ", PRIMARY KEY (id));"
+    "CREATE TABLE IF NOT EXISTS notes (name PRIMARY KEY, id, said);"
+    "CREATE INDEX IF NOT EXISTS notes_by_id ON notes (id);"
+    "PRAGMA application_id = " VERSION "; COMMIT";
 
-static const char *const files[] = {INDEX_FILE, INDEX_FILE "-wal", INDEX_FILE "-shm",
-                                    INDEX_FILE "-journal"};
+/* Of notes, which are JSON, all tags hold together, and of the rest what was said last. */
+#define LATEST "ORDER BY json_extract(said, '$.time') DESC, name DESC LIMIT 1"
+#define SAID(key)                                                                                  \
+    "(SELECT json_extract(said, '$." key "') AS value FROM notes WHERE notes.id = profiles.id"     \
+    " AND value IS NOT NULL " LATEST ")"
+#define SETTLE                                                                                     \
+    "UPDATE profiles SET licence = " SAID("licence") ", input = " SAID(                            \
+        "input") ", stated = " SAID("fidelity") ", tags = (SELECT ' ' || group_concat(tag, ' ') "  \
+                                                "|| ' ' FROM"                                      \
+                                                " (SELECT DISTINCT replace(value, ' ', '_') AS "   \
+                                                "tag FROM notes, json_each(said, '$.tags')"        \
+                                                " WHERE notes.id = profiles.id ORDER BY tag))"
 
-/* SQLite opens these by their names: what is no file goes. */
-static void remove_links(const struct repo *repo)
+struct entry {
+    sqlite3_stmt *row;
+};
+
+static enum psnap_status fail(sqlite3 *db, struct psnap_error *error)
 {
-    struct stat about;
-
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (!fstatat(repo->cache, files[i], &about, AT_SYMLINK_NOFOLLOW) &&
-            (!S_ISREG(about.st_mode) || about.st_nlink > 1))
-            unlinkat(repo->cache, files[i], S_ISDIR(about.st_mode) ? AT_REMOVEDIR : 0);
+    return psnap_error_set(error, PSNAP_ERROR_IO, "the index: %s; 'psnap repo verify' looks at it",
+                           sqlite3_errmsg(db));
 }
 
-/* Shared, for as long as the file is open. */
-static bool lock(struct index *index)
+static int script(sqlite3 *db, const char *sql)
 {
-    int result = -1;
-
-    if (index->repo->cache >= 0)
-        index->lock = openat(index->repo->cache, "index.lock",
-                             O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    while (index->lock >= 0 && (result = flock(index->lock, LOCK_SH)) && errno == EINTR)
-        continue;
-    return !result;
+    return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* A damaged file goes, unless somebody else has it open. */
-static bool remove_files(const struct index *index)
+/* Prepares a statement with texts for its first places, up to a NULL. */
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, const char *const *texts)
 {
-    bool is_ours = !flock(index->lock, LOCK_EX | LOCK_NB);
+    sqlite3_stmt *statement = NULL;
 
-    for (size_t i = 0; is_ours && i < sizeof files / sizeof files[0]; i++)
-        is_ours = !unlinkat(index->repo->cache, files[i], 0) || errno == ENOENT;
-    flock(index->lock, LOCK_SH);
-    return is_ours;
+    if (!sqlite3_prepare_v2(db, sql, -1, &statement, NULL))
+        for (int i = 0; texts && texts[i]; i++)
+            sqlite3_bind_text(statement, i + 1, texts[i], -1, SQLITE_TRANSIENT);
+    return statement;
 }
 
-/* Write-ahead logs need memory that all processes share. */
-static enum db_journal journal_for(const struct repo *repo)
+/* Runs one; the first value of its result, which the caller frees, goes to `value` if there is one.
+ * Returns SQLite's code. */
+static int run(sqlite3 *db, const char *sql, const char *const *texts, char **value)
 {
-    static const unsigned long networks[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
-                                             0x65735546, 0x5346414F, 0x01021997, 0x00C36400,
-                                             0x0BD00BD0, 0x47504653};
-    struct statfs about;
+    sqlite3_stmt *statement = prepare(db, sql, texts);
+    const int result = statement ? sqlite3_step(statement) : sqlite3_errcode(db);
 
-    if (fstatfs(repo->cache, &about))
-        return DB_ROLLBACK;
-    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++)
-        if ((unsigned long)about.f_type == networks[i])
-            return DB_ROLLBACK;
-    return DB_WAL;
+    if (value)
+        *value = NULL;
+    if (result == SQLITE_ROW && value && sqlite3_column_text(statement, 0))
+        *value = strdup((const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return result == SQLITE_DONE || result == SQLITE_ROW ? SQLITE_OK : result;
 }
 
-/* Makes the tables where there are none. */
-static enum psnap_status need_schema(struct db *db, struct psnap_error *error)
+/* Whether this is what a statement results in; *result is SQLite's code. */
+static bool is(sqlite3 *db, const char *sql, const char *wanted, int *result)
 {
-    struct db_rows *rows = db_select(db, error, "PRAGMA user_version", "");
-    char version[16] = "";
-    enum psnap_status status;
+    char *value = NULL;
+    bool is_so;
 
-    if (!rows)
-        return PSNAP_ERROR_IO;
-    if (db_next(rows) && db_text(rows, 0))
-        snprintf(version, sizeof version, "%s", db_text(rows, 0));
-    status = db_end(rows, error);
-    if (!status && !strcmp(version, "0"))
-        return db_script(db, schema, error);
-    if (!status && strcmp(version, SCHEMA_VERSION) != 0)
-        status = psnap_error_set(error, PSNAP_ERROR_CORRUPT, "the index: it is of another version");
-    return status;
+    *result = run(db, sql, NULL, &value);
+    is_so = value && !strcmp(value, wanted);
+    free(value);
+    return is_so;
 }
 
-static enum psnap_status open_path(struct index *index, const char *path, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_ERROR_IO;
+/* ----------------------------------------------------------------- the objects' files */
 
-    index->db = db_open(path, path ? journal_for(index->repo) : DB_ROLLBACK, error);
-    if (index->db)
-        status = need_schema(index->db, error);
-    if (!status)
-        return PSNAP_OK;
-    db_close(index->db);
-    index->db = NULL;
-    return error->code;
+struct file {
+    char name[REPO_NAME]; /* of a profile its id, of a note id.ID.note */
+    struct repo_id id;
+    struct repo_bytes bytes;
+    struct facts facts;
+    struct psnap_error error; /* it cannot be read */
+};
+
+struct sync {
+    struct repo *repo;
+    const struct repo_told *told; /* NULL: nobody */
+    FILE *names;                  /* of all files, as a list in JSON */
+    uint32_t sum;                 /* of the hashes of these, in whatever order they come */
+    bool is_listed;               /* once at least: strangers were told of */
+    struct file *files;           /* that the index does not have */
+    size_t count;
+};
+
+static bool is_note(const char *name, struct repo_id *id)
+{
+    char text[REPO_ID_DIGITS + 1];
+    struct repo_id note;
+
+    snprintf(text, sizeof text, "%.32s", name);
+    return repo_id_parse(text, "", id) && name[REPO_ID_DIGITS] == '.' &&
+           repo_id_parse(name + REPO_ID_DIGITS + 1, NOTE, &note);
 }
 
-static enum psnap_status open_file(struct index *index, struct psnap_error *error)
+static void list_file(void *context, int folder, const char *name, const char *file)
 {
-    char path[4200];
-
-    remove_links(index->repo);
-    if ((size_t)snprintf(path, sizeof path, "%s/cache/" INDEX_FILE, index->repo->real) >=
-        sizeof path)
-        return psnap_error_set(error, PSNAP_ERROR_LIMIT, "its path is too long");
-    return open_path(index, path, error);
-}
-
-/* Another database in the place of one that failed, as `why` says: a damaged file is made anew,
- * once; else the index goes on in memory. What was in memory stays as it failed. */
-static enum psnap_status replace(struct index *index, const struct psnap_error *why,
-                                 struct psnap_error *error)
-{
-    const bool is_damaged = why->code == PSNAP_ERROR_CORRUPT && !index->notice[0];
-    struct psnap_error again = *why;
-    enum psnap_status status = why->code;
-
-    if (index->is_file) {
-        db_close(index->db);
-        index->db = NULL;
-        if (is_damaged)
-            snprintf(index->notice, sizeof index->notice,
-                     "the index is made anew of the objects: %.150s", why->message);
-        index->is_file = is_damaged && remove_files(index) && !open_file(index, &again);
-        if (index->is_file || !(status = open_path(index, NULL, &again)))
-            return index_sync(index, error);
-    }
-    if (error)
-        *error = again;
-    return status;
-}
-
-/* The files that the index knows and that are not there any more; those it knows go out of `ids`.
- */
-static enum psnap_status compare_files(struct index *index, struct repo_ids *ids,
-                                       struct repo_ids *gone, struct psnap_error *error)
-{
-    struct db_rows *rows = db_select(index->db, error, "SELECT name FROM packs ORDER BY name", "");
-    size_t kept = 0, i = 0;
+    struct sync *sync = context;
+    char whole[REPO_NAME], path[REPO_NAME];
     struct repo_id id;
 
-    if (!rows)
-        return PSNAP_ERROR_IO;
-    while (db_next(rows)) {
-        if (!db_text(rows, 0) || !repo_id_parse(db_text(rows, 0), &id))
-            continue;
-        while (i < ids->count && memcmp(&ids->items[i], &id, sizeof id) < 0)
-            ids->items[kept++] = ids->items[i++];
-        if (i < ids->count && repo_id_is_same(&ids->items[i], &id))
-            i++;
-        else
-            repo_ids_add(gone, &id);
+    (void)folder;
+    snprintf(whole, sizeof whole, "%s%.80s", name, file);
+    snprintf(path, sizeof path, "objects/%s/%.80s", name, file);
+    if (repo_id_parse(whole, REPO_PROFILE, &id))
+        whole[REPO_ID_DIGITS] = '\0';
+    else if (!is_note(whole, &id)) {
+        if (sync->told && !sync->is_listed)
+            sync->told->tell(sync->told->context, false, path, "no file of an archive");
+        return;
     }
-    while (i < ids->count)
-        ids->items[kept++] = ids->items[i++];
-    ids->count = kept;
-    return db_end(rows, error);
+    fprintf(sync->names, "%s\"%s\"", ftell(sync->names) > 1 ? "," : "", whole);
+    sync->sum += (uint32_t)XXH3_64bits(whole, strlen(whole));
 }
 
-static enum psnap_status end(struct index *index, enum psnap_status status,
-                             struct psnap_error *error)
+static void list_folder(void *context, int folder, const char *name, const char *file)
 {
-    if (!status)
-        status = db_script(index->db, "COMMIT", error);
-    if (status)
-        db_script(index->db, "ROLLBACK", NULL);
-    return status;
+    (void)name;
+    if (strlen(file) == 2)
+        store_walk(folder, file, list_file, context);
 }
 
-static enum psnap_status take_files(struct index *index, const struct repo_ids *fresh,
-                                    const struct repo_ids *gone, struct psnap_error *error)
+static const char *write_time(time_t seconds, char text[24])
 {
-    struct repo_bytes file = {0};
-    struct sealed sealed;
-    char name[REPO_ID_DIGITS + 1];
-    enum psnap_status status = db_script(index->db, "BEGIN IMMEDIATE", error);
+    struct tm utc;
 
-    for (size_t i = 0; !status && i < fresh->count; i++) {
-        if (repo_read_sealed(index->repo, REPO_OBJECT, &fresh->items[i], &file, &sealed, NULL))
-            continue; /* it has gone, or cannot be read: a matter of `verify` */
-        index->unusable += sealed.state == SEAL_DAMAGED;
-        status = index_fill(index, &fresh->items[i], sealed.body, sealed.size, error);
+    if (!gmtime_r(&seconds, &utc) || !strftime(text, 24, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        *text = '\0';
+    return text;
+}
+
+static const char *path_of(const char *name, char path[REPO_NAME])
+{
+    snprintf(path, REPO_NAME, "objects/%.2s/%.80s%s", name, name + 2,
+             name[REPO_ID_DIGITS] ? "" : REPO_PROFILE);
+    return path;
+}
+
+static void read_note(const struct repo *repo, struct file *file)
+{
+    const int folder = object_folder(repo, &file->id, false);
+    struct repo_id found;
+
+    if (folder < 0 || !store_read(folder, file->name + 2, &file->bytes))
+        repo_fail(repo, "read", file->name, &file->error);
+    repo_id_of(file->bytes.data, file->bytes.size, &found);
+    if (strncmp(found.text, file->name + REPO_ID_DIGITS + 1, REPO_ID_DIGITS) != 0)
+        psnap_error_set(&file->error, PSNAP_ERROR_CORRUPT, "its sum is another one");
+    if (folder >= 0)
+        close(folder);
+}
+
+static void read_file(void *context, unsigned thread, size_t i)
+{
+    const struct sync *sync = context;
+    struct file *file = &sync->files[i];
+
+    if (is_note(file->name, &file->id))
+        read_note(sync->repo, file);
+    else if (!object_read(sync->repo, thread, &file->id, &file->bytes, &file->error))
+        facts_of(&file->bytes, file->name, &file->facts, &file->error);
+}
+
+static int settle(sqlite3 *db, const struct repo_id *id)
+{
+    return run(db, SETTLE " WHERE id = ?1", (const char *[]){id->text, NULL}, NULL);
+}
+
+/* A profile is added when its file is written. */
+static int insert_profile(const struct repo *repo, sqlite3 *db, const struct repo_id *id,
+                          size_t bytes, const struct facts *facts)
+{
+    static const char sql[] =
+        "INSERT OR REPLACE INTO profiles (id, bytes, added, signature" TEXTS(NAME)
+            COUNTS(NAME) ", certified) VALUES (?1, CAST(?2 AS INTEGER), ?3, ?4" TEXTS(EXTRACT)
+                COUNTS(EXTRACT) EXTRACT(certified) ")";
+    char size[24], added[24] = "", path[REPO_NAME];
+    const char *const texts[] = {id->text, size, added, "", facts->json, NULL};
+    sqlite3_stmt *statement;
+    struct stat about;
+    int result;
+
+    snprintf(size, sizeof size, "%zu", bytes);
+    if (!fstatat(repo->root, path_of(id->text, path), &about, AT_SYMLINK_NOFOLLOW))
+        write_time(about.st_mtim.tv_sec, added);
+    statement = prepare(db, sql, texts);
+    sqlite3_bind_blob(statement, 4, facts->signature, sizeof facts->signature, SQLITE_TRANSIENT);
+    result = statement ? sqlite3_step(statement) : SQLITE_ERROR;
+    sqlite3_finalize(statement);
+    return result == SQLITE_DONE ? settle(db, id) : result;
+}
+
+static int insert_note(sqlite3 *db, const char *name, const struct repo_id *id, const char *said)
+{
+    const int result = run(db,
+                           "INSERT OR REPLACE INTO notes SELECT ?1, ?2, CASE WHEN json_valid(?3) "
+                           "THEN ?3 ELSE '{}' END",
+                           (const char *[]){name, id->text, said, NULL}, NULL);
+
+    return result ? result : settle(db, id);
+}
+
+/* Reads files and takes in what they say. */
+static int take_in(struct sync *sync, sqlite3 *db)
+{
+    int result;
+
+    dictionaries_load(sync->repo, NULL); /* the files may be newer than those that are known */
+    psnap_parallel(sync->count, read_file, sync);
+    result = script(db, "BEGIN IMMEDIATE");
+    for (size_t i = 0; i < sync->count; i++) {
+        struct file *file = &sync->files[i];
+        char path[REPO_NAME];
+        if (file->error.code && sync->told)
+            sync->told->tell(sync->told->context, true, path_of(file->name, path),
+                             file->error.message);
+        if (!result && file->error.code)
+            result = run(db, "INSERT INTO unusable VALUES (?1)", (const char *[]){file->name, NULL},
+                         NULL);
+        else if (!result && file->name[REPO_ID_DIGITS])
+            result = insert_note(db, file->name, &file->id, file->bytes.data);
+        else if (!result)
+            result = insert_profile(sync->repo, db, &file->id, file->bytes.size, &file->facts);
+        sync->repo->unusable += file->error.code != 0;
+        facts_release(&file->facts);
+        free(file->bytes.data);
     }
-    for (size_t i = 0; !status && i < gone->count; i++)
-        status = index_drop(index, repo_id_text(&gone->items[i], name), error);
-    if (!status && fresh->count)
-        status = index_derive(index, error);
-    repo_bytes_release(&file);
-    return end(index, status, error);
+    script(db, result ? "ROLLBACK" : "COMMIT");
+    sync->count = 0;
+    return result;
 }
 
-/* What has come and gone. Where a file has gone another may have come just before, which the list
- * does not have when its directory was read by then: so it is made once more. */
-static enum psnap_status find_changes(struct index *index, struct repo_ids *fresh,
-                                      struct repo_ids *gone, struct psnap_error *error)
+/* The names of all files, as a list in JSON; NULL: they cannot be listed. */
+static char *list_names(struct sync *sync)
 {
-    enum psnap_status status = PSNAP_OK;
+    char *names = NULL;
+    size_t size;
+    bool is_good;
 
-    for (int pass = 0; !status && pass < 2 && (!pass || gone->count); pass++) {
-        gone->count = 0;
-        /* the index as it was before the directory is read: else what comes between would seem gone
-         */
-        status = db_script(index->db, "BEGIN; SELECT 1 FROM packs LIMIT 1;", error);
-        if (!status)
-            status = repo_files(index->repo, REPO_OBJECT, fresh, NULL, NULL, error);
-        if (!status)
-            status = compare_files(index, fresh, gone, error);
-        status = end(index, status, error);
-    }
-    return status;
-}
-
-enum psnap_status index_sync(struct index *index, struct psnap_error *error)
-{
-    struct repo_ids fresh = {0}, gone = {0};
-    struct psnap_error why;
-    enum psnap_status status = find_changes(index, &fresh, &gone, &why);
-
-    if (!status && (fresh.count || gone.count))
-        status = take_files(index, &fresh, &gone, &why);
-    repo_ids_release(&fresh);
-    repo_ids_release(&gone);
-    return status ? replace(index, &why, error) : PSNAP_OK;
-}
-
-static struct index *open_index(struct repo *repo, bool is_fresh, struct psnap_error *error)
-{
-    struct index *index = calloc(1, sizeof *index);
-    enum psnap_status status;
-    struct psnap_error why;
-
-    if (!index) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    sync->sum = 0;
+    sync->names = open_memstream(&names, &size);
+    if (!sync->names)
         return NULL;
-    }
-    index->repo = repo;
-    index->lock = -1;
-    index->is_file = !is_fresh && lock(index);
-    status = index->is_file ? open_file(index, &why) : open_path(index, NULL, &why);
-    if (!(status ? replace(index, &why, error) : index_sync(index, error)))
-        return index;
-    index_close(index);
+    fputc('[', sync->names);
+    is_good = store_walk(sync->repo->root, "objects", list_folder, sync);
+    fputc(']', sync->names);
+    sync->is_listed = true;
+    if (!fclose(sync->names) && is_good)
+        return names;
+    free(names);
     return NULL;
 }
 
-struct index *index_open(struct repo *repo, struct psnap_error *error)
+/* The first files that the index does not have. */
+static int find_new(struct sync *sync, sqlite3 *db, const char *const *names)
 {
-    return open_index(repo, false, error);
+    sqlite3_stmt *rows = prepare(db,
+                                 "SELECT value FROM json_each(?1) EXCEPT SELECT id FROM profiles "
+                                 "EXCEPT SELECT name FROM notes"
+                                 " EXCEPT SELECT name FROM unusable",
+                                 names);
+    int result = SQLITE_ROW;
+
+    while (sync->count < BATCH && (result = sqlite3_step(rows)) == SQLITE_ROW) {
+        struct file *file = &sync->files[sync->count++];
+        *file = (struct file){.name = ""};
+        snprintf(file->name, sizeof file->name, "%s", (const char *)sqlite3_column_text(rows, 0));
+        is_note(file->name, &file->id);
+    }
+    sqlite3_finalize(rows);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
-struct index *index_open_fresh(struct repo *repo, struct psnap_error *error)
+/* Takes out what has gone, and finds what is new, while nobody else can write: a file is there
+ * before its row is. When nothing is new user_version becomes the sum of the names. */
+static int compare(struct sync *sync, sqlite3 *db)
 {
-    return open_index(repo, true, error);
+#define GONE(table, key)                                                                           \
+    "DELETE FROM " table " WHERE " key " NOT IN (SELECT value FROM json_each(?1))"
+    int result = script(db, "BEGIN IMMEDIATE");
+    char *names = result ? NULL : list_names(sync), version[64];
+    const char *const texts[] = {names, NULL};
+
+    if (!result && !names)
+        result = SQLITE_IOERR;
+    if (!result)
+        result = run(db, GONE("profiles", "id"), texts, NULL);
+    if (!result)
+        result = run(db, GONE("notes", "name"), texts, NULL);
+    if (!result && sqlite3_changes(db))
+        result = script(db, SETTLE);
+    if (!result)
+        result = find_new(sync, db, texts);
+    snprintf(version, sizeof version, "PRAGMA user_version = %d", (int32_t)sync->sum);
+    if (!result && !sync->count && !sync->repo->unusable)
+        result = script(db, version);
+    script(db, result ? "ROLLBACK" : "COMMIT");
+    free(names);
+    return result;
 }
 
-void index_close(struct index *index)
+static int bring_up_to_date(struct sync *sync, sqlite3 *db)
 {
-    if (!index)
+    char *names = list_names(sync), sum[16];
+    int result = names ? SQLITE_OK : SQLITE_IOERR;
+    bool is_same;
+
+    free(names);
+    snprintf(sum, sizeof sum, "%d", (int32_t)sync->sum);
+    is_same = !result && is(db, "PRAGMA user_version", sum, &result);
+    sync->files = is_same ? NULL : calloc(BATCH, sizeof *sync->files);
+    while (!result && !is_same && sync->files) {
+        result = compare(sync, db);
+        is_same = !sync->count;
+        if (!result && sync->count)
+            result = take_in(sync, db);
+    }
+    free(sync->files);
+    return is_same || result ? result : SQLITE_NOMEM;
+}
+
+/* ---------------------------------------------------------------------------- opening */
+
+/* share(signature, bin): of accesses, 0 to 1 */
+static void sql_share(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    const float *signature = sqlite3_value_blob(values[0]);
+    const int bin = sqlite3_value_int(values[1]);
+
+    (void)count;
+    if (sqlite3_value_bytes(values[0]) == SIGNATURE_BINS * sizeof *signature && bin >= 0 &&
+        bin < PSNAP_STRIDE_BINS)
+        sqlite3_result_double(context, (double)signature[bin] * signature[bin]);
+}
+
+/* similarity(signature, signature): 0 to 1 */
+static void sql_similarity(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    const int size = SIGNATURE_BINS * sizeof(float);
+
+    (void)count;
+    if (sqlite3_value_bytes(values[0]) == size && sqlite3_value_bytes(values[1]) == size)
+        sqlite3_result_double(context, signature_similarity(sqlite3_value_blob(values[0]),
+                                                            sqlite3_value_blob(values[1])));
+}
+
+/* Write-ahead logs need memory that all processes share: of these file systems it is known. */
+static bool is_local(int folder)
+{
+    static const unsigned long local[] = {0xEF53,     0x58465342, 0x9123683E, 0x01021994,
+                                          0x794C7630, 0x2FC12FC1, 0xF2F52010}; /* ext4, xfs, btrfs,
+                                          tmpfs, overlayfs, zfs, f2fs */
+    struct statfs about;
+    bool is_one = false;
+
+    for (size_t i = 0; i < sizeof local / sizeof local[0] && !fstatfs(folder, &about); i++)
+        is_one = is_one || (unsigned long)about.f_type == local[i];
+    return is_one;
+}
+
+/* Makes an open database an index that is up to date. Whoever made the file: nothing in its schema
+ * is run. */
+static int set_up(struct sync *sync, sqlite3 *db)
+{
+    int result;
+
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)NULL);
+    sqlite3_create_function(db, "share", 2, SQLITE_UTF8, NULL, sql_share, NULL, NULL);
+    sqlite3_create_function(db, "similarity", 2, SQLITE_UTF8, NULL, sql_similarity, NULL, NULL);
+    script(db, "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE unusable (name);"
+               "PRAGMA cache_size = -65536; PRAGMA synchronous = NORMAL;"
+               "PRAGMA cell_size_check = ON");
+    if (is(db, "PRAGMA application_id", "0", &result))
+        result = script(db, schema);
+    else if (!result && !is(db, "PRAGMA application_id", VERSION, &result) && !result)
+        result = SQLITE_SCHEMA;
+    else if (!result && !is(db, "PRAGMA integrity_check(1)", "ok", &result) && !result)
+        result = SQLITE_CORRUPT;
+    return result ? result : bring_up_to_date(sync, db);
+}
+
+/* Where an index comes from: the first that can be had. */
+enum origin { FROM_FILE, FROM_RESET_FILE, FROM_READ_ONLY_FILE, FROM_NOTHING };
+
+static sqlite3 *open_database(const struct repo *repo, enum origin origin)
+{
+    static const char *const names[] = {"%s/" INDEX, "%s/" INDEX, "file:%s/" INDEX "?immutable=1",
+                                        ":memory:"};
+    char *real = realpath(repo->path, NULL),
+         *name = sqlite3_mprintf(names[origin], real ? real : repo->path);
+    const int flags = origin == FROM_READ_ONLY_FILE ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+                                                    : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    sqlite3 *db = NULL;
+
+    sqlite3_open_v2(name, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    sqlite3_free(name);
+    free(real);
+    sqlite3_busy_timeout(db, 10000);
+    if (origin == FROM_RESET_FILE) { /* as SQLite documents it: others may have it open */
+        run(db, "PRAGMA user_version", NULL, NULL);
+        sqlite3_db_config(db, SQLITE_DBCONFIG_RESET_DATABASE, 1, (int *)NULL);
+        script(db, "VACUUM");
+        sqlite3_db_config(db, SQLITE_DBCONFIG_RESET_DATABASE, 0, (int *)NULL);
+    }
+    if (origin <= FROM_RESET_FILE)
+        script(db, is_local(repo->cache) ? "PRAGMA journal_mode = WAL; PRAGMA mmap_size = 268435456"
+                                         : "PRAGMA journal_mode = TRUNCATE");
+    return db;
+}
+
+/* Opens the index, and brings it up to date; `told`, if any, of what cannot be read. */
+static sqlite3 *open_index(struct repo *repo, enum origin origin, const struct repo_told *told,
+                           struct psnap_error *error)
+{
+    int result = SQLITE_OK;
+
+    for (; origin <= FROM_NOTHING; origin++) {
+        struct sync sync = {.repo = repo, .told = told};
+        const bool is_damaged = result == SQLITE_CORRUPT || result == SQLITE_NOTADB;
+        sqlite3 *db;
+        if ((origin == FROM_RESET_FILE && !is_damaged && result != SQLITE_SCHEMA) ||
+            (origin == FROM_READ_ONLY_FILE && result == SQLITE_BUSY))
+            continue;
+        repo->is_index_damaged |= is_damaged;
+        repo->unusable = 0;
+        db = open_database(repo, origin);
+        result = set_up(&sync, db) & 0xff;
+        if (!result)
+            return db;
+        fail(db, error);
+        sqlite3_close(db);
+    }
+    return NULL;
+}
+
+static enum psnap_status need_index(struct repo *repo, struct psnap_error *error)
+{
+    if (!repo->index) {
+        store_prepare(repo, NULL);
+        repo->index = open_index(repo, FROM_FILE, NULL, error);
+    }
+    return repo->index ? PSNAP_OK : PSNAP_ERROR_IO;
+}
+
+struct repo *repo_open(const char *path, struct psnap_error *error)
+{
+    struct repo *repo = store_open(path, error);
+
+    if (!repo || !dictionaries_load(repo, error))
+        return repo;
+    repo_close(repo);
+    return NULL;
+}
+
+void repo_close(struct repo *repo)
+{
+    if (!repo)
         return;
-    db_close(index->db);
-    if (index->lock >= 0)
-        close(index->lock);
-    free(index);
+    sqlite3_close(repo->index);
+    object_release(repo);
+    store_close(repo);
 }
 
-bool index_doubt(struct index *index)
-{
-    const struct psnap_error why = {.code = PSNAP_ERROR_VALUE};
+/* ---------------------------------------------------------------------------- asking */
 
-    return index->is_file && !replace(index, &why, NULL);
+static int column_of(const struct entry *entry, const char *name)
+{
+    int i = sqlite3_column_count(entry->row) - 1;
+
+    while (i >= 0 && strcmp(sqlite3_column_name(entry->row, i), name) != 0)
+        i--;
+    return i;
 }
 
-enum psnap_status index_remake(struct index *index, struct psnap_error *error)
+const char *entry_text(const struct entry *entry, const char *column)
 {
-    const struct psnap_error why = {.code = PSNAP_ERROR_CORRUPT, .message = "it lies"};
+    const unsigned char *text = sqlite3_column_text(entry->row, column_of(entry, column));
 
-    index->notice[0] = '\0';
-    return replace(index, &why, error);
+    return text ? (const char *)text : "";
 }
 
-enum psnap_status index_take_pack(struct index *index, const struct repo_id *pack,
-                                  const struct repo_bytes *body, struct psnap_error *error)
+uint64_t entry_number(const struct entry *entry, const char *column)
 {
+    return (uint64_t)sqlite3_column_int64(entry->row, column_of(entry, column));
+}
+
+double entry_real(const struct entry *entry, const char *column)
+{
+    const int i = column_of(entry, column);
+
+    return sqlite3_column_type(entry->row, i) == SQLITE_NULL ? NAN
+                                                             : sqlite3_column_double(entry->row, i);
+}
+
+/* "\nmain\nspmv\n" as a list */
+static void json_list(struct psnap_json *json, const char *key, const char *text,
+                      const char *separator)
+{
+    char *copy = strdup(text), *rest = copy, *item;
+
+    psnap_json_begin_array(json, key);
+    while ((item = strsep(&rest, separator)))
+        if (*item)
+            psnap_json_text(json, NULL, item);
+    psnap_json_end_array(json);
+    free(copy);
+}
+
+void entry_json(const struct entry *entry, struct psnap_json *json)
+{
+    psnap_json_begin_object(json, NULL);
+    for (int i = 0; i < sqlite3_column_count(entry->row); i++) {
+        const char *name = sqlite3_column_name(entry->row, i);
+        const int type = sqlite3_column_type(entry->row, i);
+        if (!strcmp(name, "functions") || !strcmp(name, "tags"))
+            json_list(json, name, entry_text(entry, name), *name == 't' ? " " : "\n");
+        else if (type == SQLITE_TEXT)
+            psnap_json_text(json, name, entry_text(entry, name));
+        else if (type == SQLITE_INTEGER)
+            psnap_json_u64(json, name, entry_number(entry, name));
+        else
+            psnap_json_real(json, name, entry_real(entry, name));
+    }
+    psnap_json_end_object(json);
+}
+
+enum psnap_status repo_list(struct repo *repo, const struct query *query,
+                            bool (*take)(void *context, const struct entry *entry), void *context,
+                            struct psnap_error *error)
+{
+    static const char select[] =
+        "SELECT id, bytes" TEXTS(SHOWN) SHOWN(tags) SHOWN(licence) SHOWN(input) ", added" COUNTS(
+            NAME) ", coalesce(stated, certified) AS fidelity,"
+                  " similarity(signature, (SELECT signature FROM profiles WHERE id = ?1))"
+                  " AS similarity FROM profiles WHERE 1%s"
+                  " ORDER BY similarity DESC, program, recorded, command, id LIMIT %lld";
+    struct entry entry = {NULL};
+    enum psnap_status status = need_index(repo, error);
+    struct repo_id like = {""};
+    char *sql;
+    int result = SQLITE_ERROR;
+
+    if (!status && query->like)
+        status = repo_find(repo, query->like, &like, error);
+    if (status)
+        return status;
+    sql = sqlite3_mprintf(select, query->where ? query->where : "",
+                          query->limit ? (long long)query->limit : -1LL);
+    if (sql && !sqlite3_prepare_v2(repo->index, sql, -1, &entry.row, NULL)) {
+        sqlite3_bind_text(entry.row, 1, like.text, -1, SQLITE_TRANSIENT);
+        for (size_t i = 0; i < query->count; i++)
+            sqlite3_bind_text(entry.row, (int)i + 2, query->values[i], -1, SQLITE_TRANSIENT);
+        do
+            result = sqlite3_step(entry.row);
+        while (result == SQLITE_ROW && take(context, &entry));
+    }
+    if (result != SQLITE_ROW && result != SQLITE_DONE)
+        status = fail(repo->index, error);
+    sqlite3_finalize(entry.row);
+    sqlite3_free(sql);
+    return status;
+}
+
+struct each {
+    struct repo *repo;
+    enum psnap_status (*take)(void *context, const struct repo_profile *profile,
+                              struct psnap_error *error);
+    void *context;
+    struct psnap_error *error;
+    enum psnap_status status;
+};
+
+static bool read_entry(void *context, const struct entry *entry)
+{
+    struct each *each = context;
+    struct repo_bytes yaml = {NULL, 0};
     struct psnap_error why;
-    enum psnap_status status = db_script(index->db, "BEGIN IMMEDIATE", &why);
+    struct repo_id id;
+    const bool is_good = repo_id_parse(entry_text(entry, "id"), "", &id) &&
+                         !object_read(each->repo, 0, &id, &yaml, &why);
+    const struct repo_profile profile = {id.text, entry_text(entry, "tags"), yaml.data, yaml.size,
+                                         is_good ? NULL : why.message};
 
-    if (!status)
-        status = index_fill(index, pack, body->data, body->size, &why);
-    return end(index, status, &why) ? replace(index, &why, error) : PSNAP_OK;
+    each->status = each->take(each->context, &profile, each->error);
+    free(yaml.data);
+    return !each->status;
 }
 
-enum psnap_status index_forget_lost(struct index *index, struct psnap_error *error)
+enum psnap_status repo_read_each(struct repo *repo, const struct query *query,
+                                 enum psnap_status (*take)(void *context,
+                                                           const struct repo_profile *profile,
+                                                           struct psnap_error *error),
+                                 void *context, struct psnap_error *error)
 {
-    enum psnap_status status = db_script(index->db, "BEGIN IMMEDIATE", error);
+    struct each each = {repo, take, context, error, PSNAP_OK};
+    const enum psnap_status status = repo_list(repo, query, read_entry, &each, error);
 
-    if (!status)
-        status = db_run(index->db, error, "DELETE FROM entries WHERE lost <> 0", "");
-    return end(index, status, error);
+    return status ? status : each.status;
 }
 
-enum psnap_status index_small_packs(struct index *index, uint64_t below, uint64_t *count,
-                                    struct psnap_error *error)
-{
-    struct db_rows *rows = db_select(index->db, error, "SELECT count(*) FROM packs WHERE bytes < ?",
-                                     "i", (int64_t)below);
+/* ---------------------------------------------------------------------- what is added */
 
-    *count = 0;
-    if (!rows)
-        return PSNAP_ERROR_IO;
-    if (db_next(rows))
-        *count = (uint64_t)db_integer(rows, 0);
-    return db_end(rows, error);
+bool index_begin(struct repo *repo)
+{
+    return !need_index(repo, NULL) && !script(repo->index, "BEGIN IMMEDIATE");
+}
+
+void index_add(struct repo *repo, const struct repo_id *id, size_t bytes, const struct facts *facts)
+{
+    insert_profile(repo, repo->index, id, bytes, facts);
+}
+
+void index_end(struct repo *repo)
+{
+    if (script(repo->index, "COMMIT"))
+        script(repo->index, "ROLLBACK");
+}
+
+/* Whether the last note of a profile says so. */
+static bool is_said(sqlite3 *db, const struct repo_id *id, const char *said)
+{
+    char *value;
+    bool is_so;
+
+    run(db, "SELECT json_remove(said, '$.time') = json(?2) FROM notes WHERE id = ?1 " LATEST,
+        (const char *[]){id->text, said, NULL}, &value);
+    is_so = value && !strcmp(value, "1");
+    free(value);
+    return is_so;
+}
+
+enum psnap_status repo_note(struct repo *repo, const struct repo_id *id, const char *said,
+                            struct psnap_error *error)
+{
+    char name[REPO_NAME], now[24], *text = NULL;
+    struct repo_bytes bytes;
+    struct repo_id note;
+    enum psnap_status status = need_index(repo, error);
+    int folder;
+
+    if (status || is_said(repo->index, id, said))
+        return status;
+    run(repo->index, "SELECT json_set(?1, '$.time', ?2) WHERE json_valid(?1)",
+        (const char *[]){said, write_time(time(NULL), now), NULL}, &text);
+    if (!text)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "what is said of '%s' is no note",
+                               id->text);
+    bytes = (struct repo_bytes){text, strlen(text)};
+    repo_id_of(text, bytes.size, &note);
+    snprintf(name, sizeof name, "%s.%s" NOTE, id->text, note.text);
+    folder = object_folder(repo, id, true);
+    status = folder < 0 ? repo_fail(repo, "write", name, error)
+                        : store_write(repo, folder, name + 2, &bytes, error);
+    if (folder >= 0)
+        close(folder);
+    if (!status && index_begin(repo)) {
+        insert_note(repo->index, name, id, text);
+        index_end(repo);
+    }
+    free(text);
+    return status;
+}
+
+char *repo_said(struct repo *repo, const char *id)
+{
+    char *said;
+
+    run(repo->index,
+        "SELECT json_object('licence', licence, 'input', input, 'fidelity', stated, 'tags',"
+        " (SELECT json_group_array(DISTINCT value) FROM notes, json_each(said, '$.tags')"
+        " WHERE notes.id = profiles.id)) FROM profiles WHERE id = ?1"
+        " AND coalesce(licence, input, stated, tags) IS NOT NULL",
+        (const char *[]){id, NULL}, &said);
+    return said;
+}
+
+/* ----------------------------------------------------------------------- verification */
+
+static void check_dictionary(void *context, int folder, const char *name, const char *file)
+{
+    const struct repo_told *told = context;
+    char path[REPO_NAME];
+
+    snprintf(path, sizeof path, "%s/%.80s", name, file);
+    if (!dictionary_is_good(folder, file))
+        told->tell(told->context, true, path, "its name is not the hash of what is in it");
+}
+
+/* Whether the index, which is attached as `old`, lacks a row that it should have; of times it does
+ * not ask, which copies of files do not have from each other. */
+static const char is_other[] =
+    "SELECT EXISTS (SELECT " COLUMNS " FROM main.profiles EXCEPT SELECT " COLUMNS
+    " FROM old.profiles) OR EXISTS (SELECT * FROM main.notes EXCEPT SELECT * FROM old.notes)";
+static const char remake[] =
+    "BEGIN IMMEDIATE; DELETE FROM old.profiles; DELETE FROM old.notes; PRAGMA old.user_version = 0;"
+    "INSERT INTO old.profiles SELECT * FROM main.profiles;"
+    "INSERT INTO old.notes SELECT * FROM main.notes; COMMIT";
+
+enum psnap_status repo_verify(struct repo *repo, const struct repo_told *told, uint64_t *profiles,
+                              struct psnap_error *error)
+{
+    sqlite3 *fresh = open_index(repo, FROM_NOTHING, told, error);
+    char *real = realpath(repo->path, NULL), *path = sqlite3_mprintf("%s/" INDEX, real), *count;
+    enum psnap_status status = fresh ? need_index(repo, error) : PSNAP_ERROR_IO;
+    struct repo_bytes format = {NULL, 0};
+    int result = SQLITE_OK;
+
+    if (!store_read(repo->root, REPO_FORMAT, &format) || strcmp(format.data, REPO_FORMAT_TEXT) != 0)
+        told->tell(told->context, true, REPO_FORMAT, "it says something else");
+    free(format.data);
+    store_walk(repo->root, "dictionaries", check_dictionary, (void *)(uintptr_t)told);
+    if (!status)
+        run(fresh, "ATTACH ?1 AS old", (const char *[]){path, NULL}, NULL);
+    if (!status && (repo->is_index_damaged || is(fresh, is_other, "1", &result) ||
+                    (result & 0xff) == SQLITE_CORRUPT)) {
+        told->tell(told->context, true, INDEX,
+                   "it says something else than the objects; it is made anew");
+        script(fresh, remake);
+    }
+    run(fresh, "SELECT count(*) FROM profiles", NULL, &count);
+    *profiles = count ? strtoull(count, NULL, 10) : 0;
+    sqlite3_close(fresh);
+    sqlite3_free(path);
+    free(count);
+    free(real);
+    return status;
 }

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A repository's directory: made, opened, locked (REPO.md). Directories are opened one by one
- * without following links, and files relative to them: a repository from elsewhere has no way out
- * of its directory.
+ * The archive as a directory: names of files, reading them whole, and writing them so that they
+ * appear whole or not at all: in cache/, then renamed.
  */
-#include "profile/repo/store.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
+#include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "profile/repo/store_files.h"
+#include "formats/base/room.h"
+#include "profile/repo/repo.h"
 
-#define FORMAT_FILE "psnap-repo-"
-
-/* What the format file says. Nothing is read out of it: its name has the version. */
-static const char format_text[] =
-    "This directory is a repository of profiles of memory behaviour; see psnap repo.\n";
-
-int repo_open_directory(int at, const char *name)
+void repo_id_of(const void *bytes, size_t size, struct repo_id *id)
 {
-    if (at < 0) {
-        errno = EBADF;
-        return -1;
-    }
-    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const XXH128_hash_t hash = XXH3_128bits(bytes, size);
+
+    snprintf(id->text, sizeof id->text, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
+             (uint64_t)hash.low64);
+}
+
+bool repo_id_parse(const char *text, const char *end, struct repo_id *id)
+{
+    snprintf(id->text, sizeof id->text, "%s", text);
+    return strspn(id->text, "0123456789abcdef") == REPO_ID_DIGITS &&
+           !strcmp(text + REPO_ID_DIGITS, end);
 }
 
 enum psnap_status repo_fail(const struct repo *repo, const char *verb, const char *name,
@@ -38,77 +40,11 @@ enum psnap_status repo_fail(const struct repo *repo, const char *verb, const cha
     const int reason = errno;
     char path[512];
 
-    snprintf(path, sizeof path, "%.200s/%s", repo->path, name);
-    if (strcmp(verb, "open") != 0 && (reason == EACCES || reason == EROFS || reason == EPERM))
-        return psnap_error_set(
-            error, PSNAP_ERROR_IO, "'%.200s' is read-only: cannot %s '%.250s': %s", repo->path,
-            verb, path, reason == EROFS ? "read-only file system" : "permission denied");
+    snprintf(path, sizeof path, "%.300s/%s", repo->path, name);
     return psnap_error_file(error, reason, verb, path);
 }
 
-static char *format_name(unsigned version, char name[32])
-{
-    snprintf(name, 32, FORMAT_FILE "%u", version);
-    return name;
-}
-
-/* The lowest version that a directory has a format file of; 0: none, with errno set. */
-static unsigned find_version(int root)
-{
-    char name[32];
-    unsigned version = 1;
-
-    while (version < 100 && faccessat(root, format_name(version, name), F_OK, AT_SYMLINK_NOFOLLOW))
-        version++;
-    return version < 100 ? version : 0;
-}
-
-bool repo_is_there(const char *path)
-{
-    const int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-    const bool is_there = root >= 0 && find_version(root);
-
-    if (root >= 0)
-        close(root);
-    return is_there;
-}
-
-bool repo_has_format(const struct repo *repo)
-{
-    char name[32], text[sizeof format_text];
-    const int fd = openat(repo->root, format_name(REPO_FORMAT_VERSION, name),
-                          O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    const bool is_good = fd >= 0 && read(fd, text, sizeof text) == sizeof text - 1 &&
-                         !memcmp(text, format_text, sizeof text - 1);
-
-    if (fd >= 0)
-        close(fd);
-    return is_good;
-}
-
-enum psnap_status repo_write_format(struct repo *repo, struct psnap_error *error)
-{
-    char name[32];
-
-    format_name(REPO_FORMAT_VERSION, name);
-    return repo_commit_at(repo, repo->root, name, format_text, sizeof format_text - 1, name, error);
-}
-
-static struct repo *repo_new(const char *path)
-{
-    struct repo *repo = calloc(1, sizeof *repo);
-
-    if (!repo)
-        return NULL;
-    repo->root = repo->objects = repo->dictionaries = repo->cache = repo->lock = -1;
-    repo->level = CODEC_LEVEL_ADD;
-    repo->path = strdup(path);
-    repo->codec = codec_new();
-    if (repo->path && repo->codec)
-        return repo;
-    repo_close(repo);
-    return NULL;
-}
+/* --------------------------------------------------------------------------- folders */
 
 static void close_fd(int fd)
 {
@@ -116,204 +52,271 @@ static void close_fd(int fd)
         close(fd);
 }
 
-void repo_close(struct repo *repo)
+int store_folder(int parent, const char *name, bool makes)
 {
-    if (!repo)
-        return;
-    for (size_t i = 0; i < repo->loaded_count; i++)
-        codec_dictionary_free(repo->loaded[i]);
-    free(repo->loaded);
-    codec_free(repo->codec);
-    close_fd(repo->lock);
-    close_fd(repo->cache);
-    close_fd(repo->dictionaries);
-    close_fd(repo->objects);
-    close_fd(repo->root);
-    free(repo->real);
-    free(repo->path);
-    free(repo);
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const int folder = openat(parent, name, flags);
+
+    if (folder >= 0 || errno != ENOENT || !makes ||
+        (mkdirat(parent, name, 0777) && errno != EEXIST))
+        return folder;
+    return openat(parent, name, flags);
 }
 
-/* Opens a directory of the repository, which is made when it is not there. */
-static int need_directory(const struct repo *repo, const char *name)
+bool store_walk(int parent, const char *name,
+                void (*take)(void *context, int folder, const char *name, const char *file),
+                void *context)
 {
-    int fd = repo_open_directory(repo->root, name);
+    const int folder = store_folder(parent, name, false);
+    DIR *directory = folder < 0 ? NULL : fdopendir(folder);
+    const struct dirent *entry;
 
-    if (fd < 0 && errno == ENOENT && (!mkdirat(repo->root, name, 0777) || errno == EEXIST)) {
-        fsync(repo->root);
-        fd = repo_open_directory(repo->root, name);
+    if (!directory)
+        return errno == ENOENT;
+    while (errno = 0, (entry = readdir(directory)))
+        if (entry->d_name[0] != '.')
+            take(context, folder, name, entry->d_name);
+    closedir(directory);
+    return !errno;
+}
+
+/* ----------------------------------------------------------------------------- files */
+
+bool store_read_open(int fd, size_t limit, struct repo_bytes *bytes)
+{
+    size_t room = 0;
+    ssize_t n = 1;
+
+    *bytes = (struct repo_bytes){NULL, 0};
+    while (n && bytes->size <= limit) {
+        if (room < bytes->size + 2 && !psnap_make_room(&bytes->data, &room, room + (1 << 15), 1)) {
+            errno = ENOMEM;
+            return false;
+        }
+        n = read(fd, bytes->data + bytes->size, room - bytes->size - 1);
+        if (n < 0 && errno != EINTR)
+            return false;
+        bytes->size += n > 0 ? (size_t)n : 0;
+        bytes->data[bytes->size] = '\0';
     }
-    return fd;
+    return true;
 }
 
-/* The cache is not part of what is shared: git is to leave it out. */
-static void open_cache(struct repo *repo)
+bool store_read(int folder, const char *name, struct repo_bytes *bytes)
 {
-    int fd;
+    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const bool is_good = fd >= 0 && store_read_open(fd, REPO_FILE_MAX, bytes);
+    const int reason = errno;
 
-    repo->cache = need_directory(repo, "cache");
-    fd = repo->cache < 0
-             ? -1
-             : openat(repo->cache, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return;
-    if (write(fd, "*\n", 2) != 2)
-        unlinkat(repo->cache, ".gitignore", 0);
-    close(fd);
+    close_fd(fd);
+    errno = reason;
+    return is_good;
 }
 
-/* Git keeps no empty directories: one that is not there, and cannot be made, is empty. */
-static bool is_missing(const struct repo *repo, const char *name)
+static bool write_all(int fd, const struct repo_bytes *bytes, bool flushes)
 {
-    return repo->root >= 0 && faccessat(repo->root, name, F_OK, AT_SYMLINK_NOFOLLOW) &&
-           errno == ENOENT;
+    for (size_t written = 0; written < bytes->size;) {
+        const ssize_t n = write(fd, bytes->data + written, bytes->size - written);
+        if (n < 0 && errno != EINTR)
+            return false;
+        written += n > 0 ? (size_t)n : 0;
+    }
+    return !flushes || !fsync(fd);
 }
 
-static enum psnap_status open_parts(struct repo *repo, struct psnap_error *error)
+/* A new file, whole or not at all unless the process dies. */
+static bool write_new(int folder, const char *name, const struct repo_bytes *bytes, bool flushes)
 {
-    repo->objects = need_directory(repo, "objects");
-    if (repo->objects < 0 && !is_missing(repo, "objects"))
-        return repo_fail(repo, "open", "objects", error);
-    repo->dictionaries = need_directory(repo, "dictionaries");
-    if (repo->dictionaries < 0 && !is_missing(repo, "dictionaries"))
-        return repo_fail(repo, "open", "dictionaries", error);
-    open_cache(repo);
+    const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const bool is_good = fd >= 0 && write_all(fd, bytes, flushes);
+    const int reason = errno;
+
+    close_fd(fd);
+    if (fd >= 0 && !is_good)
+        unlinkat(folder, name, 0);
+    errno = reason;
+    return is_good;
+}
+
+enum psnap_status store_prepare(struct repo *repo, struct psnap_error *error)
+{
+    static char all[] = "*\n"; /* git is to leave the cache out */
+
+    if (repo->objects < 0)
+        repo->objects = store_folder(repo->root, "objects", true);
+    if (repo->objects < 0)
+        return repo_fail(repo, "write", "objects", error);
+    if (repo->cache < 0)
+        repo->cache = store_folder(repo->root, "cache", true);
+    if (repo->cache < 0)
+        return repo_fail(repo, "write", "cache", error);
+    write_new(repo->cache, ".gitignore", &(struct repo_bytes){all, sizeof all - 1}, false);
     return PSNAP_OK;
 }
 
-static const char *const parts[] = {"objects", "dictionaries", "cache", ".", ".."};
-
-enum { DIRECTORIES = 3 }; /* of these */
-
-static bool is_empty_but_for_parts(int root)
+enum psnap_status store_temporary(const struct repo *repo, const struct repo_bytes *bytes,
+                                  bool flushes, char name[REPO_NAME], struct psnap_error *error)
 {
-    const int fd = dup(root);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-    bool is_empty = directory != NULL;
+    uint64_t number;
 
-    if (!directory)
-        close_fd(fd);
-    while (is_empty && (entry = readdir(directory))) {
-        is_empty = false;
-        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-            is_empty = is_empty || !strcmp(entry->d_name, parts[i]);
-    }
-    if (directory)
-        closedir(directory);
-    return is_empty;
+    if (getrandom(&number, sizeof number, 0) < 0)
+        return repo_fail(repo, "write", "cache", error);
+    snprintf(name, REPO_NAME, "tmp-%016" PRIx64, number);
+    return write_new(repo->cache, name, bytes, flushes) ? PSNAP_OK
+                                                        : repo_fail(repo, "write", "cache", error);
 }
 
-/* Makes all parts, or none. The format file comes last: without it there is no repository yet. */
-static enum psnap_status make_parts(struct repo *repo, struct psnap_error *error)
+int store_place(const struct repo *repo, const char *temporary, int folder, const char *name,
+                bool replaces)
 {
-    bool was_there[DIRECTORIES];
-    enum psnap_status status;
+    if (!renameat2(repo->cache, temporary, folder, name, replaces ? 0 : RENAME_NOREPLACE))
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (!faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW)) /* on a network file system */
+        return EEXIST;
+    return renameat(repo->cache, temporary, folder, name) ? errno : 0;
+}
 
-    for (int i = 0; i < DIRECTORIES; i++)
-        was_there[i] = !is_missing(repo, parts[i]);
-    status = open_parts(repo, error);
-    if (!status && repo->cache < 0)
-        status = repo_fail(repo, "create", "cache", error);
-    if (!status)
-        status = repo_write_format(repo, error);
-    if (status && repo->cache >= 0 && !was_there[DIRECTORIES - 1])
-        unlinkat(repo->cache, ".gitignore", 0);
-    for (int i = 0; i < DIRECTORIES && status; i++)
-        if (!was_there[i])
-            unlinkat(repo->root, parts[i], AT_REMOVEDIR);
+enum psnap_status store_write(const struct repo *repo, int folder, const char *name,
+                              const struct repo_bytes *bytes, struct psnap_error *error)
+{
+    char temporary[REPO_NAME];
+    enum psnap_status status = store_temporary(repo, bytes, true, temporary, error);
+
+    if (status)
+        return status;
+    errno = store_place(repo, temporary, folder, name, true);
+    if (!errno && !fsync(folder))
+        return PSNAP_OK;
+    status = repo_fail(repo, "write", name, error);
+    unlinkat(repo->cache, temporary, 0);
     return status;
+}
+
+/* ------------------------------------------------------------------------- the whole */
+
+/* The version of its layout; 0: it is no archive. */
+static unsigned find_version(int root)
+{
+    unsigned version = 99;
+    char name[32];
+
+    do
+        snprintf(name, sizeof name, "psnap-repo-%u", version);
+    while (faccessat(root, name, F_OK, AT_SYMLINK_NOFOLLOW) && --version);
+    return version;
+}
+
+bool repo_is_there(const char *path)
+{
+    const int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    const bool is_there = root >= 0 && find_version(root);
+
+    close_fd(root);
+    return is_there;
+}
+
+static void take_any(void *context, int folder, const char *name, const char *file)
+{
+    (void)folder, (void)name, (void)file;
+    *(bool *)context = true;
 }
 
 enum psnap_status repo_init(const char *path, struct psnap_error *error)
 {
-    struct repo *repo = repo_new(path);
-    enum psnap_status status;
-    bool is_new;
+    static char text[] = REPO_FORMAT_TEXT;
+    const bool is_new = !mkdir(path, 0777);
+    const int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum psnap_status status = PSNAP_OK;
+    bool is_full = false;
 
-    if (!repo)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    is_new = !mkdir(path, 0777);
-    if (!is_new && errno != EEXIST) {
+    if (root < 0)
         status = psnap_error_file(error, errno, "create", path);
-    } else if ((repo->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
-        status = psnap_error_file(error, errno, "open", path);
-    } else if (find_version(repo->root)) {
+    else if (find_version(root))
         status = psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%s' is a repository already", path);
-    } else if (!is_empty_but_for_parts(repo->root)) {
+    else if (!store_walk(root, ".", take_any, &is_full) || is_full)
         status = psnap_error_set(error, PSNAP_ERROR_EXISTS, "'%s' is not empty, and no repository",
                                  path);
-    } else {
-        status = make_parts(repo, error);
-    }
-    repo_close(repo);
+    else if (!write_new(root, REPO_FORMAT, &(struct repo_bytes){text, sizeof text - 1}, true) ||
+             fsync(root))
+        status = psnap_error_file(error, errno, "write", path);
     if (status && is_new)
         rmdir(path);
+    close_fd(root);
     return status;
 }
 
-static enum psnap_status check_version(struct repo *repo, struct psnap_error *error)
+struct repo *store_open(const char *path, struct psnap_error *error)
 {
-    const unsigned version = find_version(repo->root);
-
-    if (!version)
-        return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                               "'%s' is no repository of profiles: '" FORMAT_FILE
-                               "%d' is not in it; 'psnap repo init' makes one",
-                               repo->path, REPO_FORMAT_VERSION);
-    if (version > REPO_FORMAT_VERSION)
-        return psnap_error_set(error, PSNAP_ERROR_VERSION,
-                               "'%s' was made by a newer psnap (format %u; this one knows %d)",
-                               repo->path, version, REPO_FORMAT_VERSION);
-    return PSNAP_OK;
-}
-
-struct repo *repo_open(const char *path, struct psnap_error *error)
-{
-    struct repo *repo = repo_new(path);
-    enum psnap_status status;
+    struct repo *repo = calloc(1, sizeof *repo);
+    unsigned version;
 
     if (!repo) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
     }
+    repo->objects = repo->cache = -1;
+    repo->path = strdup(path);
     repo->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    repo->real = repo->root < 0 ? NULL : realpath(path, NULL);
-    if (!repo->real)
-        status = psnap_error_file(error, errno, "open", path);
-    else
-        status = check_version(repo, error);
-    if (!status)
-        status = open_parts(repo, error);
-    if (!status)
+    version = repo->root < 0 ? 0 : find_version(repo->root);
+    if (!repo->path || repo->root < 0) {
+        psnap_error_file(error, errno, "open", path);
+    } else if (!version) {
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "'%s' is no repository of profiles: '" REPO_FORMAT
+                        "' is not in it; 'psnap repo init' makes one",
+                        path);
+    } else if (version != 2) {
+        psnap_error_set(error, PSNAP_ERROR_VERSION,
+                        "'%s' has the layout of %s (format %u; this one reads 2)", path,
+                        version < 2 ? "a psnap that was never released" : "a newer psnap", version);
+    } else {
+        repo->objects = store_folder(repo->root, "objects", false);
+        repo->cache = store_folder(repo->root, "cache", false);
         return repo;
-    repo_close(repo);
+    }
+    store_close(repo);
     return NULL;
 }
 
-enum psnap_status repo_lock(struct repo *repo, enum repo_lock_mode mode, struct psnap_error *error)
+void store_close(struct repo *repo)
 {
-    static const int operations[] = {LOCK_SH, LOCK_EX, LOCK_EX | LOCK_NB};
-    int result;
-
-    repo->lock = repo->cache < 0
-                     ? -1
-                     : openat(repo->cache, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (repo->lock < 0) {
-        if (repo->cache < 0)
-            errno = EROFS;
-        return repo_fail(repo, "write", "cache/lock", error);
-    }
-    do
-        result = flock(repo->lock, operations[mode]);
-    while (result && errno == EINTR);
-    if (!result || mode == REPO_SHARED) /* who adds is safe from all but gc, which gets none then */
-        return PSNAP_OK;
-    return repo_fail(repo, "lock", "cache/lock", error);
+    close_fd(repo->cache);
+    close_fd(repo->objects);
+    close_fd(repo->root);
+    free(repo->path);
+    free(repo);
 }
 
-void repo_unlock(struct repo *repo)
+struct old {
+    time_t before;
+    uint64_t removed;
+    int reason; /* why one could not be removed */
+};
+
+static void remove_old(void *context, int folder, const char *name, const char *file)
 {
-    close_fd(repo->lock);
-    repo->lock = -1;
+    struct old *old = context;
+    struct stat about;
+
+    (void)name;
+    if (strncmp(file, "tmp-", 4) != 0 || fstatat(folder, file, &about, AT_SYMLINK_NOFOLLOW) ||
+        about.st_mtim.tv_sec >= old->before)
+        return;
+    if (!unlinkat(folder, file, 0))
+        old->removed++;
+    else
+        old->reason = errno;
+}
+
+enum psnap_status store_remove_old(const struct repo *repo, uint64_t *removed,
+                                   struct psnap_error *error)
+{
+    struct old old = {.before = time(NULL) - 24 * 60 * 60};
+    const bool is_read = store_walk(repo->root, "cache", remove_old, &old);
+
+    *removed = old.removed;
+    errno = is_read ? old.reason : errno;
+    return is_read && !old.reason ? PSNAP_OK : repo_fail(repo, "write", "cache", error);
 }

@@ -1,295 +1,253 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Export as an archive, and import (transfer.h). The names in an archive are for messages alone:
- * what a member is called decides whether it is looked at, by its last letters, and nothing else.
+ * tar archives through libarchive (transfer.h), and the only file that knows it. Nothing is written
+ * by the names that they have. Of its formats and filters only tar and three ways of compression
+ * are switched on.
  */
 #include "profile/repo/transfer.h"
 
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "formats/base/room.h"
 #include "formats/base/text.h"
 
-enum { NOTE_BYTES_MAX = 64 << 10 };
+enum { BLOCK = 512, NOTE_MAX = 64 << 10 };
 
-struct each {
-    const struct transfer *transfer;
-    const struct repo_bytes *raw; /* NULL: it cannot be read, and `error` says why */
-    enum psnap_status status;
-    struct psnap_error *error;
-    bool is_taken, is_short; /* is_short: of memory */
-    struct repo_ids ids;
-};
-
-static bool take_entry(void *context, const struct entry *entry)
+static enum psnap_status fail(struct archive *archive, const char *what, struct psnap_error *error)
 {
-    struct each *each = context;
+    const char *text = archive ? archive_error_string(archive) : NULL;
+    const int reason = archive ? archive_errno(archive) : ENOMEM;
 
-    each->is_taken = true;
-    each->status = each->transfer->take(each->transfer->context, entry, each->raw, each->error);
-    return false;
+    if (reason == ENOSPC || reason == EFBIG || reason == EPIPE || reason == ENOMEM)
+        return psnap_error_system(error, reason, "%s", what);
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "%s: %s", what,
+                           text ? text : "it is damaged");
 }
 
-static bool collect(void *context, const struct entry *entry)
-{
-    struct each *each = context;
-    struct repo_id id;
+/* -------------------------------------------------------------------------- tar: out */
 
-    each->is_short = repo_id_parse(entry->id, &id) && !repo_ids_add(&each->ids, &id);
-    return !each->is_short;
+static int set_filter(struct archive *archive, const char *name)
+{
+    if (psnap_text_ends_in(name, ".gz") || psnap_text_ends_in(name, ".tgz"))
+        return archive_write_add_filter_gzip(archive) || /* no time of day in it */
+               archive_write_set_filter_option(archive, "gzip", "timestamp", NULL);
+    if (psnap_text_ends_in(name, ".zst"))
+        return archive_write_add_filter_zstd(archive);
+    return psnap_text_ends_in(name, ".xz") ? archive_write_add_filter_xz(archive) : ARCHIVE_OK;
 }
 
-/* One that the index has, and the objects may have elsewhere than it says, or not at all. */
-static enum psnap_status transfer_one(struct index *index, const struct repo_id *id,
-                                      struct repo_bytes *raw, struct each *each)
+static enum psnap_status put(struct archive *archive, const char *name,
+                             const struct repo_bytes *bytes, struct psnap_error *error)
 {
-    char text[REPO_ID_DIGITS + 1];
-    struct index_query query = {.where = {.data = (uint8_t[]){"id = ?"}, .size = 6}, .count = 1};
-    struct entry unknown = {.id = repo_id_text(id, text)};
-    struct psnap_error why;
-    enum psnap_status status;
+    struct archive_entry *entry = archive_entry_new();
+    bool is_good = entry != NULL;
 
-    query.values[0] = (struct db_value){.type = 't', .text = text};
-    raw->size = 0;
-    each->raw = index_fetch(index, id, raw, &why) ? NULL : raw;
-    if (!each->raw)
-        psnap_error_set(each->error, why.code, "%s: %s", text, why.message);
-    each->is_taken = false;
-    status = index_list(index, &query, take_entry, each, each->error);
-    for (int i = 0; i < INDEX_TEXTS; i++)
-        unknown.texts[i] = "";
-    if (!status && !each->is_taken)
-        take_entry(each, &unknown);
-    return status ? status : each->status;
-}
-
-/* Ids first: an index that turns out to be wrong is made anew, while nobody reads rows of it. */
-enum psnap_status transfer_each(struct index *index, const struct index_query *query,
-                                const struct transfer *transfer, struct psnap_error *error)
-{
-    struct each each = {.transfer = transfer, .error = error};
-    struct repo_bytes raw = {0};
-    enum psnap_status status = index_list(index, query, collect, &each, error);
-
-    if (status && index_doubt(index)) {
-        each.ids.count = 0;
-        status = index_list(index, query, collect, &each, error);
+    if (entry) {
+        archive_entry_set_pathname(entry, name);
+        archive_entry_set_size(entry, (int64_t)bytes->size);
+        archive_entry_set_filetype(entry, AE_IFREG);
+        archive_entry_set_perm(entry, 0644);
+        archive_entry_set_mtime(entry, 0, 0);
+        is_good = !archive_write_header(archive, entry) &&
+                  archive_write_data(archive, bytes->data, bytes->size) == (ssize_t)bytes->size;
+        archive_entry_free(entry);
     }
-    if (!status && each.is_short)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (size_t i = 0; i < each.ids.count && !status; i++)
-        status = transfer_one(index, &each.ids.items[i], &raw, &each);
-    repo_ids_release(&each.ids);
-    repo_bytes_release(&raw);
-    return status;
+    return is_good ? PSNAP_OK : fail(archive, "cannot write the archive", error);
 }
 
-struct tar_export {
-    struct index *index;
-    struct tar_writer *writer;
-    void (*refused)(void *context, const struct psnap_error *error);
-    void *context;
+struct exporter {
+    struct repo *repo;
+    struct archive *archive;
+    const struct repo_told *told;
 };
 
-static enum psnap_status put_note(struct tar_export *export, const struct entry *entry,
+static enum psnap_status put_profile(void *context, const struct repo_profile *profile,
+                                     struct psnap_error *error)
+{
+    const struct exporter *exporter = context;
+    const struct repo_bytes yaml = {(char *)(uintptr_t)profile->yaml, profile->yaml_bytes};
+    enum psnap_status status = PSNAP_OK;
+    char name[64], *said;
+
+    if (!profile->yaml) {
+        exporter->told->tell(exporter->told->context, true, profile->id, profile->problem);
+        return PSNAP_OK;
+    }
+    said = repo_said(exporter->repo, profile->id);
+    snprintf(name, sizeof name, "notes/%.32s.note", profile->id);
+    if (said)
+        status = put(exporter->archive, name, &(struct repo_bytes){said, strlen(said)}, error);
+    snprintf(name, sizeof name, "profiles/%.32s.yaml", profile->id);
+    free(said);
+    return status ? status : put(exporter->archive, name, &yaml, error);
+}
+
+enum psnap_status transfer_export(struct repo *repo, const struct query *query, const char *name,
+                                  FILE *file, const struct repo_told *told,
                                   struct psnap_error *error)
 {
-    struct repo_bytes lines = {0};
-    struct repo_id id;
-    struct note note;
-    char name[64];
+    static const char *const ends[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", "-"};
+    struct archive *archive = archive_write_new();
+    struct exporter exporter = {repo, archive, told};
     enum psnap_status status = PSNAP_OK;
+    bool is_known = false;
 
-    if (!repo_id_parse(entry->id, &id))
-        return PSNAP_OK;
-    status = index_note(export->index, &id, &note, error);
-    if (!status && note.version) {
-        note_write(&note, &lines);
-        snprintf(name, sizeof name, "notes/%.32s.note", entry->id);
-        status = lines.is_short ? psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory")
-                                : tar_put(export->writer, name, lines.data, lines.size, error);
-        repo_bytes_release(&lines);
-    }
-    note_release(&note);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        is_known = is_known || psnap_text_ends_in(name, ends[i]);
+    if (!is_known)
+        status =
+            psnap_error_set(error, PSNAP_ERROR_USAGE,
+                            "'%s' should end in .tar, .tar.gz, .tgz, .tar.zst or .tar.xz", name);
+    else if (!archive || archive_write_set_format_pax_restricted(archive) ||
+             archive_write_set_bytes_in_last_block(archive, 1) || /* no zeros behind frames */
+             set_filter(archive, name) || archive_write_open_FILE(archive, file))
+        status = fail(archive, "cannot write the archive", error);
+    if (!status)
+        status = repo_read_each(repo, query, put_profile, &exporter, error);
+    if (status && archive)
+        archive_write_fail(archive);
+    else if (!status && archive_write_close(archive))
+        status = fail(archive, "cannot write the archive", error);
+    archive_write_free(archive);
     return status;
 }
 
-static enum psnap_status put_profile(void *context, const struct entry *entry,
-                                     const struct repo_bytes *raw, struct psnap_error *error)
+/* --------------------------------------------------------------------------- tar: in */
+
+struct importer {
+    struct adder *adder;
+    struct archive *archive;
+    const struct repo_told *told;
+    char note[REPO_NAME], *said; /* a note's name, and the note, of the profile that follows */
+    uint64_t found;              /* profiles, also those left out */
+};
+
+/* A member's bytes; its size was checked. */
+static enum psnap_status read_member(struct archive *archive, size_t size, struct repo_bytes *bytes,
+                                     struct psnap_error *error)
 {
-    struct tar_export *export = context;
-    char name[64];
+    ssize_t n = 1;
+
+    *bytes = (struct repo_bytes){calloc(1, size + 1), 0};
+    if (!bytes->data)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    while (n > 0 && bytes->size < size) {
+        n = archive_read_data(archive, bytes->data + bytes->size, size - bytes->size);
+        bytes->size += n > 0 ? (size_t)n : 0;
+    }
+    if (n > 0 || !size)
+        return PSNAP_OK;
+    free(bytes->data);
+    *bytes = (struct repo_bytes){NULL, 0};
+    return n < 0 ? fail(archive, "cannot read the archive", error)
+                 : psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the archive ends in a member");
+}
+
+/* Takes over a profile; the note that came before it goes with it if it is of its id. */
+static enum psnap_status take_profile(struct importer *importer, const char *name,
+                                      struct repo_bytes yaml, struct psnap_error *error)
+{
+    char *said = importer->said;
+    struct repo_id id;
+
+    repo_id_of(yaml.data, yaml.size, &id);
+    importer->said = NULL;
+    if (said && strncmp(psnap_text_base_name(importer->note), id.text, REPO_ID_DIGITS) != 0) {
+        importer->told->tell(importer->told->context, false, importer->note,
+                             "a note of another profile than the one that follows");
+        free(said);
+        said = NULL;
+    }
+    return add_item(importer->adder, name, &yaml, said, error);
+}
+
+static enum psnap_status take_member(struct importer *importer, struct archive_entry *entry,
+                                     struct psnap_error *error)
+{
+    const char *name = archive_entry_pathname(entry) ? archive_entry_pathname(entry) : "?";
+    const bool is_note = psnap_text_ends_in(name, ".note"),
+               is_profile = psnap_text_ends_in(name, ".yaml") || psnap_text_ends_in(name, ".yml"),
+               is_file = archive_entry_filetype(entry) == AE_IFREG &&
+                         !archive_entry_hardlink(entry) && !archive_entry_symlink(entry);
+    const uint64_t size = (uint64_t)archive_entry_size(entry);
+    const char *reason = NULL;
+    struct repo_bytes bytes;
     enum psnap_status status;
 
-    if (!raw) {
-        export->refused(export->context, error);
+    if (archive_entry_filetype(entry) == AE_IFDIR)
+        return PSNAP_OK;
+    importer->found += is_file && is_profile;
+    if (!is_file)
+        reason = "no regular file";
+    else if (!is_note && !is_profile)
+        reason = "its name does not end in .yaml";
+    else if (size > (is_note ? NOTE_MAX : importer->adder->limit_bytes))
+        reason = "too long (--max-size)";
+    if (reason) {
+        importer->told->tell(importer->told->context, false, name, reason);
         return PSNAP_OK;
     }
-    status = put_note(export, entry, error);
-    snprintf(name, sizeof name, "profiles/%.32s.yaml", entry->id);
-    return status ? status : tar_put(export->writer, name, raw->data, raw->size, error);
-}
-
-enum psnap_status export_tar(struct index *index, const struct index_query *query,
-                             struct tar_writer *writer,
-                             void (*refused)(void *context, const struct psnap_error *error),
-                             void *context, struct psnap_error *error)
-{
-    struct tar_export export = {index, writer, refused, context};
-    const struct transfer transfer = {put_profile, &export};
-
-    return transfer_each(index, query, &transfer, error);
-}
-
-static void forget_batch(struct importer *importer)
-{
-    for (size_t i = 0; i < importer->count; i++) {
-        repo_bytes_release(&importer->items[i].raw);
-        note_release(&importer->notes[i]);
-        free(importer->names[i]);
-    }
-    importer->count = 0;
-    importer->bytes = 0;
-}
-
-static enum psnap_status flush(struct importer *importer, struct psnap_error *error)
-{
-    enum psnap_status status =
-        importer->count ? add_batch(importer->adder, importer->items, importer->count, error)
-                        : PSNAP_OK;
-
-    for (size_t i = 0; !status && i < importer->count; i++)
-        importer->done(importer->context, &importer->items[i]);
-    forget_batch(importer);
-    return status;
-}
-
-/* Takes over the bytes, and the note when it is of this profile. */
-static enum psnap_status push(struct importer *importer, const char *name, struct repo_bytes *raw,
-                              struct psnap_error *error)
-{
-    const size_t i = importer->count;
-    struct add_item *item = &importer->items[i];
-    struct repo_id id;
-
-    importer->names[i] = strdup(name);
-    if (!importer->names[i])
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    *item = (struct add_item){.path = importer->names[i], .raw = *raw, .has_raw = true};
-    *raw = (struct repo_bytes){0};
-    importer->notes[i] = (struct note){.fidelity = NAN};
-    repo_id_of(item->raw.data, item->raw.size, &id);
-    if (importer->note.version && repo_id_is_same(&importer->note.profile, &id)) {
-        importer->notes[i] = importer->note;
-        importer->note = (struct note){.fidelity = NAN};
-        item->note = &importer->notes[i];
-    }
-    importer->count++;
-    importer->bytes += item->raw.size;
-    if (importer->count == ADD_BATCH || importer->bytes > ADD_BATCH_BYTES)
-        return flush(importer, error);
+    status = read_member(importer->archive, (size_t)size, &bytes, error);
+    if (status || is_profile)
+        return status ? status : take_profile(importer, name, bytes, error);
+    free(importer->said);
+    importer->said = bytes.data;
+    snprintf(importer->note, sizeof importer->note, "%s", name);
     return PSNAP_OK;
 }
 
-static void take_note(struct importer *importer, const char *name, const struct repo_bytes *lines)
+static enum psnap_status read_members(struct importer *importer, uint64_t limit,
+                                      struct psnap_error *error)
 {
-    note_release(&importer->note);
-    if (!note_read(lines, &importer->note))
-        importer->left_out(importer->context, name, "no note");
-}
+    struct archive *archive = importer->archive;
+    struct archive_entry *entry;
+    enum psnap_status status = PSNAP_OK;
+    int64_t end = 0; /* of what has been read: the next header, or the block that ends all */
+    int result;
 
-static enum psnap_status take_member(struct importer *importer, struct tar_reader *reader,
-                                     const struct tar_member *member, struct psnap_error *error)
-{
-    const bool is_note = psnap_text_ends_in(member->name, ".note");
-    const uint64_t limit = is_note ? NOTE_BYTES_MAX : importer->adder->options.limit_bytes;
-    struct repo_bytes raw = {0};
-    enum psnap_status status;
-
-    if (!member->is_file) {
-        if (!psnap_text_ends_in(member->name, "/"))
-            importer->left_out(importer->context, member->name, "no regular file");
-        return PSNAP_OK;
+    while (!status && (result = archive_read_next_header(archive, &entry)) != ARCHIVE_EOF) {
+        const int64_t at = archive_filter_bytes(archive, 0), size = archive_entry_size(entry);
+        if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+            return fail(archive, "no sound tar archive", error);
+        if (at < 0 || size < 0 || (uint64_t)at > limit || (uint64_t)size > limit - (uint64_t)at)
+            return psnap_error_set(
+                error, PSNAP_ERROR_LIMIT,
+                "the archive expands to more than %" PRIu64 " bytes (--max-total)", limit);
+        end = at + (archive_entry_sparse_count(entry) ? 0 : (size + BLOCK - 1) / BLOCK * BLOCK);
+        status = take_member(importer, entry, error);
     }
-    if (!is_note && !psnap_text_ends_in(member->name, ".yaml") &&
-        !psnap_text_ends_in(member->name, ".yml")) {
-        importer->left_out(importer->context, member->name, "its name does not end in .yaml");
-        return PSNAP_OK;
-    }
-    importer->found += !is_note;
-    if (member->bytes > limit) {
-        importer->left_out(importer->context, member->name, "too long (--max-size)");
-        return PSNAP_OK;
-    }
-    status = tar_read(reader, member, &raw, error);
-    if (!status && is_note)
-        take_note(importer, member->name, &raw);
-    else if (!status)
-        status = push(importer, member->name, &raw, error);
-    repo_bytes_release(&raw);
-    return status;
-}
-
-enum psnap_status import_tar(struct importer *importer, struct tar_reader *reader,
-                             struct psnap_error *error)
-{
-    struct tar_member member;
-    struct psnap_error late;
-    enum psnap_status status = PSNAP_OK, flushed;
-    int next = 0;
-
-    importer->found = 0;
-    while (!status && (next = tar_next(reader, importer->limit_total, &member, error)) > 0)
-        status = take_member(importer, reader, &member, error);
-    if (!status && next < 0)
-        status = (enum psnap_status)next;
+    if (!status && archive_filter_bytes(archive, 0) < end + BLOCK)
+        status =
+            psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the archive was cut off: it has no end");
     if (!status && !importer->found)
         status = psnap_error_set(error, PSNAP_ERROR_VALUE, "there is no profile in it");
-    flushed = flush(importer, status ? &late : error); /* what came before damage is good */
-    return status ? status : flushed;
-}
-
-struct copying {
-    struct importer *importer;
-    struct index *from;
-};
-
-static enum psnap_status copy_profile(void *context, const struct entry *entry,
-                                      const struct repo_bytes *raw, struct psnap_error *error)
-{
-    struct copying *copying = context;
-    struct importer *importer = copying->importer;
-    struct repo_bytes copy = {0};
-    struct repo_id id;
-    enum psnap_status status;
-
-    if (!raw) {
-        importer->left_out(importer->context, entry->id, error->message);
-        return PSNAP_OK;
-    }
-    note_release(&importer->note);
-    if (repo_id_parse(entry->id, &id) && index_note(copying->from, &id, &importer->note, error))
-        return error->code;
-    repo_bytes_add(&copy, raw->data, raw->size);
-    status = copy.is_short ? psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory")
-                           : push(importer, entry->id, &copy, error);
-    repo_bytes_release(&copy);
     return status;
 }
 
-enum psnap_status import_repository(struct importer *importer, struct index *from,
-                                    struct psnap_error *error)
+enum psnap_status transfer_import(struct adder *adder, FILE *file, uint64_t limit,
+                                  const struct repo_told *told, struct psnap_error *error)
 {
-    struct copying copying = {importer, from};
-    const struct index_query all = {.limit = 0};
-    const struct transfer transfer = {copy_profile, &copying};
-    enum psnap_status status = transfer_each(from, &all, &transfer, error);
+    struct importer importer = {.adder = adder, .archive = archive_read_new(), .told = told};
+    struct psnap_error late;
+    enum psnap_status status, finished;
 
-    return status ? status : flush(importer, error);
-}
-
-void importer_release(struct importer *importer)
-{
-    forget_batch(importer);
-    note_release(&importer->note);
+    if (!importer.archive)
+        return fail(NULL, "cannot read", error);
+    archive_read_support_filter_gzip(importer.archive);
+    archive_read_support_filter_zstd(importer.archive);
+    archive_read_support_filter_xz(importer.archive);
+    archive_read_support_format_tar(importer.archive);
+    status = archive_read_open_FILE(importer.archive, file)
+                 ? fail(importer.archive, "no tar archive", error)
+                 : read_members(&importer, limit, error);
+    finished = add_finish(adder, status ? &late : error); /* what came before damage is good */
+    archive_read_free(importer.archive);
+    free(importer.said);
+    return status ? status : finished;
 }

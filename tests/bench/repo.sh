@@ -4,8 +4,8 @@
 # How fast the repository of profiles is, and how small. Records each sample six times, with the first
 # of its test arguments (samples/samples.list) whole and in parts of it, and makes N different
 # profiles of these with psnap edit: padding before one of the arrays, another time of recording.
-# Adds them all at once, lists, searches, gets, verifies, merges; then a tenth of them into another
-# repository one by one, a process each. Prints a table, and writes tests/bench/repo.csv.
+# Adds them all at once, lists, searches, gets, verifies; then a tenth of them into another repository one
+# by one, a process each. Prints a table, and writes tests/bench/repo.csv.
 #
 #   tests/bench/repo.sh [--count N] [--samples a,b,c] [--keep DIR] [--no-write]
 #
@@ -93,8 +93,8 @@ row add_all "$(of n/t -v n="$count" -v t="$(of b-a -v a="$begin" -v b="$end")")"
 stored() # NAME: what the objects and dictionaries take
 {
     local bytes blocks
-    bytes=$(find "$repo/objects" "$repo/dictionaries" -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
-    blocks=$(du -s --block-size=1 "$repo/objects" "$repo/dictionaries" | awk '{ s += $1 } END { print s }')
+    bytes=$(find "$repo" -path "$repo/cache" -prune -o -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')
+    blocks=$(du -s --block-size=1 --exclude=cache "$repo" | awk '{ s += $1 } END { print s }')
     row "ratio_bytes$1" "$(of y/b -v y="$yaml_bytes" -v b="$bytes")" times
     row "ratio_blocks$1" "$(of y/b -v y="$yaml_blocks" -v b="$blocks")" times
 }
@@ -108,7 +108,7 @@ median() # NAME COMMAND...
     shift
     for ((i = 0; i < 11; i++)); do
         begin=$(now)
-        "$@" > /dev/null
+        "$@" > /dev/null 2>&1
         of "(b-a)*1000" -v a="$begin" -v b="$(now)"
         echo
     done | sort -g | sed -n 6p > "$work/median"
@@ -119,7 +119,7 @@ once() # NAME COMMAND...
     local name=$1 begin
     shift
     begin=$(now)
-    "$@" > /dev/null
+    "$@" > /dev/null 2>&1
     row "$name" "$(of b-a -v a="$begin" -v b="$(now)")" s
 }
 id=$(sed -n 5000p "$work/ids")
@@ -135,8 +135,6 @@ once add_again "$psnap" repo add "$repo" "$profiles"/*.yaml
 once verify "$psnap" repo verify "$repo"
 rm -rf "$repo/cache"
 once index_anew "$psnap" repo search "$repo" name:nothing_has_this
-once gc "$psnap" repo gc "$repo"
-stored _after_gc
 "$psnap" repo verify "$repo" > /dev/null
 
 repo=$work/single
@@ -148,8 +146,6 @@ row add_one_by_one "$(of n/t -v n=$few -v t="$(of b-a -v a="$begin" -v b="$(now)
 yaml_bytes=$(head -n $few "$work/names" | xargs cat | wc -c)
 yaml_blocks=$(head -n $few "$work/names" | xargs du --block-size=1 | awk '{ s += $1 } END { print s }')
 stored _one_by_one
-once gc_one_by_one "$psnap" repo gc "$repo"
-stored _one_by_one_after_gc
 
 {
     echo what,value,unit

@@ -69,6 +69,7 @@ found 'True' 'model:PSN' 'host=x86_64' 'compiler="clang 19.1.7"'
 found 'False' build:3f
 found 'False' language:C
 found 'False' tag=hp
+found 'n % 7 >= 5' 'name>made4'
 found 'n in (7, 8)' tag=hpc
 # numbers and times by every operator; fidelity of what says one
 for key in accesses:accesses loads:accesses regions:loops loops:loops working_set:working_set; do
@@ -116,7 +117,7 @@ has out alike
 expect 2 "$PSNAP" repo search r
 expect 2 "$PSNAP" repo search r nmae:x
 has err "did you mean 'name'?"
-for query in 'regions>many' 'regions:' 'stride:3>0.1' 'stride:8>x' 'name>x' 'like:1 like:2' 'name:"x' 'fidelity:good'; do
+for query in 'regions>many' 'regions:' 'stride:3>0.1' 'stride:8>x' 'like:1 like:2' 'name:"x' 'fidelity:good'; do
     expect 2 "$PSNAP" repo search r "$query"
     [ -s err ] || fail "$query: nothing is said"
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# psnap repo export, import and diff; and archives that mean harm: names that lead out
+# psnap repo export and import; and archives that mean harm: names that lead out
 # of the directory, links, devices, sizes, archives in archives' place, damage, bombs of YAML.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/repo_common.sh"
@@ -15,7 +15,7 @@ made 6
 
 # there and back, in each form
 entries() {
-    "$PSNAP" repo list "$1" --json | grep -v -e '"added"' -e '"stored_bytes"'
+    "$PSNAP" repo list "$1" --json | sed 's/"added": "[^"]*"//'
 }
 for end in tar tar.gz tgz tar.zst tar.xz; do
     "$PSNAP" repo export r -o x.$end
@@ -35,24 +35,18 @@ expect 2 "$PSNAP" repo export r
 expect 0 "$PSNAP" repo export r command:3 -o three.tar
 tar -tf three.tar > members
 id=$(sed -n 3p ids)
-[ "$(cat members)" = "notes/$id.note
-profiles/$id.yaml" ] || fail "not one profile: $(cat members)"
+[ "$(cat members)" = "profiles/$id.yaml" ] || fail "not one profile: $(cat members)"
 tar -xf three.tar
 cmp profiles/*.yaml p3.yaml
 rm -r profiles
-# from a repository, and from standard input; what is there stays what it is
+# from standard input; what is there stays what it is
 "$PSNAP" repo init r2
-"$PSNAP" repo import r2 r --tag taken | sort | diff - <(sort ids)
+"$PSNAP" repo import r2 all.tar --tag taken | sort | diff - <(sort ids)
 "$PSNAP" repo import r2 - < all.tar | sort | diff - <(sort ids)
 [ "$("$PSNAP" repo search r2 tag:taken --ids | wc -l)" = 5 ]
 [ "$("$PSNAP" repo search r2 'tag:<b>&' --ids)" = "$(sed -n 5p ids)" ]
-expect 0 "$PSNAP" repo import r2 r --json
+expect 0 "$PSNAP" repo import r2 x.tar.xz --json
 python3 -c 'import json; r = json.load(open("out")); assert len(r["profiles"]) == 5 and not any(p["new"] for p in r["profiles"])'
-
-# two of them
-expect 0 "$PSNAP" repo diff r "$(sed -n 1p ids)" "$(sed -n 2p ids)"
-"$PSNAP" diff p1.yaml p2.yaml | tail -n +3 > plain
-tail -n +3 out | cmp - plain
 
 # archives that mean harm: nothing outside of the repository is written
 mkdir victim && echo mine > victim/file
@@ -117,6 +111,7 @@ expect 1 "$PSNAP" repo import h half.tar
 echo "no archive" > no.tar
 expect 1 "$PSNAP" repo import h no.tar
 expect 1 "$PSNAP" repo import h missing.tar
+expect 1 "$PSNAP" repo import h r
 head -c 100000 /dev/zero | gzip > zero.tar.gz
 expect 1 "$PSNAP" repo import h zero.tar.gz # tar's own end of an archive
 has err "zero.tar.gz: there is no profile in it"
@@ -148,7 +143,7 @@ has err "over.yaml: longer than 8388608 bytes"
 # a repository from elsewhere that leads out by links
 for link in objects dictionaries cache; do
     cp -r r linked-$link
-    rm -r linked-$link/$link
+    rm -rf linked-$link/$link
     ln -s "$dir/victim" linked-$link/$link
     "$PSNAP" repo add linked-$link p6.yaml > /dev/null 2>&1 || true
     "$PSNAP" repo gc linked-$link > /dev/null 2>&1 || true
@@ -156,10 +151,11 @@ for link in objects dictionaries cache; do
 done
 cp -r r linked
 rm -rf linked/cache/index.*
-for pack in linked/objects/*; do rm "$pack" && ln -s "$dir/victim/file" "$pack"; done
+for object in linked/objects/*/*; do rm "$object" && ln -s "$dir/victim/file" "$object"; done
+rm -r linked/objects/"$(head -c 2 ids)" && ln -s "$dir/victim" linked/objects/"$(head -c 2 ids)"
 ln -s "$dir/victim/file" linked/cache/index.sqlite
 ln -s "$dir/victim/log" linked/cache/index.sqlite-wal
-expect 0 "$PSNAP" repo add linked p6.yaml p1.yaml
+"$PSNAP" repo add linked p6.yaml p1.yaml p2.yaml > /dev/null 2>&1 || true
 "$PSNAP" repo gc linked > /dev/null 2>&1
 "$PSNAP" repo list linked > /dev/null 2>&1
 [ "$(cat victim/file)" = mine ] && [ "$(ls victim)" = file ] || fail "something went out of objects or cache"
