@@ -256,19 +256,6 @@ static uint32_t find_row(const struct psnap_guest_code *code, uint32_t index, ui
     return row;
 }
 
-static enum psnap_status function_row(struct psnap_guest_code *code, uint32_t index, uint32_t *row,
-                                      struct psnap_error *error)
-{
-    struct psnap_loop loop = {.parent = PSNAP_NONE};
-
-    *row = find_row(code, index, NONE);
-    if (*row != PSNAP_NONE)
-        return PSNAP_OK;
-    if (!psnap_guest_name_function(code, index, &loop))
-        return psnap_guest_no_memory(error);
-    return add_row(code, index, NONE, &loop, row, error);
-}
-
 static uint32_t depth_of(const struct psnap_flow *flow, uint32_t header)
 {
     uint32_t depth = 0;
@@ -278,24 +265,20 @@ static uint32_t depth_of(const struct psnap_flow *flow, uint32_t header)
     return depth;
 }
 
-/* The row of the loop with this header; those around it are made first. */
-static enum psnap_status loop_row(struct psnap_guest_code *code, uint32_t index, uint32_t header,
-                                  uint32_t *row, struct psnap_error *error)
+/* The row of the loop with this header, or of the function itself; those around it are made first.
+ */
+static enum psnap_status row_of(struct psnap_guest_code *code, uint32_t index, uint32_t header,
+                                uint32_t *row, struct psnap_error *error)
 {
-    uint32_t around = code->flow.nodes[header].inner;
-    struct psnap_loop loop = {0};
-    enum psnap_status status;
+    struct psnap_loop loop = {.parent = PSNAP_NONE, .depth = depth_of(&code->flow, header)};
 
     *row = find_row(code, index, header);
     if (*row != PSNAP_NONE)
         return PSNAP_OK;
-    status = around == NONE ? function_row(code, index, &loop.parent, error)
-                            : loop_row(code, index, around, &loop.parent, error);
-    if (status)
-        return status;
-    if (!psnap_guest_name_loop(code, index, header, &loop))
+    if (header != NONE && row_of(code, index, code->flow.nodes[header].inner, &loop.parent, error))
+        return error->code;
+    if (!psnap_guest_name(code, index, header, &loop))
         return psnap_guest_no_memory(error);
-    loop.depth = depth_of(&code->flow, header);
     return add_row(code, index, header, &loop, row, error);
 }
 
@@ -312,9 +295,7 @@ static enum psnap_status correct_rows(struct psnap_guest_code *code, uint32_t in
         uint32_t header = code->rows[row].header, parent;
         if (header == NONE || !nodes[header].is_header)
             continue;
-        status = nodes[header].inner == NONE
-                     ? function_row(code, index, &parent, error)
-                     : loop_row(code, index, nodes[header].inner, &parent, error);
+        status = row_of(code, index, nodes[header].inner, &parent, error);
         if (status)
             break;
         code->program->loops[row].parent = parent;
@@ -340,15 +321,13 @@ enum psnap_status psnap_guest_code_update(struct psnap_guest_code *code, struct 
 enum psnap_status psnap_guest_code_row(struct psnap_guest_code *code, uint32_t node, uint32_t *row,
                                        struct psnap_error *error)
 {
-    uint32_t index = code->flow.nodes[node].function, header;
+    uint32_t index = code->flow.nodes[node].function;
     enum psnap_status status;
 
     *row = code->nodes[node].row;
     if (*row != PSNAP_NONE && code->nodes[node].generation == code->functions[index].generation)
         return PSNAP_OK;
-    header = psnap_flow_loop(&code->flow, node);
-    status = header == NONE ? function_row(code, index, row, error)
-                            : loop_row(code, index, header, row, error);
+    status = row_of(code, index, psnap_flow_loop(&code->flow, node), row, error);
     code->nodes[node].row = *row;
     code->nodes[node].generation = code->functions[index].generation;
     return status;

@@ -145,12 +145,10 @@ static inline void psnap_guest_calls_access(struct psnap_guest_calls *calls, boo
 
 /* Names (guest_names.c). */
 
-/* Names, file and line of a function's own row, or of the loop with this header; false: out of
- * memory. */
-bool psnap_guest_name_function(struct psnap_guest_code *code, uint32_t function,
-                               struct psnap_loop *loop);
-bool psnap_guest_name_loop(struct psnap_guest_code *code, uint32_t function, uint32_t header,
-                           struct psnap_loop *loop);
+/* Names, file and line of the loop with this header, or of the function itself (none); false: out
+ * of memory. */
+bool psnap_guest_name(struct psnap_guest_code *code, uint32_t function, uint32_t header,
+                      struct psnap_loop *loop);
 void psnap_guest_names_release(struct psnap_guest_names *names);
 
 enum psnap_status psnap_guest_no_memory(struct psnap_error *error);

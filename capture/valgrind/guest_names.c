@@ -151,10 +151,8 @@ static void name_part(struct psnap_guest_code *code, const char *image,
     snprintf(text, sizeof text, "%s:%" PRIu32, loop->function, place->line);
     snprintf(key, sizeof key, "%s\n%s\n%s", text, place->file, image);
     source = find_source(code, key, text, place->file);
-    if (!source)
-        return;
-    loop->id = loop->src_id = source->id;
-    if (source->parts++) {
+    loop->id = loop->src_id = source ? source->id : NULL;
+    if (source && source->parts++) {
         snprintf(text, sizeof text, "%s.%u", source->id, source->parts);
         loop->id = unique_name(code, text, NULL);
     }
@@ -173,39 +171,27 @@ static void name_code(struct psnap_guest_code *code, const struct psnap_guest_fu
     loop->id = loop->src_id = unique_name(code, text, NULL);
 }
 
-bool psnap_guest_name_function(struct psnap_guest_code *code, uint32_t index,
-                               struct psnap_loop *loop)
+bool psnap_guest_name(struct psnap_guest_code *code, uint32_t index, uint32_t header,
+                      struct psnap_loop *loop)
 {
     struct psnap_guest_function *function = &code->functions[index];
+    const bool is_loop = header != PSNAP_FLOW_NONE;
     struct psnap_place_in_source place = {.file = ""};
 
-    if (function->image)
-        psnap_symbols_place(function->image, function->low, false, &place);
     loop->id = loop->src_id = loop->function = title_of(code, function);
-    loop->file = psnap_program_string(code->program, place.file);
-    loop->src_line = place.line;
-    return loop->id && loop->file;
-}
-
-bool psnap_guest_name_loop(struct psnap_guest_code *code, uint32_t index, uint32_t header,
-                           struct psnap_loop *loop)
-{
-    struct psnap_guest_function *function = &code->functions[index];
-    const char *title = title_of(code, function);
-    struct psnap_place_in_source place = {.file = ""};
-
-    if (function->image)
+    if (function->image && is_loop)
         find_place(code, function->image, header, &place);
+    else if (function->image)
+        psnap_symbols_place(function->image, function->low, false, &place);
     loop->file = psnap_program_string(code->program, place.file);
     loop->src_line = place.line;
-    loop->function = place.line && place.function[0]
-                         ? psnap_program_string(code->program, place.function)
-                         : title;
-    if (!title || !loop->file || !loop->function)
+    if (place.line && place.function[0])
+        loop->function = psnap_program_string(code->program, place.function);
+    if (!loop->id || !loop->file || !loop->function)
         return false;
-    if (place.line)
+    if (is_loop && place.line)
         name_part(code, function->image->name, &place, loop);
-    else
+    else if (is_loop)
         name_code(code, function, code->nodes[header].pc, loop);
     return loop->id && loop->src_id;
 }
