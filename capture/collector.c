@@ -430,30 +430,28 @@ static struct capture *new_capture(struct psnap_error *error)
     return NULL;
 }
 
-struct psnap_source *psnap_capture_new(struct psnap_error *error)
+/* A capture with its memory, which is that of `fd` (owned), or new (-1). */
+static struct psnap_source *open_capture(int fd, struct psnap_error *error)
 {
     struct capture *self = new_capture(error);
 
-    if (!self)
-        return NULL;
-    if (psnap_rings_create(&self->rings, error))
-        return &self->base;
+    if (!self && fd >= 0)
+        close(fd);
+    if (!self || (fd < 0 ? psnap_rings_create(&self->rings, error)
+                         : psnap_rings_adopt(&self->rings, fd, error)))
+        return self ? &self->base : NULL;
     capture_free(&self->base);
     return NULL;
 }
 
+struct psnap_source *psnap_capture_new(struct psnap_error *error)
+{
+    return open_capture(-1, error);
+}
+
 struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error)
 {
-    struct capture *self = new_capture(error);
-
-    if (!self) {
-        close(fd);
-        return NULL;
-    }
-    if (psnap_rings_adopt(&self->rings, fd, error))
-        return &self->base;
-    capture_free(&self->base);
-    return NULL;
+    return open_capture(fd, error);
 }
 
 void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts)
