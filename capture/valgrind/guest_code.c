@@ -135,24 +135,22 @@ static enum psnap_status find_function(struct psnap_guest_code *code, uint64_t p
     uint32_t near_index = near == NONE ? near : code->flow.nodes[near].function;
     const struct psnap_guest_function *from = near == NONE ? NULL : &code->functions[near_index];
     struct psnap_guest_function wanted = {.low = pc, .first_row = PSNAP_NONE};
+    bool is_near = from && from->high && pc >= from->low && pc < from->high;
     struct psnap_range range;
     enum psnap_status status;
 
-    if (from && from->high && pc >= from->low && pc < from->high) {
-        *index = near_index;
-        return PSNAP_OK;
+    if (!is_near) {
+        status = psnap_guest_space_find(&code->space, pc, true, &range, error);
+        if (status)
+            return status;
+        wanted.image = range.image;
+        if (range.image)
+            wanted.symbol = psnap_symbols_function(range.image, pc, &wanted.low, &wanted.high);
+        is_near =
+            from && from->image == range.image &&
+            (wanted.symbol ? is_cold_part(wanted.symbol, from) : !from->high && near != code->rest);
     }
-    status = psnap_guest_space_find(&code->space, pc, true, &range, error);
-    if (status)
-        return status;
-    wanted.image = range.image;
-    if (range.image)
-        wanted.symbol = psnap_symbols_function(range.image, pc, &wanted.low, &wanted.high);
-    if (!wanted.symbol && from && !from->high && from->image == range.image && near != code->rest) {
-        *index = near_index;
-        return PSNAP_OK;
-    }
-    if (from && wanted.symbol && from->image == wanted.image && is_cold_part(wanted.symbol, from)) {
+    if (is_near) {
         *index = near_index;
         return PSNAP_OK;
     }
