@@ -53,40 +53,6 @@ static const char *copy(struct taking *t, const char *text)
     return psnap_arena_strndup(t->profile->arena, text ? text : "", text ? strlen(text) : 0);
 }
 
-static enum psnap_status take_provenance(struct taking *t)
-{
-    const struct psnap_provenance *from = &t->program->provenance;
-    struct psnap_provenance *to = &t->profile->provenance;
-    size_t words = 0;
-
-    *to = (struct psnap_provenance){.name = copy(t, from->name),
-                                    .build_id = copy(t, from->build_id),
-                                    .source_language = copy(t, from->source_language),
-                                    .compiler = copy(t, from->compiler),
-                                    .host = copy(t, from->host),
-                                    .recorded = copy(t, from->recorded),
-                                    .stage = copy(t, from->stage),
-                                    .has_rank = from->has_rank,
-                                    .rank = from->rank,
-                                    .ranks = from->ranks};
-    if (from->command) {
-        const char **command;
-        while (from->command[words])
-            words++;
-        command = psnap_arena_alloc(t->profile->arena, (words + 1) * sizeof *command);
-        if (!command)
-            return PSNAP_ERROR_MEMORY;
-        for (size_t i = 0; i < words; i++)
-            if (!(command[i] = copy(t, from->command[i])))
-                return PSNAP_ERROR_MEMORY;
-        to->command = command;
-    }
-    return to->name && to->build_id && to->source_language && to->compiler && to->host &&
-                   to->recorded && to->stage
-               ? PSNAP_OK
-               : PSNAP_ERROR_MEMORY;
-}
-
 /* Marks loops with accesses and those around them, numbers the marked. */
 static void choose_loops(struct taking *t)
 {
@@ -278,7 +244,8 @@ static enum psnap_status take_expected(struct psnap_profile *profile)
 static enum psnap_status take_all(struct taking *t)
 {
     struct psnap_profile *profile = t->profile;
-    enum psnap_status status = take_provenance(t);
+    enum psnap_status status =
+        psnap_provenance_copy(&t->program->provenance, profile->arena, &profile->provenance);
 
     choose_loops(t);
     profile->loops =

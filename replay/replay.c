@@ -43,47 +43,6 @@ static void replay_free(struct psnap_source *self)
 
 static const struct psnap_source_ops replay_ops = {.free = replay_free, .next_nest = next_nest};
 
-static enum psnap_status copy_provenance(struct psnap_program *program,
-                                         const struct psnap_provenance *from)
-{
-    struct psnap_provenance *to = &program->provenance;
-
-    to->name = psnap_program_string(program, from->name);
-    to->build_id = psnap_program_string(program, from->build_id);
-    to->source_language = psnap_program_string(program, from->source_language);
-    to->compiler = psnap_program_string(program, from->compiler);
-    to->host = psnap_program_string(program, from->host);
-    to->recorded = psnap_program_string(program, from->recorded);
-    to->stage = psnap_program_string(program, from->stage);
-    to->has_rank = from->has_rank;
-    to->rank = from->rank;
-    to->ranks = from->ranks;
-    if (!to->name || !to->build_id || !to->source_language || !to->compiler || !to->host ||
-        !to->recorded || !to->stage)
-        return PSNAP_ERROR_MEMORY;
-    return from->command ? psnap_program_set_command(program, from->command) : PSNAP_OK;
-}
-
-/* Which part of a run the replayed accesses stand for. */
-static enum psnap_status copy_sampling(struct psnap_program *program,
-                                       const struct psnap_sampling *from)
-{
-    const char **names;
-    size_t count = 0;
-
-    program->sampling = *from;
-    while (from->regions && from->regions[count])
-        count++;
-    if (!count)
-        return PSNAP_OK;
-    names = psnap_arena_alloc(program->arena, (count + 1) * sizeof *names);
-    for (size_t i = 0; names && i < count; i++)
-        if (!(names[i] = psnap_program_string(program, from->regions[i])))
-            return PSNAP_ERROR_MEMORY;
-    program->sampling.regions = names;
-    return names ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-}
-
 /* Adds a loop and its block (of the same index), whose executions are iterations. */
 static enum psnap_status add_loop(struct psnap_program *program,
                                   const struct psnap_profile_loop *from)
@@ -226,9 +185,11 @@ static enum psnap_status init_replay(struct replay *replay, const struct psnap_p
     replay->base.program = psnap_program_new();
     replay->loops = calloc(profile->loop_count + (size_t)1, sizeof *replay->loops);
     if (replay->base.program && replay->loops)
-        status = copy_provenance(replay->base.program, &profile->provenance);
+        status = psnap_provenance_copy(&profile->provenance, replay->base.program->arena,
+                                       &replay->base.program->provenance);
     if (!status)
-        status = copy_sampling(replay->base.program, &profile->sampling);
+        status = psnap_sampling_copy(&profile->sampling, replay->base.program->arena,
+                                     &replay->base.program->sampling);
     if (!status) {
         replay->loop_count = profile->loop_count;
     }

@@ -46,30 +46,66 @@ void psnap_program_free(struct psnap_program *program)
     free(program);
 }
 
-const char *psnap_program_string(struct psnap_program *program, const char *text)
+static const char *copy_text(struct psnap_arena *arena, const char *text)
 {
-    if (!text || !*text)
-        return "";
-    return psnap_arena_strndup(program->arena, text, strlen(text));
+    return text && *text ? psnap_arena_strndup(arena, text, strlen(text)) : "";
 }
 
-enum psnap_status psnap_program_set_command(struct psnap_program *program, const char *const *argv)
+/* A NULL-terminated list of texts; NULL: out of memory. */
+static const char *const *copy_texts(struct psnap_arena *arena, const char *const *texts)
 {
     size_t count = 0;
     const char **copy;
 
-    while (argv[count])
+    while (texts[count])
         count++;
-    copy = psnap_arena_alloc(program->arena, (count + 1) * sizeof *copy);
-    if (!copy)
+    copy = psnap_arena_alloc(arena, (count + 1) * sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++)
+        if (!(copy[i] = copy_text(arena, texts[i])))
+            return NULL;
+    return copy;
+}
+
+const char *psnap_program_string(struct psnap_program *program, const char *text)
+{
+    return copy_text(program->arena, text);
+}
+
+enum psnap_status psnap_program_set_command(struct psnap_program *program, const char *const *argv)
+{
+    const char *const *command = copy_texts(program->arena, argv);
+
+    if (!command)
         return PSNAP_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = psnap_program_string(program, argv[i]);
-        if (!copy[i])
-            return PSNAP_ERROR_MEMORY;
-    }
-    program->provenance.command = copy;
+    program->provenance.command = command;
     return PSNAP_OK;
+}
+
+enum psnap_status psnap_provenance_copy(const struct psnap_provenance *from,
+                                        struct psnap_arena *arena, struct psnap_provenance *to)
+{
+    const char **const texts[] = {&to->name,     &to->build_id, &to->source_language,
+                                  &to->compiler, &to->host,     &to->recorded,
+                                  &to->stage};
+
+    *to = *from;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!(*texts[i] = copy_text(arena, *texts[i])))
+            return PSNAP_ERROR_MEMORY;
+    if (from->command)
+        to->command = copy_texts(arena, from->command);
+    return from->command && !to->command ? PSNAP_ERROR_MEMORY : PSNAP_OK;
+}
+
+enum psnap_status psnap_sampling_copy(const struct psnap_sampling *from, struct psnap_arena *arena,
+                                      struct psnap_sampling *to)
+{
+    *to = *from;
+    to->loop_errors = NULL;
+    to->loop_error_count = 0;
+    if (from->regions)
+        to->regions = copy_texts(arena, from->regions);
+    return from->regions && !to->regions ? PSNAP_ERROR_MEMORY : PSNAP_OK;
 }
 
 /* Appends a row to the table that `place` points to; its index, or PSNAP_NONE: then the table is as

@@ -80,6 +80,13 @@ struct psnap_provenance {
     uint32_t rank, ranks;        /* its number, and of how many; 0: unknown */
 };
 
+struct psnap_arena;
+
+/* Copies it, with its texts to the arena; NULL reads as "". */
+PSNAP_API enum psnap_status psnap_provenance_copy(const struct psnap_provenance *from,
+                                                  struct psnap_arena *arena,
+                                                  struct psnap_provenance *to);
+
 /* Which of a program's accesses its stream has; zero-initialised: all. */
 struct psnap_sampling {
     const char *const *regions; /* functions, or "PSNAP_ROI_BEGIN" for marks, NULL-terminated: what
@@ -94,6 +101,11 @@ struct psnap_sampling {
     bool is_empty; /* it ended before its first access: `count` of 0 is not all */
 };
 
+/* Copies it, but for the errors of loops, with its texts to the arena. */
+PSNAP_API enum psnap_status psnap_sampling_copy(const struct psnap_sampling *from,
+                                                struct psnap_arena *arena,
+                                                struct psnap_sampling *to);
+
 #define PSNAP_RUN_MAX (UINT64_C(1) << 62) /* accesses of a run, as far as they are counted */
 
 /* The stream ends after `accesses` of those that this part has: it is cut off, or limited. Until
@@ -102,8 +114,6 @@ PSNAP_API void psnap_sampling_end(struct psnap_sampling *sampling, uint64_t acce
 
 /* Whether the stream is a part of a run. */
 PSNAP_API bool psnap_sampling_is_part(const struct psnap_sampling *sampling);
-
-struct psnap_arena;
 
 struct psnap_program {
     struct psnap_provenance provenance;

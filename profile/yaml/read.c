@@ -43,7 +43,7 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
         "name",    "command", "build_id", "source_language", "compiler",   "host", "recorded",
         "content", "thread",  "rank",     "ranks",           "same_ranks", NULL};
     struct psnap_provenance *to = &r->profile->provenance;
-    const struct psnap_yaml_node *command, *thread;
+    const struct psnap_yaml_node *thread;
     enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "program", keys, r->error);
 
     if (status || (status = read_text(r, map, "name", "", &to->name)) ||
@@ -54,32 +54,12 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
         (status = read_text(r, map, "recorded", "", &to->recorded)) ||
         (status = read_text(r, map, "content", "", &r->profile->content)) ||
         (status = read_text(r, map, "same_ranks", "", &r->profile->same_ranks)) ||
-        (status = read_rank(r, map, to)))
+        (status = read_texts(r, map, "command", &to->command)) || (status = read_rank(r, map, to)))
         return status;
     thread = psnap_yaml_get(map, "thread");
     if (thread && (thread->kind != PSNAP_YAML_SCALAR || strcmp(thread->text, "all") != 0))
         return psnap_yaml_fail(r->doc, thread, r->error, PSNAP_ERROR_VALUE,
                                "'thread' must be all: a profile is of all threads");
-    command = psnap_yaml_get(map, "command");
-    if (command) {
-        const char **words;
-        size_t n = 0;
-        status = psnap_yaml_expect(r->doc, command, PSNAP_YAML_SEQUENCE, "command", r->error);
-        if (status)
-            return status;
-        words = psnap_arena_alloc(r->profile->arena, (command->count + 1) * sizeof *words);
-        if (!words)
-            return read_out_of_memory(r);
-        for (const struct psnap_yaml_node *node = command->first; node; node = node->next) {
-            status = psnap_yaml_text(r->doc, node, &words[n], r->error);
-            if (status)
-                return status;
-            words[n] = psnap_arena_strndup(r->profile->arena, words[n], strlen(words[n]));
-            if (!words[n++])
-                return read_out_of_memory(r);
-        }
-        to->command = words;
-    }
     return PSNAP_OK;
 }
 

@@ -43,6 +43,10 @@ enum psnap_status read_out_of_memory(const struct reading *r);
 enum psnap_status read_text(const struct reading *r, const struct psnap_yaml_node *map,
                             const char *key, const char *missing, const char **text);
 
+/* map[key] as a list of texts, copied, with NULL behind them; as it was when it is not there. */
+enum psnap_status read_texts(const struct reading *r, const struct psnap_yaml_node *map,
+                             const char *key, const char *const **texts);
+
 /* map[key] as a count up to PSNAP_COUNT_MAX; `missing` when it is not there. */
 enum psnap_status read_count(const struct reading *r, const struct psnap_yaml_node *map,
                              const char *key, uint64_t missing, uint64_t *count);

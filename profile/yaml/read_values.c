@@ -33,6 +33,32 @@ enum psnap_status read_text(const struct reading *r, const struct psnap_yaml_nod
     return *text ? PSNAP_OK : read_out_of_memory(r);
 }
 
+enum psnap_status read_texts(const struct reading *r, const struct psnap_yaml_node *map,
+                             const char *key, const char *const **texts)
+{
+    const struct psnap_yaml_node *list = psnap_yaml_get(map, key);
+    enum psnap_status status =
+        list ? psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, key, r->error) : PSNAP_OK;
+    const char **copy;
+    size_t n = 0;
+
+    if (status || !list)
+        return status;
+    copy = psnap_arena_alloc(r->profile->arena, (list->count + 1) * sizeof *copy);
+    if (!copy)
+        return read_out_of_memory(r);
+    for (const struct psnap_yaml_node *node = list->first; node; node = node->next) {
+        status = psnap_yaml_text(r->doc, node, &copy[n], r->error);
+        if (status)
+            return status;
+        copy[n] = psnap_arena_strndup(r->profile->arena, copy[n], strlen(copy[n]));
+        if (!copy[n++])
+            return read_out_of_memory(r);
+    }
+    *texts = copy;
+    return PSNAP_OK;
+}
+
 enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_node *map,
                                const char *const *keys, const struct psnap_yaml_node **derived)
 {

@@ -12,37 +12,17 @@
 #include <math.h>
 #include <string.h>
 
-static enum psnap_status copy_texts(struct psnap_arena *arena, const char *const *from,
-                                    size_t count, const char *const **to)
-{
-    const char **copy = psnap_arena_alloc(arena, (count + 1) * sizeof *copy);
-
-    for (size_t i = 0; copy && i < count; i++)
-        if (!(copy[i] = psnap_arena_strndup(arena, from[i], strlen(from[i]))))
-            return PSNAP_ERROR_MEMORY;
-    if (copy)
-        copy[count] = NULL;
-    *to = copy;
-    return copy ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-}
-
 enum psnap_status sampling_copy(const struct psnap_sampling *from, struct psnap_arena *arena,
                                 struct psnap_sampling *to)
 {
-    size_t count = 0;
-
     uint64_t *const numbers[] = {&to->skip,   &to->count,   &to->window,
                                  &to->period, &to->windows, &to->run_accesses};
+    const enum psnap_status status = psnap_sampling_copy(from, arena, to);
 
-    *to = *from;
-    to->loop_errors = NULL;
-    to->loop_error_count = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (*numbers[i] > PSNAP_COUNT_MAX) /* which no profile may have */
             *numbers[i] = PSNAP_COUNT_MAX;
-    while (from->regions && from->regions[count])
-        count++;
-    return count ? copy_texts(arena, from->regions, count, &to->regions) : PSNAP_OK;
+    return status;
 }
 
 /* A count; PSNAP_COUNT_MAX for what is more, or is none. */
@@ -64,36 +44,13 @@ void sampling_estimate(const struct psnap_sampling *sampling, uint64_t total, ui
         loop->estimate_error = to_count(ceil(sampling->loop_errors[index]));
 }
 
-/* A list of texts. */
-static enum psnap_status read_roi(const struct reading *r, const struct psnap_yaml_node *list)
-{
-    enum psnap_status status =
-        psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, "roi", r->error);
-    const char **texts;
-    size_t n = 0;
-
-    if (status)
-        return status;
-    texts = psnap_arena_alloc(r->profile->arena, (list->count + 1) * sizeof *texts);
-    if (!texts)
-        return read_out_of_memory(r);
-    for (const struct psnap_yaml_node *node = list->first; node && !status; node = node->next)
-        status = psnap_yaml_text(r->doc, node, &texts[n++], r->error);
-    if (status)
-        return status;
-    if (copy_texts(r->profile->arena, texts, n, &r->profile->sampling.regions))
-        return read_out_of_memory(r);
-    return PSNAP_OK;
-}
-
 enum psnap_status read_sampling(const struct reading *r, const struct psnap_yaml_node *capture)
 {
     static const char *const keys[] = {"skip",    "count",        "window", "period",
                                        "windows", "run_accesses", NULL};
-    const struct psnap_yaml_node *roi = psnap_yaml_get(capture, "roi");
     const struct psnap_yaml_node *map = psnap_yaml_get(capture, "sampling");
     struct psnap_sampling *to = &r->profile->sampling;
-    enum psnap_status status = roi ? read_roi(r, roi) : PSNAP_OK;
+    enum psnap_status status = read_texts(r, capture, "roi", &to->regions);
 
     if (status || !map)
         return status;
