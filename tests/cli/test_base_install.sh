@@ -12,17 +12,18 @@ cmake --install "$PSNAP_BUILD" --prefix "$work/prefix" > "$work/log" || { cat "$
 "$work/prefix/bin/psnap" --version | grep -qx 'psnap [0-9.]*'
 
 cat > "$work/use.c" << 'EOF'
+#include <psnap/formats.h>
 #include <psnap/formats/base/rng.h>
-#include <psnap/formats/base/stream.h>
 #include <psnap/simcore.h>
 #include <stdio.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct psnap_rng rng;
-    struct psnap_source *source = psnap_vector_source_new(NULL, 0, NULL);
-    uint64_t count = 1;
-    enum psnap_status status = psnap_pump(source, psnap_null_sink_new(), &count, NULL);
+    struct psnap_source *source = psnap_trace_open(argv[argc - 1], NULL, NULL);
+    struct psnap_sink *sink = psnap_trace_writer_new("csv", stderr, source->program, NULL);
+    uint64_t count = 0;
+    enum psnap_status status = psnap_pump(source, sink, &count, NULL);
 
     psnap_rng_init(&rng, 0);
     printf("%d %d %llx\n", (int)status, (int)count, (unsigned long long)psnap_rng_next(&rng));
@@ -30,6 +31,7 @@ int main(void)
 }
 EOF
 cp "$work/use.c" "$work/use.cpp"
+printf '0 1a\n1 20\n' > "$work/two.din"
 pc=$(find "$work/prefix" -name psnap.pc)
 for language in c cpp; do
     case $language in
@@ -38,8 +40,8 @@ for language in c cpp; do
     esac
     flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs psnap)
     $compiler -Wall -Wextra -Werror "$work/use.$language" -o "$work/use" $flags
-    result=$(LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name libpsnap.so)") "$work/use")
-    [ "$result" = "0 0 99ec5f36cb75f2b4" ] || { echo "$language: '$result'"; exit 1; }
+    result=$(LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name libpsnap.so)") "$work/use" "$work/two.din" 2> "$work/csv")
+    [ "$result" = "0 2 99ec5f36cb75f2b4" ] && [ "$(wc -l < "$work/csv")" = 3 ] || { echo "$language: '$result'"; exit 1; }
 done
 
 # psnap cc finds the marks of regions beside itself
