@@ -501,7 +501,10 @@ enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
 enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
                                          struct psnap_access *block, size_t n,
                                          struct psnap_error *error);
-enum psnap_status psnap_pst_makes_no_sense(struct psnap_error *error);
+static inline enum psnap_status psnap_pst_makes_no_sense(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");
+}
 /* Whether the chunk goes on, or all of its tokens were taken when its accesses were. */
 bool psnap_pst_decoder_is_whole(const struct psnap_pst_decoder *decoder);
 /* What the decoder finds of a run. */

@@ -280,11 +280,6 @@ static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psn
     return PSNAP_OK;
 }
 
-enum psnap_status psnap_pst_makes_no_sense(struct psnap_error *error)
-{
-    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");
-}
-
 enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
                                           struct psnap_cursor *payload, uint32_t accesses,
                                           uint32_t ref_count, struct psnap_error *error)

@@ -106,8 +106,12 @@ enum psnap_status multicore_time_loops(struct multicore *study, const struct pas
 enum psnap_status multicore_observe(struct multicore *study, struct multicore_run *run,
                                     struct psnap_error *error);
 /* The row of a section; `section` tasks.count: the total. */
-struct multicore_row *multicore_row(const struct multicore *study, const struct multicore_run *run,
-                                    size_t machine, size_t section);
+static inline struct multicore_row *multicore_row(const struct multicore *study,
+                                                  const struct multicore_run *run, size_t machine,
+                                                  size_t section)
+{
+    return &run->rows[machine * (study->tasks.count + 1) + section];
+}
 
 void multicore_print(const struct multicore *study, bool sections);
 void multicore_print_json(const struct multicore *study);

@@ -85,3 +85,16 @@ double *multicore_share(struct tasks *tasks, const struct psnap_program *program
         share_operations(tasks, weights, program, profile);
     return weights;
 }
+
+bool multicore_has_order(const struct psnap_profile *profile, const char *path,
+                         struct psnap_error *error)
+{
+    if (!profile || profile->stream)
+        return true;
+    psnap_error_set(error, PSNAP_ERROR_VALUE,
+                    "'%s' is a profile of model psnap, which does not say in which order marks "
+                    "come: record one of model nests ('psnap record' without --model psnap), or "
+                    "a trace",
+                    path);
+    return false;
+}

@@ -26,12 +26,6 @@ static enum psnap_status no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the prediction");
 }
 
-struct multicore_row *multicore_row(const struct multicore *study, const struct multicore_run *run,
-                                    size_t machine, size_t section)
-{
-    return &run->rows[machine * (study->tasks.count + 1) + section];
-}
-
 void multicore_release(struct multicore *study)
 {
     for (size_t i = 0; i < study->run_count; i++)
@@ -299,19 +293,6 @@ static enum psnap_status end_run(const struct multicore *study, const struct mul
 }
 
 /* -------------------------------------------------------------------- the study */
-
-bool multicore_has_order(const struct psnap_profile *profile, const char *path,
-                         struct psnap_error *error)
-{
-    if (!profile || profile->stream)
-        return true;
-    psnap_error_set(error, PSNAP_ERROR_VALUE,
-                    "'%s' is a profile of model psnap, which does not say in which order marks "
-                    "come: record one of model nests ('psnap record' without --model psnap), or "
-                    "a trace",
-                    path);
-    return false;
-}
 
 static enum psnap_status take_pass(struct multicore *study, const struct pass *pass,
                                    struct psnap_error *error)

@@ -113,7 +113,9 @@ struct report_columns {
 double report_value(const struct report *report, const struct report_column *column,
                     const struct report_loop *loop);
 
-/* ---- pages: cmd_report_page.c ---- */
+/* ---- pages: cmd_report_page.c, report_make: cmd_report_sections.c ---- */
+
+enum { REPORT_NAME = 48 }; /* characters of a name */
 
 struct report_page {
     const struct report *report;
@@ -127,7 +129,6 @@ struct report_section {
     const char *id, *title;
     void (*write)(struct report_page *page);
 };
-extern const struct report_section report_sections[]; /* ended by a NULL id */
 
 /* Makes a page at `path`, of inputs that have paths. */
 enum psnap_status report_make(struct report *report, const char *path, bool force,
@@ -170,7 +171,6 @@ enum psnap_status report_forecast(const struct report *report, struct report_inp
                                   struct psnap_error *error);
 double report_seconds(const struct report *report, const struct report_column *column,
                       const struct report_loop *loop);
-void report_times(struct report_page *page);
 
 /* ---- sites: cmd_report_site.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page of psnap report from its head to its foot, and the tables and figures of its sections:
+ * What pages of psnap report are made of, from their heads to their feet, tables and figures:
  * one file that needs nothing else, runs no scripts, and is readable in light and dark, on paper,
  * on a telephone and by a screen reader. A figure is an image, gnuplot's SVG as it is, in which
  * nothing can run; dark inverts it. Names of programs, functions and files are text:
@@ -16,7 +16,7 @@
 #include "predict/report/cmd_report.h"
 #include "profile/cmd_words.h"
 
-enum { NAME_CHARACTERS = 48, HEADINGS = 100 * REPORT_COLUMNS };
+enum { HEADINGS = 100 * REPORT_COLUMNS };
 
 /* All text has a contrast of 4.5 and more to what is behind it (WCAG 2.1, AA). */
 #define LIGHT                                                                                      \
@@ -106,7 +106,7 @@ void report_table_end(struct report_page *page, const char *summary)
 void report_row(struct report_page *page, const char *name, const char *second)
 {
     fputs("\n<tr><th scope=\"row\">", page->file);
-    psnap_html_name(page->file, name, NAME_CHARACTERS);
+    psnap_html_name(page->file, name, REPORT_NAME);
     if (second)
         report_name(page, "small", second);
     fputs("</th>", page->file);
@@ -146,7 +146,7 @@ void report_cell(struct report_page *page, char format, double value)
 void report_name(struct report_page *page, const char *element, const char *name)
 {
     fprintf(page->file, "<%s>", element);
-    psnap_html_name(page->file, name, 2 * NAME_CHARACTERS);
+    psnap_html_name(page->file, name, 2 * REPORT_NAME);
     fprintf(page->file, "</%s>", element);
 }
 
@@ -299,140 +299,4 @@ void report_draw(struct report_page *page, FILE *script, const char *title, cons
     free(svg);
     if (drawn)
         fclose(drawn);
-}
-
-/* -------------------------------------------------------------------- the page */
-
-/* Of the last input: a profile, if there is one, knows more than traces do. */
-static const struct psnap_provenance *provenance_of(const struct report *report)
-{
-    return &report->inputs[report->input_count - 1].measured->provenance;
-}
-
-static const char *title_of(const struct report *report)
-{
-    const char *name = provenance_of(report)->name;
-
-    return name && *name ? name : report->inputs[0].path;
-}
-
-static void write_command(FILE *file, const struct psnap_provenance *from)
-{
-    for (const char *const *word = from->command; word && *word; word++) {
-        psnap_html_text(file, *word);
-        putc(' ', file);
-    }
-}
-
-/* The page's row in the index of its site, but for its end, in a comment: no text has a '>'. */
-static void write_index_row(struct report_page *page)
-{
-    const struct report *report = page->report;
-    const struct report_input *input = &report->inputs[0];
-    const struct psnap_provenance *from = provenance_of(report);
-
-    fprintf(page->file, "<!-- %s %s <tr><th scope=\"row\"><a href=\"%s.html\">", page->site_key,
-            page->site_id, page->site_id);
-    psnap_html_name(page->file, title_of(report), NAME_CHARACTERS);
-    fputs("</a></th><td>", page->file);
-    write_command(page->file, from);
-    fputs("</td>", page->file);
-    report_cell(page, 'n', (double)input->side.accesses);
-    report_cell(page, 'n', (double)input->side.loops.count);
-    report_cell(page, 'b', report_footprint(input));
-    for (size_t m = 0; m < report->machine_count; m++)
-        for (uint32_t l = 0; l < report->machines[m].level_count; l++)
-            report_cell(page, '%',
-                        psnap_tally_cumulative(&input->side.total.rows[0].tallies[m], l));
-    report_text(page, from->recorded ? from->recorded : "");
-    fputs("-->\n", page->file);
-}
-
-static void write_header(struct report_page *page)
-{
-    const struct psnap_provenance *from = provenance_of(page->report);
-    const char *const facts[] = {from->compiler, from->host, from->recorded};
-    FILE *file = page->file;
-
-    if (page->site_id)
-        fprintf(file,
-                "<p class=\"place\"><a href=\"index.html\">All profiles</a> "
-                "<a href=\"psnap-profiles/%s.yaml\" download>This profile (YAML)</a></p>\n",
-                page->site_id);
-    fputs("<p><code>", file);
-    write_command(file, from);
-    fputs("</code></p>\n<p class=\"soft\">Memory behaviour", file);
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        if (facts[i]) {
-            fputs(" \xC2\xB7 ", file);
-            psnap_html_text(file, facts[i]);
-        }
-    fputs("</p>\n", file);
-    if (!page->can_draw) {
-        fputs("<p class=\"note\">There are no figures, but tables in their place: ", file);
-        psnap_html_text(file, page->no_figure.message);
-        fputs(".</p>\n", file);
-    }
-    fputs("<nav aria-label=\"Contents\">", file);
-    for (const struct report_section *section = report_sections; section->id; section++)
-        fprintf(file, "<a href=\"#%s\">%s</a> ", section->id, section->title);
-    fputs("</nav>\n<main id=\"main\" tabindex=\"-1\">\n", file);
-}
-
-static void write_page(struct report_page *page)
-{
-    fputs("<!DOCTYPE html>\n", page->file);
-    if (page->site_id)
-        write_index_row(page);
-    report_begin(page->file, title_of(page->report));
-    write_header(page);
-    for (const struct report_section *section = report_sections; section->id; section++) {
-        fprintf(page->file,
-                "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",
-                section->id, section->id, section->id, section->title);
-        section->write(page);
-        fputs("</section>\n", page->file);
-    }
-    report_end(page->file);
-}
-
-/* Puts traces first; names all: "observed", "observed 2", "synthetic", "what if", "what if 2". */
-static void arrange(struct report *report)
-{
-    struct report_input ordered[REPORT_INPUTS];
-    size_t count = 0, of[3] = {0};
-
-    for (int is_profile = 0; is_profile < 2; is_profile++)
-        for (size_t i = 0; i < report->input_count; i++) {
-            struct report_input *input = &report->inputs[i];
-            const size_t kind = !is_profile ? 0 : of[1] ? 2 : 1;
-            if (input->is_profile != is_profile)
-                continue;
-            snprintf(input->label, sizeof input->label, of[kind] ? "%s %zu" : "%s",
-                     (const char *const[]){"observed", "synthetic", "what if"}[kind], of[kind] + 1);
-            of[kind]++;
-            ordered[count++] = *input;
-        }
-    memcpy(report->inputs, ordered, count * sizeof ordered[0]);
-}
-
-enum psnap_status report_make(struct report *report, const char *path, bool force,
-                              struct report_page *page, struct psnap_error *error)
-{
-    struct psnap_output *output = psnap_output_open(path, force, error);
-    enum psnap_status status = output ? PSNAP_OK : error->code;
-
-    for (size_t i = 0; i < report->input_count && !status; i++)
-        status = report_measure(report, &report->inputs[i], error);
-    if (!status) {
-        arrange(report);
-        status = report_rank(report, error);
-    }
-    if (!status) {
-        page->report = report;
-        page->file = psnap_output_file(output);
-        page->can_draw = !gnuplot_find("", &page->no_figure);
-        write_page(page);
-    }
-    return output ? psnap_output_finish(output, status, error) : status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sections of a page of psnap report, but for run times, with their figures, as scripts for
- * gnuplot; report_sections, at the end, has their order. Tables of loops are columns of
+ * A page of psnap report: its sections, with their figures as scripts for gnuplot; report_sections
+ * has their order. Tables of loops are columns of
  * report_value(); a figure of loops has those of its table. Inputs differ in marks or dashes as
  * well as in colours.
  */
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/base/html.h"
+#include "formats/base/output.h"
 #include "predict/cmd_gnuplot.h"
 #include "predict/locality/cmd_surface.h"
 #include "predict/report/cmd_report.h"
@@ -18,6 +19,7 @@
 
 enum {
     SHOWN = 15,  /* loops in view */
+    TIMES = 20,  /* loops with run times */
     REGIONS = 6, /* loops of which all regions are listed */
     LINES = 12,  /* loops in a figure of lines, */
     CURVES = 6,  /* of curves, and panels of strides */
@@ -521,11 +523,184 @@ static void write_about(struct report_page *page)
           page->file);
 }
 
-const struct report_section report_sections[] = {
+static void write_reason(struct report_page *page, const char *of, const char *on, const char *why)
+{
+    fprintf(page->file, "<p>Not predicted: %s on ", of);
+    report_name(page, "code", on);
+    fputs(": ", page->file);
+    psnap_html_text(page->file, why);
+    fputs("</p>\n", page->file);
+}
+
+static void write_times(struct report_page *page)
+{
+    const struct report *report = page->report;
+
+    fputs(
+        "<p>As <code>psnap predict runtime</code> has them, without assembly: not measured. Memory "
+        "and core work at the same time (overlap), or one after the other (throughput), or each "
+        "operation waits for the one before (published).</p>\n",
+        page->file);
+    for (size_t m = 0; m < report->machine_count; m++) {
+        const struct psnap_machine *machine = &report->machines[m];
+        struct report_columns columns = {.count = 0};
+        for (size_t i = 0; i < report->input_count; i++) {
+            const struct report_input *input = &report->inputs[i];
+            if (input->forecast_of[m] == SIZE_MAX)
+                write_reason(page, input->label, machine->name, input->reason[m]);
+            for (uint32_t at = 0; at <= RUNTIME_METHODS && input->forecast_of[m] != SIZE_MAX; at++)
+                report_add(&columns, REPORT_TIME, m, at, i, i + 1);
+        }
+        if (!columns.count)
+            continue;
+        if (!(machine->mispredict_cycles > 0 && machine->first_touch_cycles > 0))
+            write_reason(page, "mispredicted branches, or first touches of pages", machine->name,
+                         "it does not say mispredict_cycles, or memory.first_touch_cycles");
+        report_loop_table(page, NULL, machine->name, &columns, 0, TIMES);
+    }
+}
+
+static const struct report_section report_sections[] = {
     {"summary", "Summary", write_summary},   {"loops", "Loops", write_loops},
     {"rates", "Hit rates", write_rates},     {"comparison", "Comparison", write_comparison},
     {"curves", "Miss ratios", write_curves}, {"working-sets", "Working sets", write_working_sets},
     {"strides", "Strides", write_strides},   {"surfaces", "Locality", write_surfaces},
-    {"times", "Run times", report_times},    {"certificate", "Certificate", write_certificate},
+    {"times", "Run times", write_times},     {"certificate", "Certificate", write_certificate},
     {"about", "About", write_about},         {NULL, NULL, NULL},
 };
+
+/* -------------------------------------------------------------------- the page */
+
+/* Of the last input: a profile, if there is one, knows more than traces do. */
+static const struct psnap_provenance *provenance_of(const struct report *report)
+{
+    return &report->inputs[report->input_count - 1].measured->provenance;
+}
+
+static const char *title_of(const struct report *report)
+{
+    const char *name = provenance_of(report)->name;
+
+    return name && *name ? name : report->inputs[0].path;
+}
+
+static void write_command(FILE *file, const struct psnap_provenance *from)
+{
+    for (const char *const *word = from->command; word && *word; word++) {
+        psnap_html_text(file, *word);
+        putc(' ', file);
+    }
+}
+
+/* The page's row in the index of its site, but for its end, in a comment: no text has a '>'. */
+static void write_index_row(struct report_page *page)
+{
+    const struct report *report = page->report;
+    const struct report_input *input = &report->inputs[0];
+    const struct psnap_provenance *from = provenance_of(report);
+
+    fprintf(page->file, "<!-- %s %s <tr><th scope=\"row\"><a href=\"%s.html\">", page->site_key,
+            page->site_id, page->site_id);
+    psnap_html_name(page->file, title_of(report), REPORT_NAME);
+    fputs("</a></th><td>", page->file);
+    write_command(page->file, from);
+    fputs("</td>", page->file);
+    report_cell(page, 'n', (double)input->side.accesses);
+    report_cell(page, 'n', (double)input->side.loops.count);
+    report_cell(page, 'b', report_footprint(input));
+    for (size_t m = 0; m < report->machine_count; m++)
+        for (uint32_t l = 0; l < report->machines[m].level_count; l++)
+            report_cell(page, '%',
+                        psnap_tally_cumulative(&input->side.total.rows[0].tallies[m], l));
+    report_text(page, from->recorded ? from->recorded : "");
+    fputs("-->\n", page->file);
+}
+
+static void write_header(struct report_page *page)
+{
+    const struct psnap_provenance *from = provenance_of(page->report);
+    const char *const facts[] = {from->compiler, from->host, from->recorded};
+    FILE *file = page->file;
+
+    if (page->site_id)
+        fprintf(file,
+                "<p class=\"place\"><a href=\"index.html\">All profiles</a> "
+                "<a href=\"psnap-profiles/%s.yaml\" download>This profile (YAML)</a></p>\n",
+                page->site_id);
+    fputs("<p><code>", file);
+    write_command(file, from);
+    fputs("</code></p>\n<p class=\"soft\">Memory behaviour", file);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if (facts[i]) {
+            fputs(" \xC2\xB7 ", file);
+            psnap_html_text(file, facts[i]);
+        }
+    fputs("</p>\n", file);
+    if (!page->can_draw) {
+        fputs("<p class=\"note\">There are no figures, but tables in their place: ", file);
+        psnap_html_text(file, page->no_figure.message);
+        fputs(".</p>\n", file);
+    }
+    fputs("<nav aria-label=\"Contents\">", file);
+    for (const struct report_section *section = report_sections; section->id; section++)
+        fprintf(file, "<a href=\"#%s\">%s</a> ", section->id, section->title);
+    fputs("</nav>\n<main id=\"main\" tabindex=\"-1\">\n", file);
+}
+
+static void write_page(struct report_page *page)
+{
+    fputs("<!DOCTYPE html>\n", page->file);
+    if (page->site_id)
+        write_index_row(page);
+    report_begin(page->file, title_of(page->report));
+    write_header(page);
+    for (const struct report_section *section = report_sections; section->id; section++) {
+        fprintf(page->file,
+                "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",
+                section->id, section->id, section->id, section->title);
+        section->write(page);
+        fputs("</section>\n", page->file);
+    }
+    report_end(page->file);
+}
+
+/* Puts traces first; names all: "observed", "observed 2", "synthetic", "what if", "what if 2". */
+static void arrange(struct report *report)
+{
+    struct report_input ordered[REPORT_INPUTS];
+    size_t count = 0, of[3] = {0};
+
+    for (int is_profile = 0; is_profile < 2; is_profile++)
+        for (size_t i = 0; i < report->input_count; i++) {
+            struct report_input *input = &report->inputs[i];
+            const size_t kind = !is_profile ? 0 : of[1] ? 2 : 1;
+            if (input->is_profile != is_profile)
+                continue;
+            snprintf(input->label, sizeof input->label, of[kind] ? "%s %zu" : "%s",
+                     (const char *const[]){"observed", "synthetic", "what if"}[kind], of[kind] + 1);
+            of[kind]++;
+            ordered[count++] = *input;
+        }
+    memcpy(report->inputs, ordered, count * sizeof ordered[0]);
+}
+
+enum psnap_status report_make(struct report *report, const char *path, bool force,
+                              struct report_page *page, struct psnap_error *error)
+{
+    struct psnap_output *output = psnap_output_open(path, force, error);
+    enum psnap_status status = output ? PSNAP_OK : error->code;
+
+    for (size_t i = 0; i < report->input_count && !status; i++)
+        status = report_measure(report, &report->inputs[i], error);
+    if (!status) {
+        arrange(report);
+        status = report_rank(report, error);
+    }
+    if (!status) {
+        page->report = report;
+        page->file = psnap_output_file(output);
+        page->can_draw = !gnuplot_find("", &page->no_figure);
+        write_page(page);
+    }
+    return output ? psnap_output_finish(output, status, error) : status;
+}

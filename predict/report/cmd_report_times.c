@@ -9,10 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "formats/base/html.h"
 #include "predict/report/cmd_report.h"
-
-enum { ROWS = 20 };
 
 /* Whether an input can be read once more, all of it, and a machine has what any program needs. */
 static enum psnap_status check(const struct report_input *input,
@@ -95,41 +92,4 @@ double report_seconds(const struct report *report, const struct report_column *c
             return is_memory ? row->seconds.mem : row->seconds.total;
     }
     return NAN;
-}
-
-static void write_reason(struct report_page *page, const char *of, const char *on, const char *why)
-{
-    fprintf(page->file, "<p>Not predicted: %s on ", of);
-    report_name(page, "code", on);
-    fputs(": ", page->file);
-    psnap_html_text(page->file, why);
-    fputs("</p>\n", page->file);
-}
-
-void report_times(struct report_page *page)
-{
-    const struct report *report = page->report;
-
-    fputs(
-        "<p>As <code>psnap predict runtime</code> has them, without assembly: not measured. Memory "
-        "and core work at the same time (overlap), or one after the other (throughput), or each "
-        "operation waits for the one before (published).</p>\n",
-        page->file);
-    for (size_t m = 0; m < report->machine_count; m++) {
-        const struct psnap_machine *machine = &report->machines[m];
-        struct report_columns columns = {.count = 0};
-        for (size_t i = 0; i < report->input_count; i++) {
-            const struct report_input *input = &report->inputs[i];
-            if (input->forecast_of[m] == SIZE_MAX)
-                write_reason(page, input->label, machine->name, input->reason[m]);
-            for (uint32_t at = 0; at <= RUNTIME_METHODS && input->forecast_of[m] != SIZE_MAX; at++)
-                report_add(&columns, REPORT_TIME, m, at, i, i + 1);
-        }
-        if (!columns.count)
-            continue;
-        if (!(machine->mispredict_cycles > 0 && machine->first_touch_cycles > 0))
-            write_reason(page, "mispredicted branches, or first touches of pages", machine->name,
-                         "it does not say mispredict_cycles, or memory.first_touch_cycles");
-        report_loop_table(page, NULL, machine->name, &columns, 0, ROWS);
-    }
 }

@@ -537,27 +537,6 @@ for name, (mem, cpu) in expected.items():
         assert abs(row[key] / (cycles * 1e-9) - 1) < 1e-9, (name, key, row[key], cycles)
 END
 
-# A report has the same of a trace with parallel sections, and says what it cannot predict
-"$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2,4,8 --json > json
-"$PSNAP" report one.pst -m machine.yaml -o one.html 2> err
-python3 - << 'END'
-import json, re
-page = open("one.html").read()
-page = page[page.index("<h3>Several cores</h3>"):]
-page = page[:page.index("</section>")]
-report = json.load(open("json"))
-shown = re.findall(r'<tr><th scope="row">(\d+)</th>(.*?)</tr>', page)
-assert [int(cores) for cores, _ in shown] == [1, 2, 4, 8], shown
-text = json.dumps(report)
-for cores, row in shown:
-    assert re.findall(r'<td class="n">([0-9,]+)</td>', row)[0].replace(",", "") in text, row
-    rates = [float(r) for r in re.findall(r'<td class="n">([0-9]+\.[0-9]+)</td>', row)]
-    assert len(rates) == 4 and rates[0] <= rates[1] <= rates[2] <= 100, rates
-assert float(re.findall(r">([0-9.]+)</td>$", shown[0][1])[0]) == 1
-END
-"$PSNAP" report one.pst -m 8K:64:4 -o rates.html 2> err
-has rates.html "Not predicted: run times on several cores: machine &#39;8K:64:4&#39; lacks"
-
 # Bad input
 multicore() { expect "$1" "$PSNAP" predict multicore "${@:2}"; }
 multicore 1 plain.pst -m machine.yaml
