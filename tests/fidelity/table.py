@@ -190,6 +190,11 @@ def key(row):
     return row["sample"], row["machine"], row["scope"], row["id"], int(row["level"])
 
 
+def varies(row):
+    """The published model takes the accesses of threads in the order that a run had."""
+    return row["sample"] == "threads" and ROWS.endswith("psnap.csv")
+
+
 def check(rows, samples, everything):
     with open(ROWS, newline="") as file:
         committed = {key(row): row for row in csv.DictReader(file)
@@ -205,7 +210,7 @@ def check(rows, samples, everything):
                 print("changed: %s: %s points, committed %s"
                       % (key(row), row["points"] or "no", old["points"] or "no"))
                 worse += 1
-        elif float(row["points"]) > float(old["points"]) + NOISE_POINTS:
+        elif float(row["points"]) > float(old["points"]) + (2 if varies(row) else NOISE_POINTS):
             print("worse: %s: %s points, committed %s" % (key(row), row["points"], old["points"]))
             worse += 1
     for missing in committed if everything else []:
