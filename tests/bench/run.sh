@@ -21,8 +21,8 @@
 # writes capture_NAME.csv alone. With --samples only the rows of these are written, and no rates.csv.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
-# fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which writes a text trace:
-# processor time by that of the program, and the sizes of profile and traces; one run of each.
+# fidelity tests under psnap record, Valgrind's cachegrind, and, of bfs, its lackey, which writes a
+# text trace: processor time by that of the program, and the sizes of profile and traces; one run of each.
 # --quick takes the arguments of the tests. Run it alone on the machine.
 set -eu
 # shellcheck source=tests/script.sh
@@ -120,18 +120,19 @@ peers_of()
     record=$(processor_time "${recorder[@]}" "$work/$name" "$@")
     cachegrind=$(processor_time valgrind -q --tool=cachegrind --cache-sim=yes \
         --cachegrind-out-file=/dev/null "$work/native" "$@")
-    lackey=$(processor_time valgrind -q --tool=lackey --trace-mem=yes --log-file="$work/lackey" "$work/native" "$@")
+    lackey=$([ "$name" != bfs ] || processor_time valgrind -q --tool=lackey --trace-mem=yes \
+        --log-file="$work/lackey" "$work/native" "$@") # it takes half an hour for the others
     "$psnap" record --force -o "$work/p.yaml" --trace "$work/t.pst" -- "$work/$name" "$@" > /dev/null
     echo "$name,$*,$native,$record,$cachegrind,$lackey" | awk -F, -v OFS=, -v sizes="$(stat -c %s \
-        "$work/p.yaml" "$work/t.pst" "$work/lackey" | paste -sd,)" '{
-            print $1, $2, $3, sprintf("%.1f,%.0f,%.0f", $4 / $3, $5 / $3, $6 / $3), sizes}'
+        "$work/p.yaml" "$work/t.pst" "$work/lackey" 2> /dev/null | paste -sd,)" '{
+            print $1, $2, $3, sprintf("%.1f,%.0f,%s", $4 / $3, $5 / $3, $6 ? sprintf("%.0f", $6 / $3) : ""), sizes}'
     rm -f "$work/t.pst" "$work/lackey"
 }
 
 peer_rows()
 {
     echo sample,arguments,native_s,record_x,cachegrind_x,lackey_x,profile_bytes,pst_bytes,lackey_bytes
-    samples=${samples:-stream,cg,matmul,bfs} each_sample $small peers_of
+    samples=${samples:-stream,cg,matmul,hashjoin,bfs} each_sample $small peers_of
 }
 
 # rate NAME ACCESSES COMMAND...: a row of rates.csv
