@@ -44,7 +44,7 @@ static const struct psnap_command commands[] = {
      psnap_predict_models},
     {"locality", "locality surface and scores of a stream", psnap_cmd_locality},
     {"hybrid", "what size, machine and code do to cycles per instruction", psnap_cmd_hybrid},
-    {"report", "a page for people: loops, hit rates, figures, what-if", psnap_cmd_report},
+    {"report", "a page for people: loops, hit rates, figures", psnap_cmd_report},
     {"doctor", "check the installation: what is missing for what", psnap_cmd_doctor},
     {0},
 };

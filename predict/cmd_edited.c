@@ -56,20 +56,16 @@ static enum psnap_status change(struct edited *edited, const char *line, const c
 enum psnap_status edited_change(struct edited *edited, const char *lines, const char *prefix,
                                 struct psnap_error *error)
 {
+    char *copy = strdup(lines), *rest = copy, *line = copy ? edit_next(&rest) : NULL;
     enum psnap_status status = PSNAP_OK;
 
-    for (size_t length; *lines && !status; lines += length + (lines[length] == ';')) {
-        size_t kept = length = strcspn(lines, ";");
-        char *line;
-        while (kept && strchr(" \t", lines[kept - 1]))
-            kept--;
-        if (!kept)
-            continue;
-        line = strndup(lines, kept);
-        status = line ? change(edited, line, prefix, error)
-                      : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        free(line);
-    }
+    if (!copy)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    else if (!line && *lines)
+        status = psnap_error_set(error, PSNAP_ERROR_USAGE, "an edit is missing");
+    for (; line && !status; line = edit_next(&rest))
+        status = change(edited, line, prefix, error);
+    free(copy);
     return status;
 }
 

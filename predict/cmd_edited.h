@@ -22,8 +22,8 @@ enum psnap_status edited_begin(struct edited *edited, const struct psnap_profile
 /* The text of another one. */
 enum psnap_status edited_copy(struct edited *edited, const struct edited *from,
                               struct psnap_error *error);
-/* Edits it by a line (profile/edit/cmd_edit.h), or several with ; between them. What could not be
- * changed is said behind a prefix, "psnap whatif"; NULL: not at all. */
+/* Edits it by a line (profile/edit/cmd_edit.h), several with ; between them, or "", none. What
+ * could not be changed is said behind a prefix, "psnap whatif"; NULL: not at all. */
 enum psnap_status edited_change(struct edited *edited, const char *lines, const char *prefix,
                                 struct psnap_error *error);
 void edited_release(struct edited *edited);

@@ -29,11 +29,12 @@ static int out_of_memory(void)
 static int no_such_loop(const struct request *request, const struct psnap_profile *profile)
 {
     const char *nearest = psnap_profile_nearest_loop(profile, request->loop);
+    struct psnap_error error;
 
-    psnap_print(stderr, "psnap show: there is no loop '%s' in '%s'%s%s%s\n", request->loop,
-                request->path, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                nearest ? "'?" : "");
-    return PSNAP_EXIT_FAILED;
+    psnap_error_set(&error, PSNAP_ERROR_VALUE, "there is no loop '%.200s' in '%.200s'%s%.100s%s",
+                    request->loop, request->path, nearest ? "; did you mean '" : "",
+                    nearest ? nearest : "", nearest ? "'?" : "");
+    return psnap_cmd_fail("show", &error);
 }
 
 /* Prints tables of the `top` hottest loops, or of those asked for. False: out of memory. */

@@ -13,7 +13,6 @@
 
 #include "formats/base/cmd.h"
 #include "profile/cmd_show.h"
-#include "profile/cmd_model_words.h"
 #include "profile/cmd_words.h"
 
 /* ---- bodies ---- */

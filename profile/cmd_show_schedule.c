@@ -11,7 +11,7 @@
 
 #include "formats/base/cmd.h"
 #include "profile/cmd_show.h"
-#include "profile/cmd_model_words.h"
+#include "profile/cmd_words.h"
 
 enum {
     NAME_MAX = 48,  /* columns of a name and what it is indented by */

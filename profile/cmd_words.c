@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of profiles in words, for the commands that show them to people.
+ * Profiles in words (cmd_words.h).
  */
 #include "profile/cmd_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
 
 const char *human_bytes(uint64_t bytes, char text[32])
 {
@@ -54,4 +57,355 @@ const char *human_source(const struct psnap_profile_loop *loop, char *text, size
     else
         snprintf(text, size, "%s", *loop->file ? loop->file : "-");
     return text;
+}
+
+/* ---- the model ---- */
+
+enum { TERMS_SHOWN = 2 /* of a nest of several */ };
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+const char *const model_kinds[3] = {"load", "store", "atomic"};
+const uint64_t model_reuse_bounds[MODEL_REUSE_BOUNDS] = {16, 512, 1 << 14, 1 << 19, 1 << 24};
+
+bool model_steady_trips(const struct model_body *body, uint64_t *trips)
+{
+    const struct nest_terms *terms = &body->trips;
+    const uint64_t *values;
+
+    if (body->is_drawn) {
+        *trips = body->histogram.bins[0].low;
+        return body->histogram.count == 1 && body->histogram.bins[0].high == *trips;
+    }
+    if (terms->count != 1 || terms->terms[0].pattern->body_count)
+        return false;
+    values = nest_term_values(terms, 0);
+    *trips = values[1];
+    return values[0] == 1 || !terms->terms[0].pattern->steps[0];
+}
+
+void human_count(const uint64_t *value, const uint64_t *const *steps, uint32_t depth, size_t offset,
+                 char *text)
+{
+    const char *separator = " (";
+    size_t used = 0;
+    char digits[32];
+
+    if ((int64_t)*value < 0)
+        used = (size_t)snprintf(text, MODEL_TEXT / 2, "%" PRId64, (int64_t)*value);
+    else
+        used = (size_t)snprintf(text, MODEL_TEXT / 2, "%s", psnap_group_digits(*value, digits));
+    for (uint32_t l = 0; l < depth && used < MODEL_TEXT / 2 - 32; l++) {
+        if (!steps[l][offset] && *separator == ' ')
+            continue; /* from the outermost loop on in which it changes */
+        used +=
+            (size_t)snprintf(text + used, 32, "%s%+" PRId64, separator, (int64_t)steps[l][offset]);
+        separator = ", ";
+    }
+    if (*separator == ',')
+        snprintf(text + used, 2, ")");
+}
+
+static const struct psnap_profile_region *model_region_at(const struct psnap_profile_loop *loop,
+                                                          uint64_t address)
+{
+    const struct psnap_profile_region *best = NULL;
+
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        if (address - region->low < region->bytes)
+            return region;
+        if (!best || (region->low <= address && (best->low > address || region->low > best->low)))
+            best = region;
+    }
+    return best;
+}
+
+/* " +8": the stride of the innermost loop with iterations; nothing when there is none. */
+static void add_stride(const struct nest_pattern *pattern, const uint64_t *values, char *text,
+                       size_t size)
+{
+    int64_t stride = 0;
+
+    for (; pattern->body_count == 1; pattern = pattern->body[0], values++)
+        if (values[0] > 1)
+            stride = (int64_t)pattern->steps[pattern->values - 2];
+    if (!pattern->body_count && values[0] > 1)
+        stride = (int64_t)pattern->steps[0];
+    if (pattern->body_count)
+        snprintf(text, size, " nest");
+    else if (stride)
+        snprintf(text, size, " %+" PRId64, stride);
+}
+
+/* The first address of a term. */
+static uint64_t first_address(const struct nest_pattern *pattern, const uint64_t *values)
+{
+    for (; pattern->body_count; pattern = pattern->body[0])
+        values++;
+    return values[1];
+}
+
+void human_ref(const struct psnap_profile *profile, const struct model_ref *ref,
+               char text[MODEL_TEXT])
+{
+    const struct psnap_stream_model *model = profile->stream;
+    const size_t used = (size_t)snprintf(text, MODEL_TEXT, "%s ", model_kinds[ref->kind]);
+
+    if (ref->rule == MODEL_NEST) {
+        const struct nest_pattern *pattern = ref->addresses.terms[0].pattern;
+        const uint64_t *values = nest_term_values(&ref->addresses, 0);
+        const struct psnap_profile_region *region =
+            model_region_at(&profile->loops[ref->loop], first_address(pattern, values));
+        const size_t more = (size_t)snprintf(text + used, 80, "%.60s", region ? region->id : "?");
+        if (ref->addresses.count > 1)
+            snprintf(text + used + more, 32, " nest");
+        else
+            add_stride(pattern, values, text + used + more, 32);
+    } else if (ref->rule == MODEL_DEPENDENT) {
+        const struct model_ref *base = &model->refs[ref->bases[0]];
+        const bool is_own = base->loop == ref->loop;
+        snprintf(text + used, MODEL_TEXT / 2, "@%" PRIu32 "%s%.60s %+" PRId64 "%s", base->number,
+                 is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id,
+                 ref->offsets[0].bytes,
+                 ref->base_count > 1 || ref->offset_count > 1 ? " or else" : "");
+    } else if (ref->rule == MODEL_SHARED) {
+        const struct model_ref *of = &model->refs[ref->sweep];
+        const bool is_own = of->loop == ref->loop;
+        snprintf(text + used, MODEL_TEXT / 2, "on with @%" PRIu32 "%s%.60s", of->number,
+                 is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
+    } else {
+        char objects[MODEL_TEXT];
+        human_objects(model, ref, objects);
+        snprintf(text + used, MODEL_TEXT - 16, "~%.200s", objects);
+    }
+}
+
+struct model_reuse model_reuse_of(const struct model_ref *ref)
+{
+    struct model_reuse sum = {{0}, 0, 0};
+
+    for (uint32_t i = 0; i < ref->reuse_count; i++)
+        for (uint32_t k = 0; k < ref->reuses[i].bin_count; k++) {
+            const struct reuse_bin_count *bin = &ref->reuses[i].bins[k];
+            sum.all += bin->count;
+            if (bin->bin == REUSE_FIRST) {
+                sum.first += bin->count;
+                continue;
+            }
+            for (uint32_t b = 0; b < MODEL_REUSE_BOUNDS; b++)
+                if (reuse_bin_low(bin->bin) < model_reuse_bounds[b])
+                    sum.within[b] += bin->count;
+        }
+    return sum;
+}
+
+static uint64_t accesses_of(const struct reuse *reuse)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < reuse->bin_count; k++)
+        sum += reuse->bins[k].count;
+    return sum;
+}
+
+void human_objects(const struct psnap_stream_model *model, const struct model_ref *ref,
+                   char text[MODEL_TEXT])
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < ref->reuse_count; i++)
+        if (accesses_of(&ref->reuses[i]) > accesses_of(&ref->reuses[best]))
+            best = i;
+    snprintf(text, MODEL_TEXT / 2, "%.80s", model->objects[ref->reuses[best].object].id);
+    if (ref->reuse_count > 1)
+        snprintf(text + strlen(text), 32, " and %" PRIu32 " more", ref->reuse_count - 1);
+}
+
+/* ---- nests ---- */
+
+/* A term of numbers: "32 x 256, 32 x 0, 16 x 16"; with `start`, the first number, too. */
+static void add_term(const struct nest_pattern *pattern, const uint64_t *values, bool has_start,
+                     char *text, size_t size)
+{
+    const uint64_t *steps[NEST_DEPTH_MAX];
+    const uint64_t *first = values;
+    uint32_t depth = 0;
+    char count[MODEL_TEXT];
+    size_t used = 0;
+
+    for (const struct nest_pattern *p = pattern; p->body_count; p = p->body[0])
+        first++;
+    if (has_start)
+        used = (size_t)snprintf(text, size, "from %" PRId64 ": ", (int64_t)first[1]);
+    for (; pattern->body_count == 1 && used + 64 < size; pattern = pattern->body[0], values++) {
+        human_count(values, steps, depth, 0, count);
+        used += (size_t)snprintf(text + used, size - used, "%s x %" PRId64 ", ", count,
+                                 (int64_t)pattern->steps[pattern->values - 2]);
+        for (uint32_t l = 0; l < depth; l++)
+            steps[l]++;
+        steps[depth++] = pattern->steps;
+    }
+    if (used + 64 >= size) {
+        snprintf(text + used, size - used, "...");
+        return;
+    }
+    human_count(values, steps, depth, 0, count);
+    if (pattern->body_count)
+        snprintf(text + used, size - used, "%s x %" PRIu32 " runs", count, pattern->body_count);
+    else
+        snprintf(text + used, size - used, "%s x %" PRId64, count, (int64_t)pattern->steps[0]);
+}
+
+static void human_nest(const struct nest_terms *terms, bool has_start, char text[MODEL_TEXT])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < terms->count && i < TERMS_SHOWN; i++) {
+        if (i)
+            used += (size_t)snprintf(text + used, 8, "; ");
+        add_term(terms->terms[i].pattern, nest_term_values(terms, i), has_start, text + used, 96);
+        used += strlen(text + used);
+    }
+    if (terms->count > TERMS_SHOWN)
+        snprintf(text + used, MODEL_TEXT - used, "; %zu more term%s", terms->count - TERMS_SHOWN,
+                 psnap_plural(terms->count - TERMS_SHOWN));
+}
+
+void human_trips(const struct model_body *body, char text[MODEL_TEXT])
+{
+    const struct trips *drawn = &body->histogram;
+    uint64_t steady;
+    char digits[32];
+
+    if (body->part_count && !body->is_counted)
+        snprintf(text, MODEL_TEXT, "those of its parts");
+    else if (body->is_part)
+        snprintf(text, MODEL_TEXT, "of a whole, mean %.4g",
+                 (double)body->iterations / (double)(body->executions ? body->executions : 1));
+    else if (model_steady_trips(body, &steady))
+        snprintf(text, MODEL_TEXT, "%s", psnap_group_digits(steady, digits));
+    else if (body->is_drawn)
+        snprintf(text, MODEL_TEXT, "drawn, %" PRIu64 " to %" PRIu64 ", mean %.4g",
+                 drawn->bins[0].low, drawn->bins[drawn->count - 1].high,
+                 (double)drawn->sum / (double)drawn->times);
+    else
+        human_nest(&body->trips, true, text);
+}
+
+/* ---- references ---- */
+
+/* Where a nest begins: "a +8". */
+static void start_text(const struct psnap_profile *profile, const struct model_ref *ref,
+                       char text[MODEL_TEXT])
+{
+    const struct nest_pattern *pattern = ref->addresses.terms[0].pattern;
+    const uint64_t *first = nest_term_values(&ref->addresses, 0);
+    const struct psnap_profile_region *region;
+
+    for (; pattern->body_count; pattern = pattern->body[0])
+        first++;
+    region = model_region_at(&profile->loops[ref->loop], first[1]);
+    snprintf(text, MODEL_TEXT, "%.100s %+" PRId64, region ? region->id : "",
+             (int64_t)(first[1] - (region ? region->low : 0)));
+}
+
+static void bases_text(const struct psnap_profile *profile, const struct model_ref *ref,
+                       char text[MODEL_TEXT])
+{
+    size_t used = (size_t)snprintf(text, 16, "reference");
+
+    for (uint32_t i = 0; i < ref->base_count; i++) {
+        const struct model_ref *base = &profile->stream->refs[ref->bases[i]];
+        const bool is_own = base->loop == ref->loop;
+        used +=
+            (size_t)snprintf(text + used, 56, "%s %" PRIu32 "%s%.36s", i ? " or" : "", base->number,
+                             is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id);
+    }
+}
+
+static void sweep_text(const struct psnap_profile *profile, const struct model_ref *ref,
+                       char text[MODEL_TEXT])
+{
+    const struct model_ref *of = &profile->stream->refs[ref->sweep];
+    const bool is_own = of->loop == ref->loop;
+
+    snprintf(text, MODEL_TEXT, "sweep of reference %" PRIu32 "%s%.60s", of->number,
+             is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
+}
+
+static void offsets_text(const struct model_ref *ref, char text[MODEL_TEXT])
+{
+    uint64_t sum = 0;
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < ref->offset_count; i++)
+        sum += ref->offsets[i].count;
+    for (uint32_t i = 0; i < ref->offset_count; i++) {
+        used +=
+            (size_t)snprintf(text + used, 32, "%s%+" PRId64, i ? ", " : "", ref->offsets[i].bytes);
+        if (ref->offset_count > 1)
+            used += (size_t)snprintf(text + used, 16, " %.3g %%",
+                                     100 * share_of(ref->offsets[i].count, sum));
+    }
+}
+
+const char *human_bound(uint64_t bound, char text[32])
+{
+    snprintf(text, 32,
+             bound < 1024      ? "%" PRIu64
+             : bound < 1 << 20 ? "%" PRIu64 "K"
+                               : "%" PRIu64 "M",
+             bound < 1024      ? bound
+             : bound < 1 << 20 ? bound >> 10
+                               : bound >> 20);
+    return text;
+}
+
+static void reuse_text(const struct model_ref *ref, char text[MODEL_TEXT])
+{
+    const struct model_reuse reuse = model_reuse_of(ref);
+    size_t used = (size_t)snprintf(text, 8, "reuse");
+    char bound[32];
+
+    for (uint32_t b = 0; b < MODEL_REUSE_BOUNDS; b++) {
+        if (b && reuse.within[b] == reuse.within[b - 1])
+            continue;
+        used += (size_t)snprintf(text + used, 32, " <%s %.3g %%,",
+                                 human_bound(model_reuse_bounds[b], bound),
+                                 100 * share_of(reuse.within[b], reuse.all));
+    }
+    used +=
+        (size_t)snprintf(text + used, 32, " first %.2g %%", 100 * share_of(reuse.first, reuse.all));
+    if (ref->phases > 1)
+        snprintf(text + used, 32, "; %" PRIu32 " phases", ref->phases);
+}
+
+void human_where(const struct psnap_profile *profile, const struct model_ref *ref,
+                 char text[MODEL_TEXT])
+{
+    if (ref->rule == MODEL_NEST)
+        start_text(profile, ref, text);
+    else if (ref->rule == MODEL_SHARED)
+        sweep_text(profile, ref, text);
+    else if (ref->rule == MODEL_DEPENDENT)
+        bases_text(profile, ref, text);
+    else
+        human_objects(profile->stream, ref, text);
+}
+
+void human_addresses(const struct model_ref *ref, char text[MODEL_TEXT])
+{
+    if (ref->rule == MODEL_NEST)
+        human_nest(&ref->addresses, false, text);
+    else if (ref->rule == MODEL_SHARED)
+        snprintf(text, MODEL_TEXT, "goes on where the others ended");
+    else if (ref->rule == MODEL_DEPENDENT)
+        offsets_text(ref, text);
+    else
+        reuse_text(ref, text);
 }

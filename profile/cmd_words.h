@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of profiles in words, for the commands that show them to people. Each writes into the
- * caller's text and returns it.
+ * Profiles in words, for the commands that show them to people: numbers, and the model (model.h).
+ * Texts are the caller's; those of the model have MODEL_TEXT bytes.
  */
 #ifndef PSNAP_PROFILE_CMD_WORDS_H
 #define PSNAP_PROFILE_CMD_WORDS_H
 
 #include <stddef.h>
 
+#include "profile/model.h"
 #include "profile/profile.h"
 
 /* "12.5 MiB", "800 B". */
@@ -18,5 +19,48 @@ const char *human_strides(const uint64_t counts[PSNAP_STRIDE_BINS], char *text, 
 
 /* "cg.c:75"; "-" when it is not known. */
 const char *human_source(const struct psnap_profile_loop *loop, char *text, size_t size);
+
+/* ---- the model ---- */
+
+enum { MODEL_TEXT = 256 /* bytes of a text */ };
+
+extern const char *const model_kinds[3]; /* "load", "store", "atomic" */
+
+/* Whether all executions have as many iterations, and how many. */
+bool model_steady_trips(const struct model_body *body, uint64_t *trips);
+
+/* "1,024", or "0 (+1)" where it grows by 1 with each iteration around: steps[l][offset] is the step
+ * in loop l. */
+void human_count(const uint64_t *value, const uint64_t *const *steps, uint32_t depth, size_t offset,
+                 char *text);
+
+/* A reference in few words: "load a +8", "store @3 +16", "load ~heap.2". */
+void human_ref(const struct psnap_profile *profile, const struct model_ref *ref,
+               char text[MODEL_TEXT]);
+
+/* Reuse times of a reference, all objects and phases together: accesses whose line was accessed
+ * fewer than model_reuse_bounds[i] accesses ago, first touches, and all. */
+enum { MODEL_REUSE_BOUNDS = 5 };
+extern const uint64_t model_reuse_bounds[MODEL_REUSE_BOUNDS];
+
+struct model_reuse {
+    uint64_t within[MODEL_REUSE_BOUNDS], first, all;
+};
+
+struct model_reuse model_reuse_of(const struct model_ref *ref);
+
+/* "heap.2", or several of them; the commonest first. */
+void human_objects(const struct psnap_stream_model *model, const struct model_ref *ref,
+                   char text[MODEL_TEXT]);
+
+/* "16", "drawn, 1 to 40, mean 12.5", or a nest. */
+void human_trips(const struct model_body *body, char text[MODEL_TEXT]);
+/* "a +8", "reference 3", "heap.2", */
+void human_where(const struct psnap_profile *profile, const struct model_ref *ref,
+                 char text[MODEL_TEXT]);
+/* and how it goes on from there. */
+void human_addresses(const struct model_ref *ref, char text[MODEL_TEXT]);
+/* "512", "16K". */
+const char *human_bound(uint64_t bound, char text[32]);
 
 #endif

@@ -116,7 +116,7 @@ static enum psnap_status make_slots(struct replay_loop *loop,
     return status;
 }
 
-uint64_t replay_name_hash(const char *loop, const char *region)
+static uint64_t replay_name_hash(const char *loop, const char *region)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 

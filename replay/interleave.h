@@ -38,9 +38,6 @@ struct replay_loop {
     uint32_t empty; /* slots of empty seats passed since these were taken out */
 };
 
-/* Names, not positions, seed a region: loops and regions may be added and reordered. */
-uint64_t replay_name_hash(const char *loop, const char *region);
-
 /* `refs` has three entries per region, by kind. A loop that failed is released all the same. */
 enum psnap_status replay_loop_init(struct replay_loop *loop,
                                    const struct psnap_profile_loop *profile, uint64_t seed,

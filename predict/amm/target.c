@@ -16,8 +16,8 @@ static enum psnap_status no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the larger input");
 }
 
-enum psnap_status target_begin(struct target *target, const struct measure *base,
-                               struct psnap_error *error)
+static enum psnap_status target_begin(struct target *target, const struct measure *base,
+                                      struct psnap_error *error)
 {
     const struct psnap_program *program = base->program;
     const size_t loops = program->loop_count + (size_t)1;

@@ -20,10 +20,6 @@ struct target {
 /* All of these are released by the caller, also after an error; the measures outlive them. */
 void target_release(struct target *target);
 
-/* An empty one, for the functions below. */
-enum psnap_status target_begin(struct target *target, const struct measure *base,
-                               struct psnap_error *error);
-
 /* The measured input itself. */
 enum psnap_status target_same(struct target *target, const struct measure *base,
                               struct psnap_error *error);

@@ -156,7 +156,7 @@ static enum psnap_status analyse(const struct analysis *analysis, const struct h
         return no_memory(analysis);
     unknown = fits ? take_values(analysis, code, response, &experiment) : 0;
     result->observations = experiment.count;
-    if (unknown && !code)
+    if (unknown && (!code || !experiment.count))
         snprintf(result->why_not, sizeof result->why_not, "%s is not known of all observations",
                  result->response);
     else if (!anova_make(&result->anova, &experiment))

@@ -46,7 +46,7 @@ struct site {
     bool force;                /* make all pages anew */
     char key[24];
     struct site_entry *entries;
-    size_t count, room, failed; /* failed: without a page */
+    size_t count, room, failed, damaged; /* failed: without a page; damaged: objects */
 };
 
 static const char *file_of(const struct site *site, const char *folder, const char *name,
@@ -172,6 +172,7 @@ static enum psnap_status take_profile(void *context, const struct repo_profile *
     struct psnap_output *output = NULL;
     struct site_entry *entry;
     char path[PATH_ROOM];
+    struct stat about;
 
     if (!site->count && prepare(site, error))
         return error->code;
@@ -180,10 +181,13 @@ static enum psnap_status take_profile(void *context, const struct repo_profile *
     entry = &site->entries[site->count++];
     *entry = (struct site_entry){.tags = strdup(profile->tags), .has_profile = profile->yaml};
     snprintf(entry->id, sizeof entry->id, "%s", profile->id);
-    if (!profile->yaml)
+    if (!profile->yaml) {
         psnap_print(stderr, "psnap report: %s: %s\n", profile->id, profile->problem);
+        site->damaged++;
+    }
     file_of(site, PROFILES, entry->id, ".yaml", path);
-    if (profile->yaml && (site->force || access(path, F_OK))) {
+    if (profile->yaml &&
+        (site->force || stat(path, &about) || (size_t)about.st_size != profile->yaml_bytes)) {
         output = psnap_output_open(path, true, error);
         if (!output)
             return error->code;
@@ -265,5 +269,5 @@ int report_site(const char *archive, char *const *words, size_t word_count,
         return psnap_cmd_fail("report", &error);
     psnap_print(stdout, "%s/index.html: %zu profile%s, %zu without a page\n", directory, site.count,
                 psnap_plural(site.count), site.failed);
-    return site.failed ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE;
+    return site.failed || site.damaged ? PSNAP_EXIT_FAILED : PSNAP_EXIT_DONE;
 }

@@ -135,7 +135,7 @@ static int run(struct sweep *sweep, char **operands, size_t count, bool force)
     if (status)
         return psnap_cmd_fail("sweep", &error);
     psnap_print(stderr, "psnap sweep: %zu of %zu results are in %s%s%s\n", list->count - missing,
-                list->count, list->folder, missing ? "; who finds all writes " : ", and in ",
+                list->count, list->folder, missing ? "; with all of them there is " : ", and in ",
                 sweep->output);
     return fits ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED;
 }

@@ -22,7 +22,7 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
-#include "profile/cmd_model_words.h"
+#include "profile/cmd_words.h"
 #include "profile/diff/cmd_diff.h"
 #include "profile/yaml/yaml_keys.h"
 

@@ -10,7 +10,6 @@
 
 #include "formats/base/cmd.h"
 #include "profile/diff/cmd_diff.h"
-#include "profile/cmd_model_words.h"
 #include "profile/cmd_words.h"
 #include "profile/yaml/yaml_keys.h"
 

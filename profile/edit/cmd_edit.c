@@ -42,26 +42,26 @@ static struct psnap_yaml_doc *read_document(const char *path, struct psnap_error
     return doc;
 }
 
-/* Makes the edits of `lines`, which have ; between them, one after the other; *doc becomes that of
- * the last text, which is returned. NULL with `error` filled. */
+/* Makes the edits of `lines` one after the other; *doc becomes that of the last text, which is
+ * returned. NULL with `error` filled. */
 static char *edit_lines(struct psnap_yaml_doc **doc, const char *lines, size_t *size,
                         struct psnap_error *error)
 {
     char *copy = strdup(lines), *rest = copy, *line, *text = NULL;
 
-    if (!copy)
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    while (*doc && (line = strsep(&rest, ";"))) {
-        for (size_t n = strlen(line); n && strchr(" \t", line[n - 1]);)
-            line[--n] = '\0';
-        if (!*line)
-            continue;
+    psnap_error_set(error, copy ? PSNAP_ERROR_USAGE : PSNAP_ERROR_MEMORY,
+                    copy ? "an edit is missing" : "out of memory");
+    while (*doc && (line = edit_next(&rest))) {
         free(text);
         text = edit_line(*doc, line, size, error);
         if (text && *error->message)
             psnap_print(stderr, "psnap edit: %s\n", error->message);
         psnap_yaml_doc_free(*doc);
         *doc = text ? psnap_yaml_read_text(text, *size, "the edited profile", error) : NULL;
+        if (!*doc) {
+            free(text);
+            text = NULL;
+        }
     }
     free(copy);
     return text;

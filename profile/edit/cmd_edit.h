@@ -30,6 +30,10 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
 char *edit_line(struct psnap_yaml_doc *doc, const char *line, size_t *new_size,
                 struct psnap_error *error);
 
+/* Cuts the first edit off a list with ; between them, *rest becoming what follows; NULL: there is
+ * none. */
+char *edit_next(char **rest);
+
 /* The forms, for help. */
 extern const char edit_line_forms[];
 

@@ -466,3 +466,17 @@ char *edit_line(struct psnap_yaml_doc *doc, const char *line, size_t *new_size,
     psnap_profile_free(profile);
     return result;
 }
+
+char *edit_next(char **rest)
+{
+    while (*rest) {
+        char *line = strsep(rest, ";");
+        size_t n;
+        line += strspn(line, " \t");
+        for (n = strlen(line); n && strchr(" \t", line[n - 1]);)
+            line[--n] = '\0';
+        if (n)
+            return line;
+    }
+    return NULL;
+}

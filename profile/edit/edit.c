@@ -168,13 +168,12 @@ static enum psnap_status drop_loops(struct editing *e)
 {
     struct psnap_profile *profile = e->profile;
     uint32_t *kept = calloc(profile->loop_count + (size_t)1, sizeof *kept), count = 0;
-    enum psnap_status status = PSNAP_OK;
 
     if (!kept)
         return edit_no_memory(e);
     for (uint32_t i = 0; i < profile->loop_count; i++)
         kept[i] = e->is_inside[i] ? PSNAP_NONE : count++;
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
+    for (uint32_t i = 0; i < profile->loop_count; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
         if (kept[i] == PSNAP_NONE)
             continue;
@@ -182,9 +181,9 @@ static enum psnap_status drop_loops(struct editing *e)
         profile->loops[kept[i]] = *loop;
     }
     edit_renumber(e, kept);
-    profile->loop_count = status ? profile->loop_count : count;
+    profile->loop_count = count;
     free(kept);
-    return status;
+    return PSNAP_OK;
 }
 
 enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct psnap_edit *edit,
@@ -205,7 +204,7 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
     profile->certificate = NULL;
     if (!status && !profile->stream)
         status = edit_fail(&e, PSNAP_NONE, PSNAP_NONE,
-                           "the published model is edited by its fields (--set)");
+                           "the published model is edited by its fields (PATH = VALUE)");
     if (!status)
         status = select_loops(&e);
     if (!status)

@@ -242,14 +242,14 @@ static void say_drawn(const struct striding *s, char *text, size_t size)
         snprintf(text, size,
                  "reference %" PRIu32 " of loop '%.80s' has no strides: its addresses are drawn by "
                  "reuse time; 'loops.%.80s.references.%" PRIu32 ".reuse' has 'steps' within lines, "
-                 "'objects.%.80s.first_touches' has those to new lines (--set), and --span spreads "
-                 "its elements",
+                 "'objects.%.80s.first_touches' has those to new lines, and a larger "
+                 "working_set spreads its elements",
                  ref->number, loop, loop, ref->number,
                  s->e->profile->stream->objects[ref->reuses[0].object].id);
     else if (ref)
         snprintf(text, size,
                  "reference %" PRIu32 " of loop '%.80s' has no strides: it depends on another one, "
-                 "and 'loops.%.80s.references.%" PRIu32 ".offset%s' (--set) is how far from it",
+                 "and 'loops.%.80s.references.%" PRIu32 ".offset%s' is how far from it",
                  ref->number, loop, loop, ref->number, ref->offset_count > 1 ? "s" : "");
 }
 

@@ -75,17 +75,12 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
     if (status || (status = read_text(r, map, "model", NULL, &profile->model)) ||
         (status = read_text(r, map, "stage", "", &profile->provenance.stage)))
         return status;
-    if (!strncmp(profile->model, "walks-", 6) || !strncmp(profile->model, "stackdist-", 10))
+    if (strcmp(profile->model, "psnap") != 0 && strcmp(profile->model, PSNAP_MODEL_NESTS) != 0)
         return psnap_yaml_fail(
             r->doc, psnap_yaml_get(map, "model"), r->error, PSNAP_ERROR_UNSUPPORTED,
-            "model '%.60s' is of an earlier version: record the program again, or make the "
-            "profile anew from its trace (psnap profile TRACE.pst -o PROFILE.yaml)",
-            profile->model);
-    if (strcmp(profile->model, "psnap") != 0 && strcmp(profile->model, PSNAP_MODEL_NESTS) != 0)
-        return psnap_yaml_fail(r->doc, psnap_yaml_get(map, "model"), r->error,
-                               PSNAP_ERROR_UNSUPPORTED,
-                               "there is no model '%.60s' in this version, only 'psnap' and '%s'",
-                               profile->model, PSNAP_MODEL_NESTS);
+            "there is no model '%.60s' in this version, only 'psnap' and '%s': record "
+            "the program again, or make the profile anew from its trace",
+            profile->model, PSNAP_MODEL_NESTS);
     node = psnap_yaml_get(map, "region_gap_bytes");
     profile->region_gap_bytes = PSNAP_REGION_GAP_DEFAULT;
     if (node && (status = psnap_yaml_size(r->doc, node, 1, PSNAP_REGION_GAP_MAX,

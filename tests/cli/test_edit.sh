@@ -70,7 +70,7 @@ has err "no stride is 24 there, only 0, 8, 320"
 
 # The published model is edited by its fields.
 expect 1 "$PSNAP" edit p.yaml -o x.yaml -e 'regions[b].working_set *= 4'
-has err "the published model is edited by its fields (--set)"
+has err "the published model is edited by its fields"
 edit p.yaml moved.yaml --set 'loops.init:27.regions.a.working_set.offset=20000000'
 [ "$(stream moved.yaml | wc -l)" = 134406 ]
 
@@ -122,7 +122,7 @@ grep -Eq "^psnap edit: h.yaml:[0-9]+:3: 'main' is the body of a function" err
 # What is drawn by reuse time has no strides, but times.
 expect 0 "$PSNAP" edit h.yaml -o e.yaml --force -e 'loops[probe:78].strides[16] = 32'
 has err "it depends on another one" # of the loop, though others have that stride
-offset=$(sed -n "s/.*, and '\(loops.*offset\)' (--set) is how far.*/\1/p" err)
+offset=$(sed -n "s/.*, and '\(loops.*offset\)' is how far.*/\1/p" err)
 edit h.yaml e.yaml --set "$offset=16"
 expect 1 "$PSNAP" edit h.yaml -o x.yaml -e 'loops[probe:81].strides[8] = 64'
 grep -q "no stride is 8 there; reference [0-9] of loop 'probe:81' has no strides: its addresses are drawn" err
@@ -218,6 +218,11 @@ for wrong in 'interleave regions[a], regions[b]' 'interleave regions[a] by 8,8' 
     expect 2 "$PSNAP" edit w.yaml -o x.yaml -e "$wrong"
 done
 expect 2 "$PSNAP" edit w.yaml -o x.yaml
+for none in "" " ; "; do
+    expect 2 "$PSNAP" edit w.yaml -o x.yaml -e "$none"
+    has err "an edit is missing"
+done
+expect 2 "$PSNAP" whatif w.yaml -e ' ; ' -m 1K:64:2
 expect 2 "$PSNAP" edit w.yaml -e 'regions[a].working_set *= 2'
 expect 1 "$PSNAP" edit w.yaml -o both.yaml -e 'regions[a].working_set *= 2' # it is there
 expect 1 "$PSNAP" edit w.yaml -o x.yaml -e 'regions[nothing].working_set *= 2'

@@ -160,6 +160,7 @@ for named in $(sed -n 's/^<!-- test: cli\.\(test_[a-z_]*\) -->$/\1/p' $documents
 done
 python3 tests/documents.py "$PSNAP" $documents || complain "commands that cannot be so"
 
+grep -nE '@[A-Z]+@' $documents > "$work/left" && complain "to be filled in: $(cat "$work/left")"
 for document in $documents; do
     grep -o '\]([^):#]*)' "$document" | tr -d ']()' | while read -r link; do
         [ -e "$(dirname "$document")/$link" ] || echo "$document: $link"

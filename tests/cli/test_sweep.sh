@@ -104,7 +104,7 @@ wait
 cmp one.csv ranks.csv || fail "three ranks have another table: $(cat err.?)"
 expect 0 $list --rank 1/2 -o later.csv
 [ ! -e later.csv ] || fail "a table of half of the items"
-has err "4 of 8 results are in later.csv.psnap-sweep; who finds all writes later.csv"
+has err "4 of 8 results are in later.csv.psnap-sweep; with all of them there is later.csv"
 expect 0 env PMI_RANK=0 PMI_SIZE=2 $list -o later.csv
 cmp one.csv later.csv || fail "another table after a part was there"
 seq 0 19 | xargs -P 4 -I{} $list -j 1 --rank {}/20 -o xargs.csv 2> err || fail "xargs: $(cat err)"

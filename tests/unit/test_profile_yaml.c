@@ -103,7 +103,7 @@ static const struct mistake mistakes[] = {
     {"psnap: 1\n", "", 1, "not a profile: the key 'psnap' with its version is missing"},
     {"capture:", "captur:", 3, "no key 'captur' here; did you mean 'capture'?"},
     {"capture: {model: psnap, region_gap_bytes: 256}\n", "", 1, "the key 'capture' is missing"},
-    {"model: psnap", "model: walks-2", 3, "model 'walks-2' is of an earlier version: record the"},
+    {"model: psnap", "model: walks-2", 3, "no model 'walks-2' in this version, only 'psnap' and"},
     {"model: psnap", "model: stackdist-1", 3, "make the profile anew from its trace"},
     {"model: psnap", "model: nests-9", 3, "model 'nests-9'"},
     {"model: psnap", "model: nest", 3, "there is no model 'nest' in this version"},
