@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "formats/base/cmd.h"
-#include "formats/base/text.h"
 #include "profile/cmd_show.h"
 #include "profile/profile.h"
 #include "replay/cmd_input.h"

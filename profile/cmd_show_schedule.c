@@ -189,15 +189,6 @@ static int by_accesses(const void *left, const void *right)
     return a->state < b->state ? -1 : a->state > b->state;
 }
 
-static int by_count(const void *left, const void *right)
-{
-    const struct chain_edge *a = left, *b = right;
-
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
-}
-
 /* The states after one, the most frequent first; false: out of memory. */
 static bool print_next(const struct psnap_stream_model *model, const struct chain *chain,
                        const struct chain_state *state, bool is_short)
@@ -211,7 +202,7 @@ static bool print_next(const struct psnap_stream_model *model, const struct chai
         edges[k] = state->edges[k];
         sum += edges[k].count;
     }
-    qsort(edges, state->edge_count, sizeof *edges, by_count);
+    qsort(edges, state->edge_count, sizeof *edges, chain_commonest_first);
     for (uint32_t k = 0; k < state->edge_count; k++) {
         if (is_short && k == NEXT_MAX) {
             printf(", %" PRIu32 " more", state->edge_count - k);

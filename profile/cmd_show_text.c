@@ -11,7 +11,6 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/layout.h"
-#include "formats/base/text.h"
 #include "profile/cmd_show.h"
 #include "profile/cmd_words.h"
 
@@ -20,12 +19,7 @@ static void print_program(const struct psnap_profile *profile)
     const struct psnap_provenance *from = &profile->provenance;
 
     psnap_print(stdout, "program    %s", *from->name ? from->name : "unknown");
-    if (from->command && from->command[0]) {
-        printf(" (");
-        for (const char *const *word = from->command; *word; word++)
-            psnap_print(stdout, "%s%s", word == from->command ? "" : " ", *word);
-        printf(")");
-    }
+    print_command(from->command);
     putchar('\n');
     if (*from->compiler || *from->host)
         psnap_print(stdout, "built      %s%s%s\n", from->compiler,

@@ -109,21 +109,6 @@ void human_count(const uint64_t *value, const uint64_t *const *steps, uint32_t d
         snprintf(text + used, 2, ")");
 }
 
-static const struct psnap_profile_region *model_region_at(const struct psnap_profile_loop *loop,
-                                                          uint64_t address)
-{
-    const struct psnap_profile_region *best = NULL;
-
-    for (uint32_t i = 0; i < loop->region_count; i++) {
-        const struct psnap_profile_region *region = &loop->regions[i];
-        if (address - region->low < region->bytes)
-            return region;
-        if (!best || (region->low <= address && (best->low > address || region->low > best->low)))
-            best = region;
-    }
-    return best;
-}
-
 /* " +8": the stride of the innermost loop with iterations; nothing when there is none. */
 static void add_stride(const struct nest_pattern *pattern, const uint64_t *values, char *text,
                        size_t size)
@@ -408,4 +393,10 @@ void human_addresses(const struct model_ref *ref, char text[MODEL_TEXT])
         offsets_text(ref, text);
     else
         reuse_text(ref, text);
+}
+
+void print_command(const char *const *command)
+{
+    for (const char *const *word = command; word && *word; word++)
+        psnap_print(stdout, "%s%s%s", word == command ? " (" : " ", *word, word[1] ? "" : ")");
 }

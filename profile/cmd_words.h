@@ -17,6 +17,9 @@ const char *human_bytes(uint64_t bytes, char text[32]);
 /* "8 75 %, random 25 %": the bins with most strides, at most three of at least 5 %; "-": none. */
 const char *human_strides(const uint64_t counts[PSNAP_STRIDE_BINS], char *text, size_t size);
 
+/* " (./cg -n 5)"; nothing when it is not known. */
+void print_command(const char *const *command);
+
 /* "cg.c:75"; "-" when it is not known. */
 const char *human_source(const struct psnap_profile_loop *loop, char *text, size_t size);
 

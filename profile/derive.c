@@ -8,8 +8,6 @@
  * it follows from the model and the places of the regions, and can be checked. Strides are those of
  * each reference by itself, from its first addresses; what is drawn is random.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -157,6 +157,9 @@ bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
 enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program);
 /* The same of what is in the regions, which stay where they are. */
 enum psnap_status model_fill_regions(struct psnap_profile *profile);
+/* The region of a loop that an address is in, or the nearest one below it; NULL: it has none. */
+const struct psnap_profile_region *model_region_at(const struct psnap_profile_loop *loop,
+                                                   uint64_t address);
 /* The id of a loop's region, of those before it and its object: "a" for a global, "x" for a local
  * "f.x", "r3" for what has no name of its own; ".2" and so on tell apart several in one object.
  * NULL: out of memory. */

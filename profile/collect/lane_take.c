@@ -483,15 +483,6 @@ static bool take_bodies(struct taking *t, uint16_t thread)
     return is_done;
 }
 
-static int by_count(const void *a, const void *b)
-{
-    const struct chain_edge *p = a, *q = b;
-
-    if (p->count != q->count)
-        return p->count > q->count ? -1 : 1;
-    return p->to < q->to ? -1 : p->to > q->to;
-}
-
 /* The chain is moved, its transitions sorted, and those left out that were taken out again. */
 static void take_chain(const struct taking *t, struct chain *from, struct chain *to)
 {
@@ -504,7 +495,7 @@ static void take_chain(const struct taking *t, struct chain *from, struct chain 
                                 ? MODEL_CHAIN | (t->first_chain + (state->symbol & ~ORDER_CHAIN))
                                 : t->bodies[state->symbol];
         if (state->edge_count)
-            qsort(state->edges, state->edge_count, sizeof *state->edges, by_count);
+            qsort(state->edges, state->edge_count, sizeof *state->edges, chain_commonest_first);
         while (state->edge_count && !state->edges[state->edge_count - 1].count)
             state->edge_count--;
     }

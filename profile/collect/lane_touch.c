@@ -11,9 +11,7 @@
  * of a body are regular, and many of their reuse times have been noted, a run notes the accesses to
  * a line at once.
  */
-#include <string.h>
 
-#include "formats/base/room.h"
 #include "profile/collect/lane.h"
 
 enum {

@@ -13,7 +13,6 @@
  * their references.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/room.h"
 #include "profile/collect/rare.h"

@@ -417,12 +417,7 @@ static void print_side(const char *name, const char *path, const struct psnap_pr
 
     psnap_print(stdout, "%-10s %s: %s", name, path,
                 from->name && *from->name ? from->name : "unknown");
-    if (from->command && from->command[0]) {
-        fputs(" (", stdout);
-        for (const char *const *word = from->command; *word; word++)
-            psnap_print(stdout, "%s%s", word == from->command ? "" : " ", *word);
-        putchar(')');
-    }
+    print_command(from->command);
     if (*from->compiler)
         psnap_print(stdout, ", %s", from->compiler);
     if (*from->host)

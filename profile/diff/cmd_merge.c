@@ -10,7 +10,6 @@
  * Profiles are read one after the other, and of each only a checksum is kept; the first of each
  * group is read once more to be compared with the largest one's.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

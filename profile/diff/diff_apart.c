@@ -21,7 +21,6 @@
 #include "profile/diff/diff.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "profile/model.h"
 

@@ -9,7 +9,6 @@
  * Words that name what edits are for (edit.h) do those, which change all that has to be; of other
  * paths the field alone is changed, as psnap edit --set does, and operators are of numbers.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

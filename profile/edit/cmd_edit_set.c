@@ -5,7 +5,6 @@
  */
 #include "profile/edit/cmd_edit.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "formats/base/text.h"

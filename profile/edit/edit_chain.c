@@ -52,15 +52,6 @@ static bool init(struct matrix *m, const struct chain *chain)
     return true;
 }
 
-static int by_count(const void *a, const void *b)
-{
-    const struct chain_edge *p = a, *q = b;
-
-    if (p->count != q->count)
-        return p->count > q->count ? -1 : 1;
-    return p->to < q->to ? -1 : p->to > q->to;
-}
-
 /* The matrix becomes the chain, without those states that are gone (NULL: none are). */
 static bool store(const struct matrix *m, struct chain *chain, const bool *gone)
 {
@@ -85,7 +76,7 @@ static bool store(const struct matrix *m, struct chain *chain, const bool *gone)
             if (*at(m, i, k))
                 state->edges[state->edge_count++] = (struct chain_edge){kept[k], *at(m, i, k)};
         if (edges)
-            qsort(state->edges, edges, sizeof *state->edges, by_count);
+            qsort(state->edges, edges, sizeof *state->edges, chain_commonest_first);
     }
     for (uint32_t i = 0; i < m->n; i++)
         if (kept[i] == PSNAP_NONE)

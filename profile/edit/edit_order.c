@@ -15,7 +15,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/edit/edit_align.h"
 #include "profile/edit/edit_chain.h"

@@ -12,7 +12,6 @@
  *               touches, taken from all other bins alike, and longer times are scaled by as much.
  *               Places in lines follow from the addresses
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,6 @@
  */
 #include "profile/nest/series.h"
 
-#include <stdlib.h>
-
 enum {
     MOST = 1024,      /* values while the series goes on, */
     PLAIN = 16,       /* numbers for each value of a nest for sure, */

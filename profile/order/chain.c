@@ -140,7 +140,7 @@ int chain_is_circuit(const struct chain *chain, uint32_t *state)
     return is_circuit;
 }
 
-static int commonest_first(const void *a, const void *b)
+int chain_commonest_first(const void *a, const void *b)
 {
     const struct chain_edge *p = a, *q = b;
 
@@ -158,7 +158,7 @@ static void refill(struct chain_draw *draw, uint32_t i)
     if (!state->edge_count)
         return;
     memcpy(draw->left[i], state->edges, state->edge_count * sizeof *state->edges);
-    qsort(draw->left[i], state->edge_count, sizeof *state->edges, commonest_first);
+    qsort(draw->left[i], state->edge_count, sizeof *state->edges, chain_commonest_first);
     draw->total[i] = 0;
     for (uint32_t k = 0; k < state->edge_count; k++) {
         draw->total[i] += draw->left[i][k].count;

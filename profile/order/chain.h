@@ -51,6 +51,9 @@ uint64_t chain_circuits(const struct chain *chain);
  * a state that breaks this. Negative: out of memory. */
 int chain_is_circuit(const struct chain *chain, uint32_t *state);
 
+/* For qsort(): of edges the commonest first. */
+int chain_commonest_first(const void *a, const void *b);
+
 /* What is left to draw, by state. */
 struct chain_draw {
     const struct chain *chain;

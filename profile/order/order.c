@@ -5,7 +5,6 @@
 #include "profile/order/order.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/program.h"
 #include "formats/base/room.h"

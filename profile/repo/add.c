@@ -102,19 +102,21 @@ static enum psnap_status train(struct adder *adder, struct psnap_error *error)
     return dictionary_train(adder->repo, samples, count, error);
 }
 
-/* Gives a file its name. Somebody else may have been first, or an earlier item. */
+/* Gives a file its name. Somebody else may have been first, or an earlier item; its name may not
+ * be on the disk yet. */
 static enum psnap_status place(struct adder *adder, struct add_item *item,
                                struct psnap_error *error)
 {
     const struct repo *repo = adder->repo;
     const int folder = object_folder(repo, &item->id, true);
     char name[REPO_NAME];
-    int result;
+    int result = 0;
 
     if (folder < 0)
         return repo_fail(repo, "write", "objects", error);
     snprintf(name, sizeof name, "%s" REPO_PROFILE, item->id.text + 2);
-    result = store_place(repo, item->temporary, folder, name, false);
+    if (item->is_new)
+        result = store_place(repo, item->temporary, folder, name, false);
     if (result == EEXIST) {
         look_for(adder->repo, 0, item);
         result = item->is_new ? store_place(repo, item->temporary, folder, name, true) : 0;
@@ -134,7 +136,7 @@ static enum psnap_status commit(struct adder *adder, struct psnap_error *error)
     if (flushes && syncfs(adder->repo->root))
         return repo_fail(adder->repo, "write", "objects", error);
     for (size_t i = 0; i < adder->count && !status; i++)
-        if (is_wanted(&adder->items[i]))
+        if (!adder->items[i].error.code)
             status = place(adder, &adder->items[i], error);
     if (!status && flushes && syncfs(adder->repo->root))
         status = repo_fail(adder->repo, "write", "objects", error);
@@ -179,9 +181,11 @@ static enum psnap_status describe(struct adder *adder, struct psnap_error *error
         index_end(adder->repo);
     }
     for (size_t i = 0; i < adder->count && !status; i++) {
-        const struct add_item *item = &adder->items[i];
+        struct add_item *item = &adder->items[i];
         if (!item->error.code && item->said)
             status = repo_note(adder->repo, &item->id, item->said, error);
+        item->is_said_badly = status == PSNAP_ERROR_VALUE;
+        status = item->is_said_badly ? PSNAP_OK : status;
         if (!item->error.code && adder->said && !status)
             status = repo_note(adder->repo, &item->id, adder->said, error);
     }
@@ -190,10 +194,9 @@ static enum psnap_status describe(struct adder *adder, struct psnap_error *error
 
 enum psnap_status add_finish(struct adder *adder, struct psnap_error *error)
 {
-    enum psnap_status status = adder->count ? write_batch(adder, error) : PSNAP_OK;
+    const enum psnap_status status = adder->count ? write_batch(adder, error) : PSNAP_OK,
+                            described = status || !adder->count ? status : describe(adder, error);
 
-    if (!status && adder->count)
-        status = describe(adder, error);
     for (size_t i = 0; i < adder->count; i++) {
         struct add_item *item = &adder->items[i];
         if (!status)
@@ -204,7 +207,7 @@ enum psnap_status add_finish(struct adder *adder, struct psnap_error *error)
         facts_release(&item->facts);
     }
     adder->count = adder->bytes = 0;
-    return status;
+    return described;
 }
 
 enum psnap_status add_item(struct adder *adder, const char *path, const struct repo_bytes *yaml,

@@ -8,7 +8,7 @@
 
 #include "profile/repo/index.h"
 
-enum { ADD_BATCH = 256 };
+enum { ADD_BATCH = 256, ADD_NOTE_MAX = 64 << 10 };
 
 struct add_item {
     char *path;             /* for messages when its bytes are given; owned */
@@ -17,6 +17,7 @@ struct add_item {
     struct repo_id id;
     bool is_new;              /* it was not there before */
     struct psnap_error error; /* why it is not there now */
+    bool is_said_badly;       /* `said` is no note, and left out */
     /* On the way: */
     struct facts facts;
     char temporary[REPO_NAME]; /* its file until it is committed */

@@ -76,6 +76,8 @@ static void print_item(void *context, const struct add_item *item)
         if (!request->as_json)
             puts(item->id.text);
         fflush(stdout);
+        if (item->is_said_badly)
+            tell(request, true, item->path, "what is said of it is no note");
     }
     if (!request->as_json)
         return;
@@ -128,10 +130,8 @@ static char *write_note(const struct request *request)
     for (size_t i = 0; i < request->tags.count; i++)
         psnap_json_text(&json, NULL, request->tags.items[i]);
     psnap_json_end_array(&json);
-    if (request->licence)
-        psnap_json_text(&json, "licence", request->licence);
-    if (request->input)
-        psnap_json_text(&json, "input", request->input);
+    psnap_json_text(&json, "licence", request->licence);
+    psnap_json_text(&json, "input", request->input);
     psnap_json_real(&json, "fidelity", request->fidelity);
     psnap_json_end_object(&json);
     fclose(file);
@@ -162,6 +162,9 @@ static enum psnap_status run_add(struct request *request, struct psnap_error *er
     char *note = write_note(request);
     enum psnap_status status = check(request, error);
 
+    if (note && strlen(note) > ADD_NOTE_MAX)
+        status = psnap_error_set(error, PSNAP_ERROR_USAGE, "a note has up to %d bytes, not %zu",
+                                 ADD_NOTE_MAX, strlen(note));
     if (!adder)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     else
@@ -362,6 +365,14 @@ static enum psnap_status run_in_form(const struct command *command, struct reque
     psnap_json_end_array(&request->json);
     psnap_json_u64(&request->json, "found", request->found);
     psnap_json_u64(&request->json, "lost", request->lost);
+    if (status) {
+        psnap_json_begin_object(&request->json, "error");
+        psnap_json_text(&request->json, "message", error->message);
+        psnap_json_text(&request->json, "file", error->file[0] ? error->file : NULL);
+        psnap_json_real(&request->json, "line", error->src_line ? (double)error->src_line : NAN);
+        psnap_json_real(&request->json, "column", error->column ? (double)error->column : NAN);
+        psnap_json_end_object(&request->json);
+    }
     psnap_json_end_object(&request->json);
     psnap_cmd_fail_in_json(false); /* an object was written */
     return status;
@@ -446,8 +457,8 @@ static int run(int argc, char **argv)
     if (operands < 0)
         return exit_status;
     if (operands < command->low || operands > command->high)
-        return psnap_cmd_usage(command->name, "%d operand%s are not what it takes", operands,
-                               psnap_plural((uint64_t)operands));
+        return psnap_cmd_usage(command->name, "too %s operands: it is '%s'",
+                               operands < command->low ? "few" : "many", command->synopsis);
     request.command = command->name;
     request.operands = argv + 2;
     request.count = operands - 1;

@@ -127,12 +127,6 @@ static double fidelity_of(const struct psnap_profile *profile)
     return worst;
 }
 
-static void put_text(struct psnap_json *json, const char *key, const char *text)
-{
-    if (text)
-        psnap_json_text(json, key, text);
-}
-
 static void put_command(struct psnap_json *json, const char *const *command)
 {
     char *text = NULL;
@@ -178,14 +172,14 @@ static void put_facts(struct psnap_json *json, const struct psnap_profile *profi
     struct psnap_profile_totals totals;
 
     psnap_profile_totals(profile, &totals);
-    put_text(json, "program", p->name);
+    psnap_json_text(json, "program", p->name);
     put_command(json, p->command);
-    put_text(json, "build_id", p->build_id);
-    put_text(json, "language", p->source_language);
-    put_text(json, "compiler", p->compiler);
-    put_text(json, "host", p->host);
-    put_text(json, "recorded", p->recorded);
-    put_text(json, "model", profile->model);
+    psnap_json_text(json, "build_id", p->build_id);
+    psnap_json_text(json, "language", p->source_language);
+    psnap_json_text(json, "compiler", p->compiler);
+    psnap_json_text(json, "host", p->host);
+    psnap_json_text(json, "recorded", p->recorded);
+    psnap_json_text(json, "model", profile->model);
     psnap_json_u64(json, "accesses", totals.accesses);
     psnap_json_u64(json, "loads", totals.loads);
     psnap_json_u64(json, "stores", totals.stores);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -19,7 +18,6 @@
 #include <xxhash.h>
 
 #include "formats/base/parallel.h"
-#include "formats/base/room.h"
 
 enum { BATCH = 256 };
 #define VERSION "1" /* of the columns and of what is in them */
@@ -36,12 +34,15 @@ enum { BATCH = 256 };
 #define COLUMNS                                                                                    \
     "id, bytes, signature" TEXTS(NAME) COUNTS(NAME) ", certified, tags, licence, input, stated"
 
+/* What there is in it, as SQLite keeps it. */
+#define SCHEMA(maybe)                                                                              \
+    "CREATE TABLE " maybe "notes (name PRIMARY KEY, id, said);"                                    \
+    "CREATE INDEX " maybe "notes_by_id ON notes (id);"                                             \
+    "CREATE TABLE " maybe "profiles (added, " COLUMNS ", PRIMARY KEY (id))"
 static const char schema[] =
-    "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS profiles (added, " COLUMNS ", PRIMARY KEY (id));"
-    "CREATE TABLE IF NOT EXISTS notes (name PRIMARY KEY, id, said);"
-    "CREATE INDEX IF NOT EXISTS notes_by_id ON notes (id);"
-    "PRAGMA application_id = " VERSION "; COMMIT";
+    "BEGIN IMMEDIATE;" SCHEMA("IF NOT EXISTS ") "; PRAGMA application_id = " VERSION "; COMMIT",
+                  schema_is[] = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master "
+                                "WHERE sql IS NOT NULL ORDER BY name)";
 
 /* Of notes, which are JSON, all tags hold together, and of the rest what was said last. */
 #define LATEST "ORDER BY json_extract(said, '$.time') DESC, name DESC LIMIT 1"
@@ -125,6 +126,7 @@ struct sync {
     FILE *names;                  /* of all files, as a list in JSON */
     uint32_t sum;                 /* of the hashes of these, in whatever order they come */
     bool is_listed;               /* once at least: strangers were told of */
+    struct psnap_error error;     /* they cannot be listed */
     struct file *files;           /* that the index does not have */
     size_t count;
 };
@@ -161,18 +163,16 @@ static void list_file(void *context, int folder, const char *name, const char *f
 
 static void list_folder(void *context, int folder, const char *name, const char *file)
 {
-    (void)name;
-    if (strlen(file) == 2)
-        store_walk(folder, file, list_file, context);
-}
+    struct sync *sync = context;
+    char path[REPO_NAME];
 
-static const char *write_time(time_t seconds, char text[24])
-{
-    struct tm utc;
-
-    if (!gmtime_r(&seconds, &utc) || !strftime(text, 24, "%Y-%m-%dT%H:%M:%SZ", &utc))
-        *text = '\0';
-    return text;
+    if (strlen(file) != 2 || strspn(file, "0123456789abcdef") != 2 ||
+        store_walk(folder, file, list_file, context))
+        return;
+    snprintf(path, sizeof path, "%s/%.2s", name, file);
+    repo_fail(sync->repo, "list", path, &sync->error);
+    if (sync->told && !sync->is_listed)
+        sync->told->tell(sync->told->context, true, path, sync->error.message);
 }
 
 static const char *path_of(const char *name, char path[REPO_NAME])
@@ -218,8 +218,9 @@ static int insert_profile(const struct repo *repo, sqlite3 *db, const struct rep
 {
     static const char sql[] =
         "INSERT OR REPLACE INTO profiles (id, bytes, added, signature" TEXTS(NAME)
-            COUNTS(NAME) ", certified) VALUES (?1, CAST(?2 AS INTEGER), ?3, ?4" TEXTS(EXTRACT)
-                COUNTS(EXTRACT) EXTRACT(certified) ")";
+            COUNTS(NAME) ", certified) VALUES (?1, CAST(?2 AS INTEGER), "
+                         "strftime('%Y-%m-%dT%H:%M:%SZ', ?3, 'unixepoch'), ?4" TEXTS(EXTRACT)
+                             COUNTS(EXTRACT) EXTRACT(certified) ")";
     char size[24], added[24] = "", path[REPO_NAME];
     const char *const texts[] = {id->text, size, added, "", facts->json, NULL};
     sqlite3_stmt *statement;
@@ -228,7 +229,7 @@ static int insert_profile(const struct repo *repo, sqlite3 *db, const struct rep
 
     snprintf(size, sizeof size, "%zu", bytes);
     if (!fstatat(repo->root, path_of(id->text, path), &about, AT_SYMLINK_NOFOLLOW))
-        write_time(about.st_mtim.tv_sec, added);
+        snprintf(added, sizeof added, "%lld", (long long)about.st_mtim.tv_sec);
     statement = prepare(db, sql, texts);
     sqlite3_bind_blob(statement, 4, facts->signature, sizeof facts->signature, SQLITE_TRANSIENT);
     result = statement ? sqlite3_step(statement) : SQLITE_ERROR;
@@ -276,22 +277,26 @@ static int take_in(struct sync *sync, sqlite3 *db)
     return result;
 }
 
-/* The names of all files, as a list in JSON; NULL: they cannot be listed. */
+/* The names of all files, as a list in JSON; NULL: they cannot be listed. Who is told of folders
+ * that cannot gets the others. */
 static char *list_names(struct sync *sync)
 {
     char *names = NULL;
     size_t size;
-    bool is_good;
 
-    sync->sum = 0;
+    sync->sum = 1; /* 0 is an index that is to be compared */
+    sync->error.code = PSNAP_OK;
     sync->names = open_memstream(&names, &size);
     if (!sync->names)
         return NULL;
     fputc('[', sync->names);
-    is_good = store_walk(sync->repo->root, "objects", list_folder, sync);
+    if (!store_walk(sync->repo->root, "objects", list_folder, sync))
+        repo_fail(sync->repo, "list", "objects", &sync->error);
+    else if (sync->told)
+        sync->error.code = PSNAP_OK;
     fputc(']', sync->names);
     sync->is_listed = true;
-    if (!fclose(sync->names) && is_good)
+    if (!fclose(sync->names) && !sync->error.code)
         return names;
     free(names);
     return NULL;
@@ -423,7 +428,10 @@ static int set_up(struct sync *sync, sqlite3 *db)
         result = script(db, schema);
     else if (!result && !is(db, "PRAGMA application_id", VERSION, &result) && !result)
         result = SQLITE_SCHEMA;
-    else if (!result && !is(db, "PRAGMA integrity_check(1)", "ok", &result) && !result)
+    if (!result &&
+        !(is(db, "PRAGMA integrity_check(1)", "ok", &result) &&
+          is(db, schema_is, SCHEMA(""), &result)) &&
+        !result)
         result = SQLITE_CORRUPT;
     return result ? result : bring_up_to_date(sync, db);
 }
@@ -457,6 +465,11 @@ static sqlite3 *open_database(const struct repo *repo, enum origin origin)
     return db;
 }
 
+static bool is_damage(int result)
+{
+    return result == SQLITE_CORRUPT || result == SQLITE_NOTADB || result == SQLITE_ERROR;
+}
+
 /* Opens the index, and brings it up to date; `told`, if any, of what cannot be read. */
 static sqlite3 *open_index(struct repo *repo, enum origin origin, const struct repo_told *told,
                            struct psnap_error *error)
@@ -465,7 +478,7 @@ static sqlite3 *open_index(struct repo *repo, enum origin origin, const struct r
 
     for (; origin <= FROM_NOTHING; origin++) {
         struct sync sync = {.repo = repo, .told = told};
-        const bool is_damaged = result == SQLITE_CORRUPT || result == SQLITE_NOTADB;
+        const bool is_damaged = is_damage(result);
         sqlite3 *db;
         if ((origin == FROM_RESET_FILE && !is_damaged && result != SQLITE_SCHEMA) ||
             (origin == FROM_READ_ONLY_FILE && result == SQLITE_BUSY))
@@ -477,6 +490,8 @@ static sqlite3 *open_index(struct repo *repo, enum origin origin, const struct r
         if (!result)
             return db;
         fail(db, error);
+        if (sync.error.code && error)
+            *error = sync.error;
         sqlite3_close(db);
     }
     return NULL;
@@ -651,7 +666,8 @@ enum psnap_status repo_read_each(struct repo *repo, const struct query *query,
 
 bool index_begin(struct repo *repo)
 {
-    return !need_index(repo, NULL) && !script(repo->index, "BEGIN IMMEDIATE");
+    return !need_index(repo, NULL) &&
+           !script(repo->index, "BEGIN IMMEDIATE; PRAGMA user_version = 0"); /* to be compared */
 }
 
 void index_add(struct repo *repo, const struct repo_id *id, size_t bytes, const struct facts *facts)
@@ -665,32 +681,40 @@ void index_end(struct repo *repo)
         script(repo->index, "ROLLBACK");
 }
 
-/* Whether the last note of a profile says so. */
-static bool is_said(sqlite3 *db, const struct repo_id *id, const char *said)
+/* Whether the last note of a profile, which is there, says so. */
+static bool is_said(const struct repo *repo, const struct repo_id *id, const char *said)
 {
-    char *value;
+    char *name, path[REPO_NAME];
     bool is_so;
 
-    run(db, "SELECT json_remove(said, '$.time') = json(?2) FROM notes WHERE id = ?1 " LATEST,
-        (const char *[]){id->text, said, NULL}, &value);
-    is_so = value && !strcmp(value, "1");
-    free(value);
+    run(repo->index,
+        "SELECT name FROM (SELECT name, said FROM notes WHERE id = ?1 " LATEST
+        ") WHERE json_remove(said, '$.time') = json(?2)",
+        (const char *[]){id->text, said, NULL}, &name);
+    is_so = name && !faccessat(repo->root, path_of(name, path), F_OK, AT_SYMLINK_NOFOLLOW);
+    free(name);
     return is_so;
 }
 
 enum psnap_status repo_note(struct repo *repo, const struct repo_id *id, const char *said,
                             struct psnap_error *error)
 {
-    char name[REPO_NAME], now[24], *text = NULL;
+    char name[REPO_NAME], seconds[24], fraction[24], *text = NULL;
+    struct timespec time;
     struct repo_bytes bytes;
     struct repo_id note;
     enum psnap_status status = need_index(repo, error);
     int folder;
 
-    if (status || is_said(repo->index, id, said))
+    if (status || is_said(repo, id, said))
         return status;
-    run(repo->index, "SELECT json_set(?1, '$.time', ?2) WHERE json_valid(?1)",
-        (const char *[]){said, write_time(time(NULL), now), NULL}, &text);
+    clock_gettime(CLOCK_REALTIME, &time);
+    snprintf(seconds, sizeof seconds, "%lld", (long long)time.tv_sec);
+    snprintf(fraction, sizeof fraction, ".%09ldZ", time.tv_nsec);
+    run(repo->index,
+        "SELECT json_set(?1, '$.time', strftime('%Y-%m-%dT%H:%M:%S', ?2, 'unixepoch') || ?3)"
+        " WHERE CASE WHEN json_valid(?1) THEN json_type(?1) END = 'object'",
+        (const char *[]){said, seconds, fraction, NULL}, &text);
     if (!text)
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "what is said of '%s' is no note",
                                id->text);
@@ -727,50 +751,69 @@ char *repo_said(struct repo *repo, const char *id)
 
 static void check_dictionary(void *context, int folder, const char *name, const char *file)
 {
-    const struct repo_told *told = context;
+    const struct sync *sync = context;
+    const char *problem = dictionary_check(sync->repo, folder, file);
     char path[REPO_NAME];
 
     snprintf(path, sizeof path, "%s/%.80s", name, file);
-    if (!dictionary_is_good(folder, file))
-        told->tell(told->context, true, path, "its name is not the hash of what is in it");
+    if (problem)
+        sync->told->tell(sync->told->context, true, path, problem);
 }
 
-/* Whether the index, which is attached as `old`, lacks a row that it should have; of times it does
- * not ask, which copies of files do not have from each other. */
+/* Whether the index, which is attached as `old`, lacks a row that it should have, or has one of no
+ * file; of times it does not ask, which copies of files do not have from each other. */
 static const char is_other[] =
     "SELECT EXISTS (SELECT " COLUMNS " FROM main.profiles EXCEPT SELECT " COLUMNS
-    " FROM old.profiles) OR EXISTS (SELECT * FROM main.notes EXCEPT SELECT * FROM old.notes)";
+    " FROM old.profiles) OR EXISTS (SELECT * FROM main.notes EXCEPT SELECT * FROM old.notes)"
+    " OR EXISTS (SELECT id FROM old.profiles UNION SELECT name FROM old.notes"
+    " EXCEPT SELECT value FROM json_each(?1))";
 static const char remake[] =
     "BEGIN IMMEDIATE; DELETE FROM old.profiles; DELETE FROM old.notes; PRAGMA old.user_version = 0;"
     "INSERT INTO old.profiles SELECT * FROM main.profiles;"
     "INSERT INTO old.notes SELECT * FROM main.notes; COMMIT";
 
+/* Its rows are looked at before the files: a file is there before its row is. */
+static void check_index(struct repo *repo, sqlite3 *fresh, const struct repo_told *told)
+{
+    const char *path = sqlite3_db_filename(repo->index, "main"); /* "": it is in memory */
+    struct sync sync = {.repo = repo};
+    char *names = NULL, *other = NULL;
+    int result = *path ? run(fresh, "ATTACH ?1 AS old", (const char *[]){path, NULL}, NULL)
+                       : SQLITE_CANTOPEN;
+
+    if (!result)
+        result = script(fresh, "BEGIN; SELECT 1 FROM old.profiles LIMIT 1");
+    if (!result && (names = list_names(&sync)))
+        result = run(fresh, is_other, (const char *[]){names, NULL}, &other);
+    script(fresh, "COMMIT");
+    if (repo->is_index_damaged || is_damage(result & 0xff) || (other && *other == '1'))
+        told->tell(told->context, true, INDEX,
+                   *path && !script(fresh, remake)
+                       ? "it says something else than the objects; it is made anew"
+                       : "it says something else than the objects");
+    free(names);
+    free(other);
+}
+
 enum psnap_status repo_verify(struct repo *repo, const struct repo_told *told, uint64_t *profiles,
                               struct psnap_error *error)
 {
     sqlite3 *fresh = open_index(repo, FROM_NOTHING, told, error);
-    char *real = realpath(repo->path, NULL), *path = sqlite3_mprintf("%s/" INDEX, real), *count;
-    enum psnap_status status = fresh ? need_index(repo, error) : PSNAP_ERROR_IO;
+    struct sync sync = {.repo = repo, .told = told};
     struct repo_bytes format = {NULL, 0};
-    int result = SQLITE_OK;
+    char *count;
 
+    if (!fresh)
+        return PSNAP_ERROR_IO;
     if (!store_read(repo->root, REPO_FORMAT, &format) || strcmp(format.data, REPO_FORMAT_TEXT) != 0)
         told->tell(told->context, true, REPO_FORMAT, "it says something else");
     free(format.data);
-    store_walk(repo->root, "dictionaries", check_dictionary, (void *)(uintptr_t)told);
-    if (!status)
-        run(fresh, "ATTACH ?1 AS old", (const char *[]){path, NULL}, NULL);
-    if (!status && (repo->is_index_damaged || is(fresh, is_other, "1", &result) ||
-                    (result & 0xff) == SQLITE_CORRUPT)) {
-        told->tell(told->context, true, INDEX,
-                   "it says something else than the objects; it is made anew");
-        script(fresh, remake);
-    }
+    if (!need_index(repo, NULL)) /* else there are folders that cannot be listed */
+        check_index(repo, fresh, told);
+    store_walk(repo->root, "dictionaries", check_dictionary, &sync);
     run(fresh, "SELECT count(*) FROM profiles", NULL, &count);
     *profiles = count ? strtoull(count, NULL, 10) : 0;
     sqlite3_close(fresh);
-    sqlite3_free(path);
     free(count);
-    free(real);
-    return status;
+    return PSNAP_OK;
 }

@@ -6,6 +6,7 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,14 +62,22 @@ static bool read_dictionary(int folder, const char *file, struct repo_id *id,
     return !strcmp(found.text, id->text);
 }
 
-bool dictionary_is_good(int folder, const char *file)
+const char *dictionary_check(const struct repo *repo, int folder, const char *file)
 {
     struct repo_bytes bytes;
     struct repo_id id;
     const bool is_good = read_dictionary(folder, file, &id, &bytes);
+    const char *problem = is_good ? NULL : "its name is not the hash of what is in it";
+    char other[REPO_NAME];
 
+    snprintf(other, sizeof other, "%s%s", id.text,
+             dictionary_ends[repo_id_parse(file, dictionary_ends[0], &id)]);
+    if (is_good && faccessat(folder, other, F_OK, AT_SYMLINK_NOFOLLOW))
+        problem = store_write(repo, folder, other, &bytes, NULL)
+                      ? "the other copy of it is missing"
+                      : "the other copy of it was missing, and is written anew";
     free(bytes.data);
-    return is_good;
+    return problem;
 }
 
 static bool is_known(const struct codec *codec, const struct repo_id *id)
@@ -229,7 +238,7 @@ static enum psnap_status unpack(struct codec *codec, unsigned thread, const char
                                 struct psnap_error *error)
 {
     const size_t size = object->size - sizeof(struct sum);
-    const ZSTD_DDict *dictionary = NULL;
+    bool has_dictionary = false;
     unsigned long long expanded;
     struct sum sum;
     unsigned wanted;
@@ -239,19 +248,23 @@ static enum psnap_status unpack(struct codec *codec, unsigned thread, const char
     if (object->size <= sizeof sum || memcmp(object->data + size, &sum, sizeof sum) != 0)
         return damaged(path, "its sum is another one", error);
     wanted = ZSTD_getDictID_fromFrame(object->data, size);
-    for (size_t i = 0; i < codec->count && wanted && !dictionary; i++)
-        if (ZSTD_getDictID_fromDDict(codec->dictionaries[i].out) == wanted)
-            dictionary = codec->dictionaries[i].out;
-    if (wanted && !dictionary)
-        return damaged(path, "its dictionary is not in 'dictionaries', or damaged", error);
     expanded = ZSTD_getFrameContentSize(object->data, size);
     if (!codec->out[thread])
         codec->out[thread] = ZSTD_createDCtx();
     yaml->data = expanded > REPO_FILE_MAX ? NULL : malloc(expanded + 1);
     if (!yaml->data || !codec->out[thread])
         return damaged(path, "it is too long, or memory is out", error);
-    ZSTD_DCtx_refDDict(codec->out[thread], dictionary);
+    ZSTD_DCtx_refDDict(codec->out[thread], NULL);
     yaml->size = ZSTD_decompressDCtx(codec->out[thread], yaml->data, expanded, object->data, size);
+    for (size_t i = 0; i < codec->count && wanted && ZSTD_isError(yaml->size); i++)
+        if (ZSTD_getDictID_fromDDict(codec->dictionaries[i].out) == wanted) {
+            has_dictionary = true; /* others may have this number, too */
+            ZSTD_DCtx_refDDict(codec->out[thread], codec->dictionaries[i].out);
+            yaml->size =
+                ZSTD_decompressDCtx(codec->out[thread], yaml->data, expanded, object->data, size);
+        }
+    if (wanted && !has_dictionary)
+        return damaged(path, "its dictionary is not in 'dictionaries', or damaged", error);
     return ZSTD_isError(yaml->size) ? damaged(path, ZSTD_getErrorName(yaml->size), error)
                                     : PSNAP_OK;
 }
@@ -317,6 +330,7 @@ struct search {
     const char *prefix;
     struct repo_id found;
     unsigned count;
+    int reason;        /* a folder cannot be listed */
     char text[5 * 20]; /* the first few of them */
 };
 
@@ -338,11 +352,12 @@ static void match_file(void *context, int folder, const char *name, const char *
 
 static void match_folder(void *context, int folder, const char *name, const char *file)
 {
-    const struct search *search = context;
+    struct search *search = context;
 
     (void)name;
-    if (strlen(file) == 2 && !strncmp(file, search->prefix, strnlen(search->prefix, 2)))
-        store_walk(folder, file, match_file, context);
+    if (strlen(file) == 2 && !strncmp(file, search->prefix, strnlen(search->prefix, 2)) &&
+        !store_walk(folder, file, match_file, context))
+        search->reason = errno;
 }
 
 enum psnap_status repo_find(const struct repo *repo, const char *prefix, struct repo_id *id,
@@ -356,7 +371,7 @@ enum psnap_status repo_find(const struct repo *repo, const char *prefix, struct 
                                "'%.100s' is no id, nor the beginning of one: these have up to %d "
                                "digits, 0 to 9 and a to f",
                                prefix, REPO_ID_DIGITS);
-    if (!store_walk(repo->root, "objects", match_folder, &search))
+    if (!store_walk(repo->root, "objects", match_folder, &search) || (errno = search.reason))
         return repo_fail(repo, "read", "objects", error);
     if (search.count > 1)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,

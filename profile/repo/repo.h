@@ -109,7 +109,8 @@ enum psnap_status dictionaries_load(struct repo *repo, struct psnap_error *error
 /* Makes one of profiles that are to be added, where there is none and they are enough. */
 enum psnap_status dictionary_train(struct repo *repo, const struct repo_bytes *samples,
                                    size_t count, struct psnap_error *error);
-bool dictionary_is_good(int folder, const char *file);
+/* What is wrong with a dictionary's file; NULL: nothing. Where it has no copy that is written. */
+const char *dictionary_check(const struct repo *repo, int folder, const char *file);
 void object_release(struct repo *repo);
 
 #endif

@@ -10,14 +10,12 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/room.h"
 #include "formats/base/text.h"
 
-enum { BLOCK = 512, NOTE_MAX = 64 << 10 };
+enum { BLOCK = 512, NOTE_MAX = 16 * ADD_NOTE_MAX }; /* of many notes */
 
 static enum psnap_status fail(struct archive *archive, const char *what, struct psnap_error *error)
 {

@@ -8,7 +8,6 @@
 #define PSNAP_PROFILE_READ_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "formats/base/yaml.h"

@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define REF_NUMBERS 65536u   /* of references, whatever the profile has, */
 #define REF_NUMBERS_EACH 16u /* and more for each that it has */

@@ -3,9 +3,7 @@
  * Bodies that are several others one after the other, `of`, from YAML: the parts that the compiler
  * made of a loop of the source. When such a body has iterations these tell those of its parts.
  */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/yaml/read_model.h"
 

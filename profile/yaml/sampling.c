@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 enum psnap_status sampling_copy(const struct psnap_sampling *from, struct psnap_arena *arena,
                                 struct psnap_sampling *to)

@@ -45,9 +45,8 @@ static void write_count(const struct writing *w, struct psnap_yaml_node *parent,
         psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)w->steps[i][offset]);
 }
 
-/* The region of the loop that an address is in, or the nearest one below it. */
-static const struct psnap_profile_region *region_at(const struct psnap_profile_loop *loop,
-                                                    uint64_t address)
+const struct psnap_profile_region *model_region_at(const struct psnap_profile_loop *loop,
+                                                   uint64_t address)
 {
     const struct psnap_profile_region *best = NULL;
 
@@ -63,7 +62,7 @@ static const struct psnap_profile_region *region_at(const struct psnap_profile_l
 
 static void write_start(const struct writing *w, struct psnap_yaml_node *map, uint64_t first)
 {
-    const struct psnap_profile_region *region = w->loop ? region_at(w->loop, first) : NULL;
+    const struct psnap_profile_region *region = w->loop ? model_region_at(w->loop, first) : NULL;
 
     if (region && region != w->usual)
         psnap_yaml_add_text(w->doc, map, "region", region->id);
@@ -125,7 +124,7 @@ static bool is_plain(const struct writing *w, const struct nest_pattern *pattern
                      const uint64_t *values)
 {
     return !pattern->body_count && values[0] == 1 && is_steady(w, 0) && is_steady(w, 1) &&
-           (!w->loop || region_at(w->loop, values[1]) == w->usual);
+           (!w->loop || model_region_at(w->loop, values[1]) == w->usual);
 }
 
 static void write_term(struct writing *w, struct psnap_yaml_node *list,
@@ -159,7 +158,7 @@ static void count_starts(const struct psnap_profile_loop *loop, const struct nes
                          const uint64_t *values, uint32_t *counts)
 {
     if (!pattern->body_count) {
-        counts[region_at(loop, values[1]) - loop->regions]++;
+        counts[model_region_at(loop, values[1]) - loop->regions]++;
         return;
     }
     values++;

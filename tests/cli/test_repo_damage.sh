@@ -116,4 +116,52 @@ echo hello > d/objects/ab12
 mkdir -p d/objects/00 && echo hello > d/objects/00/README
 expect 0 "$PSNAP" repo verify d
 has out "objects/00/README: stranger"
+
+# an index of another schema, which SQLite finds sound, and one with a row of no file
+sql() {
+    python3 -c 'import sqlite3, sys; d = sqlite3.connect("d/cache/index.sqlite"); d.executescript(sys.argv[1])' "$1"
+}
+for change in 'DROP TABLE notes' 'ALTER TABLE profiles RENAME licence TO license' "INSERT INTO profiles (id) VALUES ('x')"; do
+    for first in list verify; do
+        rm -rf d && cp -r r d
+        sql "$change"
+        "$PSNAP" repo $first d > out 2>&1 || [ $first = verify ] || fail "$change: $(cat out)"
+        [ $first = list ] || has out "cache/index.sqlite: damaged"
+        "$PSNAP" repo verify d > /dev/null || [ "$first" = list ] || fail "$change: not mended"
+        listed " after $change and verify"
+    done
+done
+
+# what went after it was added is gone: a note, which can be said again, and a profile
+rm -rf d && cp -r r d
+"$PSNAP" repo list d > /dev/null
+"$PSNAP" repo add d p150.yaml --licence GPL > /dev/null
+rm "$(grep -l GPL d/objects/*/*.note)"
+[ -z "$("$PSNAP" repo search d licence:GPL --ids 2> /dev/null)" ] || fail "a note that has gone is found"
+"$PSNAP" repo add d p150.yaml --licence GPL > /dev/null
+[ "$(grep -l GPL d/objects/*/*.note | wc -l)" = 1 ] || fail "it is not said again"
+"$PSNAP" repo init gone
+rm gone/objects/*/"$("$PSNAP" repo add gone p1.yaml | cut -c 3-)".yaml.zst
+[ -z "$("$PSNAP" repo list gone --ids 2> /dev/null)" ] || fail "a profile that has gone is listed"
+
+# a folder that cannot be listed; one of two copies of a dictionary; another dictionary of the same number
+rm -rf d && cp -r r d
+rm -r "d/objects/${id:0:2}" && touch "d/objects/${id:0:2}"
+expect 1 "$PSNAP" repo list d
+has err "cannot list 'd/objects/${id:0:2}'"
+expect 1 "$PSNAP" repo get d "$id"
+wrong d "objects/${id:0:2}"
+for copy in dict copy; do
+    rm -rf d && cp -r r d
+    rm d/dictionaries/*.$copy
+    expect 1 "$PSNAP" repo verify d
+    expect 0 "$PSNAP" repo verify d
+    cmp d/dictionaries/*.dict d/dictionaries/*.copy
+done
+for k in $(seq 8); do # in whatever order they are read
+    head -c -"$k" d/dictionaries/*.dict > other.dict
+    name=$(hash_of other.dict)
+    cp other.dict "d/dictionaries/$name.dict" && cp other.dict "d/dictionaries/$name.copy"
+    all d
+done
 echo "damage: ok"

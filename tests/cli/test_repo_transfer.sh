@@ -48,6 +48,20 @@ rm -r profiles
 expect 0 "$PSNAP" repo import r2 x.tar.xz --json
 python3 -c 'import json; r = json.load(open("out")); assert len(r["profiles"]) == 5 and not any(p["new"] for p in r["profiles"])'
 
+# a note that is none is left out, others are not; ids are printed; an error is said in JSON
+mkdir -p notes profiles && cp p6.yaml profiles/
+echo hello > "notes/$(hash_of p6.yaml).note"
+tar -cf note.tar notes profiles
+expect 1 "$PSNAP" repo import r2 note.tar
+[ "$(wc -l < out)" = 1 ] || fail "not one id: $(cat out)"
+has err "profiles/p6.yaml' is left out: what is said of it is no note"
+expect 2 "$PSNAP" repo add r2 p6.yaml --input "$(head -c 66000 /dev/zero | tr '\0' x)"
+echo none > none.tar
+for words in 'search r2 like:ffff' 'import r2 none.tar' 'import r2 all.tar none.tar'; do
+    expect 1 "$PSNAP" repo $words --json
+    python3 -c 'import json; assert json.load(open("out"))["error"]["message"]'
+done
+
 # archives that mean harm: nothing outside of the repository is written
 mkdir victim && echo mine > victim/file
 python3 - << 'PYTHON'
@@ -157,6 +171,7 @@ ln -s "$dir/victim/file" linked/cache/index.sqlite
 ln -s "$dir/victim/log" linked/cache/index.sqlite-wal
 "$PSNAP" repo add linked p6.yaml p1.yaml p2.yaml > /dev/null 2>&1 || true
 "$PSNAP" repo gc linked > /dev/null 2>&1
-"$PSNAP" repo list linked > /dev/null 2>&1
+expect 1 "$PSNAP" repo list linked
+has err "cannot list"
 [ "$(cat victim/file)" = mine ] && [ "$(ls victim)" = file ] || fail "something went out of objects or cache"
 echo "export, import, hostile archives: ok"

@@ -224,7 +224,6 @@ static void test_notes(void **state)
     expect_row(&here, "", "|||nan");
     assert_int_equal(repo_note(here.repo, &here.id, said[0], &error), PSNAP_OK);
     expect_row(&here, "tag:two", " one two |A||2.5");
-    sleep(1);
     for (int i = 0; i < 2; i++)
         assert_int_equal(repo_note(here.repo, &here.id, said[1], &error), PSNAP_OK);
     expect_row(&here, "input=\"' OR 1\"", " one two |B|' OR 1|2.5");
