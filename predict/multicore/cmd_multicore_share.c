@@ -91,10 +91,8 @@ bool multicore_has_order(const struct psnap_profile *profile, const char *path,
 {
     if (!profile || profile->stream)
         return true;
-    psnap_error_set(error, PSNAP_ERROR_VALUE,
-                    "'%s' is a profile of model psnap, which does not say in which order marks "
-                    "come: record one of model nests ('psnap record' without --model psnap), or "
-                    "a trace",
-                    path);
-    return false;
+    return !psnap_error_set(error, PSNAP_ERROR_VALUE,
+                            "'%s' is a profile of model psnap, which does not say in which order "
+                            "marks come: record one of model nests, or a trace",
+                            path);
 }

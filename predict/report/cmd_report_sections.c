@@ -19,7 +19,6 @@
 
 enum {
     SHOWN = 15,  /* loops in view */
-    TIMES = 20,  /* loops with run times */
     REGIONS = 6, /* loops of which all regions are listed */
     LINES = 12,  /* loops in a figure of lines, */
     CURVES = 6,  /* of curves, and panels of strides */
@@ -285,7 +284,8 @@ static void draw_curves(struct report_page *page, bool of_loops, const char *tit
     for (size_t i = 0; i < report->input_count; i++)
         end = fmax(end, 2 * report_footprint(&report->inputs[i]));
     fputs("$curves << EOD\n", script);
-    for (double bytes = line; bytes < 1.1 * end; bytes *= exp2(1.0 / 16)) {
+    for (uint32_t step = 0; step < 16 * log2(1.1 * end / line); step++) {
+        const double bytes = line * exp2(step / 16.0);
         fprintf(script, "%.0f", bytes);
         for (size_t i = 0; i < count; i++) {
             const struct report_column column = {REPORT_MISSES, of_loops ? 0 : i, 0,
@@ -556,7 +556,7 @@ static void write_times(struct report_page *page)
         if (!(machine->mispredict_cycles > 0 && machine->first_touch_cycles > 0))
             write_reason(page, "mispredicted branches, or first touches of pages", machine->name,
                          "it does not say mispredict_cycles, or memory.first_touch_cycles");
-        report_loop_table(page, NULL, machine->name, &columns, 0, TIMES);
+        report_loop_table(page, NULL, machine->name, &columns, 0, SHOWN);
     }
 }
 

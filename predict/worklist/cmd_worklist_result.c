@@ -77,7 +77,8 @@ static enum psnap_status locate(const struct worklist *list, const struct item *
             return PSNAP_OK;
         free(*key);
     }
-    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a result");
+    psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a result");
+    return PSNAP_ERROR_MEMORY;
 }
 
 char *worklist_content(const char *path, size_t *size)

@@ -262,12 +262,12 @@ static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_
     const bool has_region = *parts->region, has_loop = *parts->loop;
 
     *is_good = true;
+    if (!parts->verb && parts->others)
+        return false;
     if (parts->verb) {
         edit->what = *parts->verb == 'r'   ? PSNAP_EDIT_REMOVE
                      : *parts->verb == 'i' ? PSNAP_EDIT_INTERLEAVE
                                            : PSNAP_EDIT_SPLIT;
-    } else if (parts->others) {
-        return false;
     } else if (!strcmp(parts->field, "working_set") && has_region) {
         edit->what = PSNAP_EDIT_SPAN;
         *wanted = "working_set wants *= or /= and " FACTOR;
