@@ -108,7 +108,7 @@ static void check_file(const char *name, const char *needed_for, const char *pat
     free(plain);
 }
 
-/* What psnap cc needs beside a compiler. */
+/* Checks the files that psnap cc needs beside a compiler. */
 static void check_capture_files(struct psnap_compiler *compiler)
 {
     static const char rebuild[] = "psnap was built without LLVM, or moved away from its lib folder";
@@ -195,7 +195,7 @@ static void check_library(const char *name, const char *needed_for, bool is_ther
     snprintf(finding->hint, sizeof finding->hint, "install %s and build psnap again", package);
 }
 
-/* Whether a trace of this format can be written, to a file without a name. */
+/* Tells whether a trace of this format can be written, to a file without a name. */
 static bool can_write(const char *format)
 {
     struct psnap_program *program = psnap_program_new();
@@ -270,7 +270,7 @@ static void check_system(void)
 
 /* ---- the trial ---- */
 
-/* What the user's environment asks of psnap is not asked of the trial. */
+/* Environment variables of psnap that the user has set do not count for the trial. */
 static void forget_environment(void)
 {
     static const char *const variables[] = {PSNAP_ENV_OUT,   PSNAP_ENV_ROI,    PSNAP_ENV_BLOCKS,

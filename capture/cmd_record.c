@@ -287,7 +287,7 @@ static int read_parts(struct parts *parts, struct psnap_recording *recording)
     return 0;
 }
 
-/* What was asked for of the engine; non-zero, and says so, when it makes no sense. */
+/* Reads the options of the engine; non-zero, and says so, when they contradict each other. */
 static int settle(struct psnap_recording *recording, const char *engine)
 {
     recording->is_foreign = engine && !strcmp(engine, "valgrind");

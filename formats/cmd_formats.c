@@ -35,7 +35,7 @@ static void list_formats(void)
 
 extern const char psnap_formats_text[]; /* formats.txt */
 
-/* What the text says of a format: its description, then recipes. */
+/* The parts of the text about a format: its description, then recipes. */
 struct about {
     char *text; /* owned; the others are parts of it */
     const char *description;

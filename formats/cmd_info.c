@@ -44,7 +44,7 @@ static double bytes_per_access(const struct info *info)
     return (double)info->bytes / (double)info->accesses;
 }
 
-/* Whether a count or a text is printed, under which names; in order. */
+/* Fields in the order in which they are printed: a count or a text, and its names. */
 static const struct row {
     const char *label, *key;
     size_t at; /* in struct info, of counts, or struct psnap_provenance, of texts */

@@ -13,7 +13,7 @@
 
 /* ---- what there is to show: cmd_show_summary.c ---- */
 
-/* What is shown of a loop. */
+/* A row of the table of loops. */
 struct show_summary {
     uint32_t index;
     uint64_t accesses;

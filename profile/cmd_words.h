@@ -29,7 +29,7 @@ enum { MODEL_TEXT = 256 /* bytes of a text */ };
 
 extern const char *const model_kinds[3]; /* "load", "store", "atomic" */
 
-/* Whether all executions have as many iterations, and how many. */
+/* Tells whether all executions have the same number of iterations, and which. */
 bool model_steady_trips(const struct model_body *body, uint64_t *trips);
 
 /* "1,024", or "0 (+1)" where it grows by 1 with each iteration around: steps[l][offset] is the step

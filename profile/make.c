@@ -27,7 +27,7 @@ struct profile_sink {
     bool is_finished, is_taken;
 };
 
-/* What is in hand while one profile is made. */
+/* The program, the builder and the profile while it is made. */
 struct taking {
     const struct psnap_program *program;
     struct psnap_profile *profile;

@@ -153,7 +153,7 @@ bool psnap_region_ends(const struct psnap_profile_region *region, unsigned *firs
     return firsts == 1 && lasts == 1;
 }
 
-/* Whether another of the first `count` regions has this id. */
+/* Tells whether another of the first `count` regions has this id. */
 static bool is_taken(const struct psnap_profile_region *regions, uint32_t count, const char *id)
 {
     for (uint32_t i = 0; i < count; i++)

@@ -22,7 +22,7 @@ enum { PSNAP_BUILD_ID_CHARS = 96 };
  */
 void psnap_build_id_read(const char *path, char hex[PSNAP_BUILD_ID_CHARS]);
 
-/* What a process has mapped, as /proc/PID/maps says. */
+/* A mapping of a process, as /proc/PID/maps has it. */
 struct psnap_mapping {
     uint64_t low, high;
     char permissions[8];
@@ -46,9 +46,9 @@ void psnap_mappings_close(struct psnap_mappings *mappings);
  * read, *size is 0 then. */
 char *psnap_process_file(pid_t pid, const char *name, size_t *size);
 
-/* Whether the process of a pidfd has ended; true where there is none (-1). */
+/* Tells whether the process of a pidfd has ended; true where there is none (-1). */
 bool psnap_process_is_over(int pidfd);
-/* Whether a child has, which is left to be waited for. A signal handler may ask. */
+/* Tells whether a child has ended, which is left to be waited for. Signal handlers may call it. */
 bool psnap_child_has_ended(pid_t child);
 
 #endif

@@ -165,7 +165,7 @@ static bool has_ended(pid_t pid)
 
 /* ---- a collector ---- */
 
-/* What `psnap record` does for the first process, for another one. */
+/* Starts a collector for another process, as `psnap record` does for the first one. */
 static int collect(const struct server *server, struct psnap_request *request,
                    struct psnap_recording *recording, const struct psnap_process *process)
 {
@@ -394,7 +394,7 @@ static void close_inherited(const struct server *server)
     syscall(SYS_close_range, (unsigned)last + 1, ~0u, 0u);
 }
 
-/* What the hub does, to its end. */
+/* Serves processes until the last one has ended. */
 static void serve(struct server *server)
 {
     const struct timespec patience = {.tv_nsec = 50 * 1000 * 1000}, idle = {.tv_nsec = 500000000};

@@ -342,7 +342,7 @@ struct sinks {
     struct psnap_error trace_error;
 };
 
-/* What is done to each sink. */
+/* An operation on each sink. */
 struct step {
     const struct psnap_access *block; /* put; NULL: */
     size_t n;
@@ -517,7 +517,7 @@ static enum psnap_status write_files(const struct sinks *sinks, struct psnap_rec
     return status;
 }
 
-/* Whether there is something to write: a further process may have run nothing of ours. */
+/* Tells whether there is something to write: a further process may have run no recorded code. */
 static bool has_anything(const struct psnap_recording *recording,
                          const struct psnap_source *capture)
 {

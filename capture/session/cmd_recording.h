@@ -68,7 +68,7 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
  * name, which is said. */
 void psnap_recording_release(struct psnap_recording *recording);
 
-/* What of the source's regions is known. */
+/* The regions of interest that the source has. */
 struct psnap_roi_report psnap_recording_roi(const struct psnap_recording *recording,
                                             const struct psnap_source *capture);
 

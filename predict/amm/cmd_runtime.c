@@ -204,7 +204,7 @@ static enum psnap_status write_files(struct files *files, const struct forecast 
     return status;
 }
 
-/* Whether standard output is one of the files. */
+/* Tells whether standard output is one of the files. */
 static bool has_stdout(const struct files *files)
 {
     bool has = false;

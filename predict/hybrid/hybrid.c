@@ -32,7 +32,7 @@ enum response { CPI, CPI_PIPELINE, CPI_MEMORY, M0 };
 
 static const char *const response_names[] = {"cpi", "cpi_pipeline", "cpi_memory", "m0"};
 
-/* What an analysis works with. */
+/* The observations, options and allocations of an analysis. */
 struct analysis {
     struct hybrid *hybrid;
     const struct observations *observations;

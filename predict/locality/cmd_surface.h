@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What scripts have in common that draw surfaces by gnuplot.
+ * Parts of gnuplot scripts that draw locality surfaces.
  */
 #ifndef PSNAP_PREDICT_CMD_SURFACE_H
 #define PSNAP_PREDICT_CMD_SURFACE_H

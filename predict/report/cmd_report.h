@@ -75,7 +75,7 @@ void report_input_release(struct report_input *input);
 /* Fills report->loops and their counts. */
 enum psnap_status report_rank(struct report *report, struct psnap_error *error);
 
-/* What regions of the published model tell of a loop, or of all (NULL). */
+/* Sums over the regions of a loop, or of all loops (NULL). */
 struct report_regions {
     uint64_t accesses, loads, strides[PSNAP_STRIDE_BINS], stride_count;
 };
@@ -133,7 +133,7 @@ struct report_section {
 /* Makes a page at `path`, of inputs that have paths. */
 enum psnap_status report_make(struct report *report, const char *path, bool force,
                               struct report_page *page, struct psnap_error *error);
-/* What pages and indexes begin and end with; `title` twice, as text. */
+/* Write the head and the foot of a page or an index; `title` stands in it twice, as text. */
 void report_begin(FILE *file, const char *title);
 void report_end(FILE *file);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What pages of psnap report are made of, from their heads to their feet, tables and figures:
+ * Parts of the pages of psnap report, from their heads to their feet, tables and figures:
  * one file that needs nothing else, runs no scripts, and is readable in light and dark, on paper,
  * on a telephone and by a screen reader. A figure is an image, gnuplot's SVG as it is, in which
  * nothing can run; dark inverts it. Names of programs, functions and files are text:

@@ -11,7 +11,8 @@
 
 #include "predict/report/cmd_report.h"
 
-/* Whether an input can be read once more, all of it, and a machine has what any program needs. */
+/* Checks that an input can be read once more, all of it, and that a machine has the costs that any
+ * program needs. */
 static enum psnap_status check(const struct report_input *input,
                                const struct psnap_machine *machine, struct psnap_error *error)
 {

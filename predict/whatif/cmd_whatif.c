@@ -85,7 +85,7 @@ static double points(const struct psnap_tally *after, const struct psnap_tally *
     return 100 * (psnap_tally_cumulative(after, l) - psnap_tally_cumulative(before, l));
 }
 
-/* Whether a loop is relevant and changes. */
+/* Tells whether a loop is relevant and changes. */
 static bool is_changed(const struct session *session, const struct scenario *scenario,
                        const struct psnap_tally *after, const struct psnap_tally *before,
                        size_t machine)

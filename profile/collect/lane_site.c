@@ -122,7 +122,7 @@ uint32_t lane_go_on(struct lane *lane, uint32_t node, uint32_t site)
     return at;
 }
 
-/* Whether an access may be of the same iteration as one of reference `ref` just before it. */
+/* Tells whether an access may be of the same iteration as one of reference `ref` just before it. */
 bool lane_follows(const struct lane *lane, uint32_t ref, uint32_t next)
 {
     const struct psnap_ref *refs = lane->program->refs;

@@ -28,7 +28,7 @@ static bool add_object(struct psnap_program *program, const struct edit_array *a
     return object.name && psnap_program_add_object(program, &object) != PSNAP_NONE;
 }
 
-/* Whether the array is in fields of another one then. */
+/* Tells whether the array becomes fields of another one. */
 static bool is_elsewhere(const struct editing *e, const struct edit_array *array)
 {
     return array->field_count && &e->arrays[array->fields[0].in] != array;

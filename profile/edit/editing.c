@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the edits of both models share: errors with their place, counts and distances scaled without
- * loss, and what loops say of themselves after an edit of their iterations or entries.
+ * Parts that several edits share: errors with their place, counts and distances scaled without
+ * loss, and the counts of loops whose iterations or entries are edited.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -91,13 +91,13 @@ static const struct psnap_loop *about(const struct loop *loop)
     return &loop->program->loops[loop->index];
 }
 
-/* Whether both are parts that the optimiser made of one loop of the source. */
+/* Tells whether both are parts that the optimiser made of one loop of the source. */
 static bool is_same_source(const struct loop *a, const struct loop *b)
 {
     return a->src_hash == b->src_hash && !strcmp(about(a)->src_id, about(b)->src_id);
 }
 
-/* Whether one is the remainder loop of the other: "f:12.rest2" of "f:12.vector2". */
+/* Tells whether one is the remainder loop of the other: "f:12.rest2" of "f:12.vector2". */
 static bool is_remainder(const struct loop *vector, const struct loop *remainder)
 {
     static const char of_vector[] = ".vector", of_remainder[] = ".rest";
@@ -241,7 +241,7 @@ static inline unsigned bin_of(const struct builder *b, uint64_t stride)
     return b->bins[place < BINS_SPAN ? place : BINS_SPAN];
 }
 
-/* One access in general: anything about it may be new. */
+/* Takes an access of which loop, region or bins may be new. */
 static enum psnap_status put_any(struct builder *b, const struct psnap_access *access,
                                  uint64_t position, struct psnap_error *error)
 {

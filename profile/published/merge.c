@@ -58,7 +58,7 @@ enum {
     MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
 
-/* What may go into a group. */
+/* The rule by which regions may be merged. */
 struct rule {
     const uint64_t *accesses; /* of the loop's regions, by address */
     uint64_t rare;            /* at most so many are rare */
@@ -66,7 +66,7 @@ struct rule {
     enum merge_reason reason;
 };
 
-/* Whether references come for `stay` accesses or fewer in the mean. */
+/* Tells whether references stay for at most `stay` accesses in the mean. */
 static bool is_restless(const struct loop *loop, const struct rule *rule, uint32_t i, uint64_t stay)
 {
     return rule->accesses[i] <= stay * loop->order[i]->visits;
@@ -81,13 +81,13 @@ static bool may_join(const struct loop *loop, const struct rule *rule, uint32_t 
     return rule->accesses[i] <= rule->rare || (rule->reason == MERGE_LAST && region->is_merged);
 }
 
-/* Whether the ranges of two neighbours ended up within the gap of each other. */
+/* Tells whether the ranges of two neighbours have come within the gap of each other. */
 static bool touch(const struct loop *loop, uint32_t lower)
 {
     return loop->order[lower + 1]->low - loop->order[lower]->high <= loop->gap;
 }
 
-/* Whether what is between two neighbours is small beside both. */
+/* Tells whether the distance of two neighbours is small beside their sizes. */
 static bool nearly_touch(const struct loop *loop, uint32_t lower)
 {
     const struct region *a = loop->order[lower], *b = loop->order[lower + 1];

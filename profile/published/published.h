@@ -118,7 +118,8 @@ enum psnap_status loop_settle(struct loop *loop);
  * NULL: out of memory. */
 struct psnap_sink *published_builder_new(struct psnap_program *program,
                                          const struct psnap_builder_options *options);
-/* What the builder has when the stream has ended of a loop of the program; NULL: no accesses. */
+/* Returns the regions and the pattern of a loop of the program when the stream has ended; NULL: no
+ * accesses. */
 struct loop *published_loop(const struct psnap_sink *builder, uint32_t index);
 /* The schedule; `kept` has the profile's loops by those of the program. */
 enum psnap_status published_schedule(struct psnap_sink *builder, const uint32_t *kept,

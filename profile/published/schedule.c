@@ -76,7 +76,7 @@ static uint64_t count_items(const struct published_loops *built,
     return items;
 }
 
-/* What all leaves of one loop have in common. */
+/* Sums over all visits of one loop in the schedule. */
 struct leaves {
     double least, most; /* mean accesses of a visit, by leaf */
     uint64_t amount;    /* accesses seen at all of them */

@@ -168,7 +168,7 @@ static enum psnap_status write_batch(struct adder *adder, struct psnap_error *er
     return status;
 }
 
-/* What the index says of profiles that are there now, and what people say. */
+/* Adds the batch to the index, and its notes. */
 static enum psnap_status describe(struct adder *adder, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;

@@ -36,7 +36,7 @@ struct request {
     double fidelity;                          /* points; NaN: not said */
     uint64_t limit, limit_bytes, limit_total; /* of a listing, a profile, a tar archive */
     struct query query;
-    /* What it prints, and counts. */
+    /* Its output and counts. */
     struct psnap_json json;
     struct psnap_table *table;
     struct psnap_progress *progress;
@@ -111,7 +111,7 @@ static enum psnap_status check(const struct request *request, struct psnap_error
     return PSNAP_OK;
 }
 
-/* What people say, as a note; NULL: nothing. */
+/* Makes a note of the options --tag, --licence, --input and --fidelity; NULL: none was given. */
 static char *write_note(const struct request *request)
 {
     char *text = NULL;

@@ -34,7 +34,7 @@ enum { BATCH = 256 };
 #define COLUMNS                                                                                    \
     "id, bytes, signature" TEXTS(NAME) COUNTS(NAME) ", certified, tags, licence, input, stated"
 
-/* What there is in it, as SQLite keeps it. */
+/* The tables of the index, as SQLite keeps their text. */
 #define SCHEMA(maybe)                                                                              \
     "CREATE TABLE " maybe "notes (name PRIMARY KEY, id, said);"                                    \
     "CREATE INDEX " maybe "notes_by_id ON notes (id);"                                             \
@@ -98,7 +98,7 @@ static int run(sqlite3 *db, const char *sql, const char *const *texts, char **va
     return result == SQLITE_DONE || result == SQLITE_ROW ? SQLITE_OK : result;
 }
 
-/* Whether this is what a statement results in; *result is SQLite's code. */
+/* Tells whether the result of a statement is `wanted`; *result is SQLite's code. */
 static bool is(sqlite3 *db, const char *sql, const char *wanted, int *result)
 {
     char *value = NULL;
@@ -681,7 +681,7 @@ void index_end(struct repo *repo)
         script(repo->index, "ROLLBACK");
 }
 
-/* Whether the last note of a profile, which is there, says so. */
+/* Tells whether the last note of a profile says so, and its file is there. */
 static bool is_said(const struct repo *repo, const struct repo_id *id, const char *said)
 {
     char *name, path[REPO_NAME];
@@ -760,8 +760,8 @@ static void check_dictionary(void *context, int folder, const char *name, const 
         sync->told->tell(sync->told->context, true, path, problem);
 }
 
-/* Whether the index, which is attached as `old`, lacks a row that it should have, or has one of no
- * file; of times it does not ask, which copies of files do not have from each other. */
+/* Asks whether the index, attached as `old`, lacks a row that it should have, or has one of no
+ * file. Times are left out: copies of files have others. */
 static const char is_other[] =
     "SELECT EXISTS (SELECT " COLUMNS " FROM main.profiles EXCEPT SELECT " COLUMNS
     " FROM old.profiles) OR EXISTS (SELECT * FROM main.notes EXCEPT SELECT * FROM old.notes)"

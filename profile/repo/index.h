@@ -60,7 +60,7 @@ enum psnap_status repo_note(struct repo *repo, const struct repo_id *id, const c
 /* All that people say of a profile, as one note; the caller frees it. NULL: nothing. */
 char *repo_said(struct repo *repo, const char *id);
 
-/* Who is told of files that are damaged, or none of the archive's. */
+/* The callback for files that are damaged, or none of the archive's. */
 struct repo_told {
     void (*tell)(void *context, bool is_damaged, const char *path, const char *message);
     void *context;

@@ -181,7 +181,7 @@ enum psnap_status dictionary_train(struct repo *repo, const struct repo_bytes *s
 
 /* --------------------------------------------------------------------------- objects */
 
-/* What follows a frame. */
+/* The skippable frame behind a profile's. */
 struct sum {
     uint32_t magic, size;
     uint64_t sum;

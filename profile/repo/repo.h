@@ -45,7 +45,7 @@ struct repo {
 };
 
 void repo_id_of(const void *bytes, size_t size, struct repo_id *id);
-/* Whether a text is 32 hexadecimal digits, and `end` behind them. */
+/* Reads an id; false: the text is not 32 hexadecimal digits with `end` behind them. */
 bool repo_id_parse(const char *text, const char *end, struct repo_id *id);
 
 /* ---- store.c ---- */
@@ -67,7 +67,7 @@ int store_folder(int parent, const char *name, bool makes);
 bool store_walk(int parent, const char *name,
                 void (*take)(void *context, int folder, const char *name, const char *file),
                 void *context);
-/* What is left to read, or its first bytes, more than `limit`; false with errno. */
+/* Reads a file to its end, or its first bytes, more than `limit`; false with errno. */
 bool store_read_open(int fd, size_t limit, struct repo_bytes *bytes);
 bool store_read(int folder, const char *name, struct repo_bytes *bytes);
 
@@ -101,7 +101,7 @@ enum psnap_status repo_find(const struct repo *repo, const char *prefix, struct 
 enum psnap_status repo_get(struct repo *repo, const char *prefix, struct repo_bytes *yaml,
                            struct psnap_error *error);
 
-/* What its file has in it; false: out of memory. */
+/* Compresses a profile as its file has it; false: out of memory. */
 bool object_pack(struct repo *repo, unsigned thread, const struct repo_bytes *yaml,
                  struct repo_bytes *object);
 /* Gets the dictionaries that are there and not known yet; before objects are read. */
@@ -109,7 +109,8 @@ enum psnap_status dictionaries_load(struct repo *repo, struct psnap_error *error
 /* Makes one of profiles that are to be added, where there is none and they are enough. */
 enum psnap_status dictionary_train(struct repo *repo, const struct repo_bytes *samples,
                                    size_t count, struct psnap_error *error);
-/* What is wrong with a dictionary's file; NULL: nothing. Where it has no copy that is written. */
+/* Checks a dictionary's file, and writes its other copy if that is missing. Returns the fault,
+ * NULL: none. */
 const char *dictionary_check(const struct repo *repo, int folder, const char *file);
 void object_release(struct repo *repo);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an archive reads from elsewhere: an object, which is an error unless it is of its id, and
- * a query, which is wrong usage or a statement that SQLite runs.
+ * Files that an archive reads from elsewhere: an object, which is an error unless it is of its id,
+ * and a query, which is wrong usage or a statement that SQLite runs.
  */
 #include <stdint.h>
 #include <stdio.h>

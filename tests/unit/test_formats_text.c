@@ -460,7 +460,7 @@ static struct psnap_access *read_golden(const char *name, size_t *n)
     return all;
 }
 
-/* What is left of an access when it has been through a format. */
+/* An access as it is after a format has kept it. */
 static struct psnap_access through(const char *format, struct psnap_access access)
 {
     if (!strcmp(format, "csv"))

@@ -171,7 +171,7 @@ static void test_bits(void **state)
     remove_here(&here);
 }
 
-/* What is not of its id is damage, which adding the profile again mends. */
+/* An object that is not of its id is damage, which adding the profile again mends. */
 static void test_forged(void **state)
 {
     const struct repo_bytes other = {(char *)(uintptr_t)"psnap: 1\n", 9};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What pages of psnap report are made of: names as text, and working sets of loops.
+ * Parts of the pages of psnap report: names as text, and working sets of loops.
  */
 #include <setjmp.h>
 #include <stdarg.h>
