@@ -29,6 +29,7 @@ bool reader_fill(struct reader *reader)
         if (reader->is_inside) {
             struct nest_leaf leaf;
             const int more = nest_cursor_next(&reader->cursor, &leaf);
+            reader->has_failed |= more < 0;
             if (more < 0)
                 return false;
             if (more) {
@@ -50,9 +51,10 @@ bool reader_fill(struct reader *reader)
             begin(reader, pattern, values);
             return true;
         }
-        if (!nest_cursor_start(&reader->cursor, pattern, values, 0, values[0]))
+        reader->is_inside = nest_cursor_start(&reader->cursor, pattern, values, 0, values[0]);
+        reader->has_failed |= !reader->is_inside;
+        if (reader->has_failed)
             return false;
-        reader->is_inside = true;
     }
     return false;
 }

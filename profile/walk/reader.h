@@ -12,6 +12,7 @@ struct reader {
     const struct nest_terms *terms; /* not empty; outlive it */
     size_t term;                    /* the term that is read next */
     bool is_inside;                 /* the cursor is within the loops of the term before */
+    bool has_failed;                /* out of memory: numbers since then are 0 */
     struct nest_cursor cursor;
     uint64_t next, stride, left; /* of the run under way */
 };
@@ -25,7 +26,7 @@ void reader_release(struct reader *reader);
 /* Makes left at least 1; false: out of memory, or there are no numbers. */
 bool reader_fill(struct reader *reader);
 
-/* The next number; 0 when out of memory. */
+/* The next number; 0 when out of memory, which the reader remembers. */
 static inline uint64_t reader_next(struct reader *reader)
 {
     uint64_t next;

@@ -57,9 +57,11 @@ static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *addre
     const struct model_ref *from = &walk->model->refs[index];
     struct walk_ref *ref = &walk->refs[index];
 
-    if (from->rule == MODEL_NEST || from->rule == MODEL_SHARED)
+    if (from->rule == MODEL_NEST || from->rule == MODEL_SHARED) {
         *address = reader_take(&walk->refs[ref->nest].reader, ref->takes);
-    else if (from->rule == MODEL_DEPENDENT)
+        if (walk->refs[ref->nest].reader.has_failed)
+            return false;
+    } else if (from->rule == MODEL_DEPENDENT)
         *address = latest_base(walk, from) + draw_offset(walk, from);
     else
         *address = draw_address(&ref->draw, from, &walk->recall, walk->now, &walk->rng);
@@ -139,9 +141,12 @@ static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t
 static uint64_t next_trips(struct walk *walk, uint32_t body)
 {
     struct walk_body *of = &walk->bodies[body];
+    const uint64_t trips = walk->model->bodies[body].is_drawn
+                               ? trips_draw_next(&of->trips, &walk->rng)
+                               : reader_next(&of->reader);
 
-    return walk->model->bodies[body].is_drawn ? trips_draw_next(&of->trips, &walk->rng)
-                                              : reader_next(&of->reader);
+    walk->has_failed |= of->reader.has_failed;
+    return trips;
 }
 
 /* A body of parts begins with the first of them. */
@@ -297,7 +302,7 @@ static int next_execution(struct walk *walk)
         if (more > 0)
             begun = begin_symbol(walk, symbol);
     }
-    return begun ? begun : more;
+    return walk->has_failed ? -1 : begun ? begun : more;
 }
 
 /* ---- accesses ---- */

@@ -64,6 +64,7 @@ struct walk {
     uint32_t body;                 /* body that executes, */
     uint64_t iterations;           /* how many of its iterations are still to come, */
     uint32_t column;               /* and the next access of the iteration under way */
+    bool has_failed;               /* out of memory: trip counts are not known */
     uint64_t now;                  /* accesses of the thread so far */
     bool is_tracked; /* some references are drawn by reuse time: all accesses enter the recall */
 

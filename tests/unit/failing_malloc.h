@@ -4,20 +4,13 @@
  * second, third, ... allocation failing, until it gets by without a failure.
  * Each time it either does its work or says PSNAP_ERROR_MEMORY, and gives
  * everything back. Our malloc stands before glibc's, so the allocations of the
- * libraries we use fail as well, in whatever thread; sanitizers want to stand there themselves, so
- * their builds (where FAILING_MALLOC is 0) have none of this.
+ * libraries we use fail as well, in whatever thread; sanitizers want to stand there themselves: in
+ * their builds (where FAILING_MALLOC is 0) a job runs once, and nothing fails.
  */
 #ifndef PSNAP_TEST_FAILING_MALLOC_H
 #define PSNAP_TEST_FAILING_MALLOC_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/status.h"
 

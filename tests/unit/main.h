@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * main() of a folder's unit tests: runs those that are named, or all. TESTS is their list,
- * TEST(test_x) of each test_x.c.
+ * main() of a folder's unit tests: runs those of the files that are named, or all. TESTS is a list
+ * of files that have a main() of their own, TEST(test_x) of each test_x.c.
  */
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
+#undef TEST
 #define TEST(name) int name(void);
 TESTS
 #undef TEST
@@ -14,22 +14,46 @@ TESTS
 static const struct {
     const char *name;
     int (*run)(void);
-} tests[] = {TESTS};
+} tests[] = {TESTS{"", NULL}};
+
+enum { TESTS_MAX = 1000 };
+
+static struct test *first, **last = &first;
+
+void test_add(struct test *test)
+{
+    *last = test;
+    last = &test->next;
+}
+
+/* Whether an argument is the file's name without folders and .c, or there are no arguments. */
+static bool is_named(const char *file, int argc, char **argv)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+
+    for (int i = 1; i < argc; i++)
+        if (strlen(argv[i]) == strcspn(name, ".") && !strncmp(name, argv[i], strlen(argv[i])))
+            return true;
+    return argc < 2;
+}
 
 int main(int argc, char **argv)
 {
-    int failed = 0, count = 0;
+    struct CMUnitTest chosen[TESTS_MAX];
+    size_t count = 0;
+    int failed = 0, groups = 0;
 
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-        int named = argc < 2;
-        for (int j = 1; j < argc; j++)
-            named |= !strcmp(argv[j], tests[i].name);
-        if (named) {
+    for (const struct test *test = first; test; test = test->next)
+        if (is_named(test->file, argc, argv) && count < TESTS_MAX)
+            chosen[count++] = test->unit;
+    if (count)
+        failed = _cmocka_run_group_tests("tests", chosen, count, NULL, NULL) != 0;
+    for (size_t i = 0; tests[i].run; i++)
+        if (is_named(tests[i].name, argc, argv)) {
             failed += tests[i].run() != 0;
-            count++;
+            groups++;
         }
-    }
-    if (!count)
+    if (!count && !groups)
         fputs("no such test\n", stderr);
-    return failed || !count;
+    return failed || (!count && !groups);
 }

@@ -41,9 +41,8 @@ static bool touch(struct sample *sample, uint64_t line, uint64_t time)
     return is_known;
 }
 
-static void samples_are_maps(void **state)
+TEST(samples_are_maps)
 {
-    (void)state;
     for (uint64_t span = 1000; span <= LINES; span *= 10) {
         struct sample sample;
         struct psnap_rng rng;
@@ -85,13 +84,12 @@ static uint64_t touch_slowly(struct sample *sample, const struct run_column *col
 }
 
 /* Runs of all strides, to a few lines and to so many that the sample is thinned out within them. */
-static void runs_touch_as_their_accesses_do(void **state)
+TEST(runs_touch_as_their_accesses_do)
 {
     enum { WIDTH = 4, RUNS = 400, WORDS = 200 };
     static const int64_t strides[] = {0, 1, -3, 8, -8, 24, 48, 64, -64, 72, 192, -1000, 4096};
     static uint64_t words[WORDS];
 
-    (void)state;
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct run_column columns[WIDTH];
         struct visit visits[WIDTH];
@@ -134,11 +132,10 @@ static void runs_touch_as_their_accesses_do(void **state)
 
 /* ---- reuse ---- */
 
-static void bins_have_their_times(void **state)
+TEST(bins_have_their_times)
 {
     uint64_t next = 0;
 
-    (void)state;
     for (uint32_t bin = 0; bin < REUSE_FIRST; bin++) {
         const uint64_t low = reuse_bin_low(bin), width = reuse_bin_width(bin);
         assert_int_equal(low, next);
@@ -151,7 +148,7 @@ static void bins_have_their_times(void **state)
 
 /* Accesses of two parts of memory, whose bins are those of `bins` in each quarter; of a sample:
  * each stands for 4, and not quite as many of them as there were. */
-static void histograms_are_exact(void **state)
+TEST(histograms_are_exact)
 {
     static const struct {
         uint32_t bins[4], phases;
@@ -159,7 +156,6 @@ static void histograms_are_exact(void **state)
         {{5, 5, 5, 5}, 1}, {{5, 5, 20, 20}, 2}, {{5, 20, 5, 20}, 4}, {{1, 2, 3, REUSE_FIRST}, 4}};
     static const uint32_t objects[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const uint64_t executions = 100003;
         struct reuse_collector collector = {0};
@@ -220,14 +216,13 @@ static struct model_ref *ref_of(struct psnap_stream_model *model, uint32_t numbe
 }
 
 /* Records at random: a field, another one, one of two others, and something else altogether. */
-static void rules_are_found(void **state)
+TEST(rules_are_found)
 {
     struct psnap_program *program = make_program(1, REFS);
     struct psnap_stream_model *model;
     struct psnap_rng rng;
     const struct model_ref *two;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (uint64_t i = 0; i < EXECUTIONS; i++) {
         const uint64_t record = HEAP + 64 * psnap_rng_below(&rng, 5000);
@@ -253,14 +248,13 @@ static void rules_are_found(void **state)
 }
 
 /* All references go the same way, one behind the other: none depends on itself. */
-static void there_are_no_circles(void **state)
+TEST(there_are_no_circles)
 {
     struct psnap_program *program = make_program(1, REFS);
     struct psnap_stream_model *model;
     struct psnap_rng rng;
     uint64_t address = HEAP;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (uint64_t i = 0; i < EXECUTIONS * REFS; i++) {
         if (i % 3 == 0)
@@ -280,11 +274,10 @@ static void there_are_no_circles(void **state)
 
 /* One reference goes through so many lines that the sample is thin, another one accesses a few that
  * may all be outside of it: its profile reads all the same. */
-static void references_outside_of_the_sample(void **state)
+TEST(references_outside_of_the_sample)
 {
     static const struct psnap_builder_options options = {.nests = true};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct psnap_program *program = make_program(2, 1);
         struct psnap_profile *profile, *back;
@@ -314,7 +307,7 @@ static void references_outside_of_the_sample(void **state)
 /* Cells of a table at random: first touches come early, and the replay keeps to all reuse times.
  * Where first touches come evenly, there are too few lines to come back to, and the measure says
  * so. */
-static void replays_are_measured(void **state)
+TEST(replays_are_measured)
 {
     struct psnap_program *program = make_program(1, 1);
     struct psnap_stream_model *model;
@@ -323,7 +316,6 @@ static void replays_are_measured(void **state)
     uint64_t firsts = 0, early = 0;
     double off;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (uint64_t i = 0; i < EXECUTIONS * REFS; i++)
         accesses[i] =
@@ -351,11 +343,10 @@ static void replays_are_measured(void **state)
 /* Memory is touched line by line, and then at random: the reference is a nest as far as is known
  * for thousands of accesses, and its histogram has their first touches all the same. As runs these
  * are counted by the line. */
-static void what_was_regular_is_counted(void **state)
+TEST(what_was_regular_is_counted)
 {
     enum { REGULAR = 8000, ALL = 20000 };
 
-    (void)state;
     for (int is_run = 0; is_run < 2; is_run++) {
         struct psnap_program *program = make_program(1, 1);
         struct psnap_sink *builder = model_builder_new(program);
@@ -395,20 +386,4 @@ static void what_was_regular_is_counted(void **state)
         model_free(model);
         psnap_program_free(program);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_maps),
-        cmocka_unit_test(runs_touch_as_their_accesses_do),
-        cmocka_unit_test(bins_have_their_times),
-        cmocka_unit_test(histograms_are_exact),
-        cmocka_unit_test(rules_are_found),
-        cmocka_unit_test(there_are_no_circles),
-        cmocka_unit_test(references_outside_of_the_sample),
-        cmocka_unit_test(replays_are_measured),
-        cmocka_unit_test(what_was_regular_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

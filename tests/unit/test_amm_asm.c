@@ -4,14 +4,7 @@
  * the compiler added, calls and spills, blocks that few iterations execute, several modules,
  * another program's; copies that are written out; loops that wait for what they load.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "predict/amm/asm.h"
 
@@ -56,11 +49,10 @@ static void read_text(struct asm_code *code, const char *text)
     fclose(file);
 }
 
-static void blocks(void **state)
+TEST(blocks)
 {
     struct asm_code code = {0};
 
-    (void)state;
     read_text(&code, labelled);
     assert_int_equal(code.block_count, 3);
     assert_int_equal(code.order_count, 3);
@@ -90,7 +82,7 @@ static struct psnap_program *make_program(uint64_t often)
     return program;
 }
 
-static void loops(void **state)
+TEST(loops)
 {
     for (uint64_t often = 4; often < 6; often++) {
         struct psnap_program *program = make_program(often);
@@ -116,17 +108,15 @@ static void loops(void **state)
         asm_release(&code);
         psnap_program_free(program);
     }
-    (void)state;
 }
 
 /* Two sources of the same shape: their names say which it is, or nothing does. */
-static void twins(void **state)
+TEST(twins)
 {
     static const char text[] = "\t.file\t\"folder\" \"g.c\"\n\t# psnap blocks\nf:\n"
                                "\t.loc\t0 1 32771\n\tincq\t%rcx\n\tjmp\t*log@GOTPCREL(%rip)\n";
     const char *const files[] = {"a/f.c", "a/g.c"};
 
-    (void)state;
     for (uint32_t known = 0; known < 2; known++) {
         struct psnap_program *program = psnap_program_new();
         uint16_t calls[2 * PSNAP_MATH_FUNCTION_COUNT] = {0};
@@ -156,39 +146,36 @@ static void twins(void **state)
 }
 
 /* More blocks than the program has: no memory is taken for them. */
-static void too_many_blocks(void **state)
+TEST(too_many_blocks)
 {
     static const char text[] = "\t# psnap blocks\nf:\n\t.loc\t0 5 32771\n\tincq\t%rcx\n";
     struct asm_code code = {0};
     struct psnap_error error;
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 
-    (void)state;
     assert_int_equal(asm_read(&code, file, "f.s", 4, &error), PSNAP_ERROR_VALUE);
     assert_int_equal(code.block_count, 0);
     fclose(file);
     asm_release(&code);
 }
 
-static void no_lines(void **state)
+TEST(no_lines)
 {
     static const char text[] = "f:\n\tretq\n";
     struct asm_code code = {0};
     struct psnap_error error;
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 
-    (void)state;
     assert_int_equal(asm_read(&code, file, "f.s", 4, &error), PSNAP_ERROR_SYNTAX);
     assert_non_null(strstr(error.message, "--psnap-blocks"));
     fclose(file);
     asm_release(&code);
 }
 
-static void divisions(void **state)
+TEST(divisions)
 {
     struct asm_divisions count;
 
-    (void)state;
     count =
         asm_divisions("divsd\t%xmm0, %xmm1\nvdivpd\t%xmm0, %xmm1, %xmm2\n"
                       "vdivpd\t(%rax), %ymm1, %ymm2\nvsqrtpd\t%zmm1, %zmm1\nsqrtsd\t8(%rsp), "
@@ -230,9 +217,8 @@ static void assert_decision(const char *code, double cycles)
     assert_float_equal(latency_of(code).decision, cycles, 1e-9);
 }
 
-static void latencies(void **state)
+TEST(latencies)
 {
-    (void)state;
     assert_latency("", 0);
     /* sums: one chain, two side by side, one by way of a copy and of a product */
     assert_latency("addsd\t(%rax,%rcx,8), %xmm0\nincq\t%rcx\ncmpq\t%rcx, %rdx\njne\t.LBB0_1\n", 2);
@@ -256,9 +242,8 @@ static void latencies(void **state)
 }
 
 /* Chains through memory. */
-static void stored(void **state)
+TEST(stored)
 {
-    (void)state;
     /* a[i] = a[i - 1] * c, and by another index */
     assert_latency("movsd\t-8(%rax,%rcx,8), %xmm0\nmulsd\t%xmm1, %xmm0\n"
                    "movsd\t%xmm0, (%rax,%rcx,8)\nincq\t%rcx\n",
@@ -290,9 +275,8 @@ static void stored(void **state)
                    16);
 }
 
-static void decisions(void **state)
+TEST(decisions)
 {
-    (void)state;
     assert_decision("incq\t%rcx\ncmpq\t%rcx, %rdx\njne\t.LBB0_1\n", 2);
     assert_decision("incq\t%rcx\nmovq\t(%rax), %rax\nmovsd\t(%rax), %xmm0\n"
                     "ucomisd\t%xmm1, %xmm0\njbe\t.LBB0_2\ncmpq\t%rcx, %rdx\njne\t.LBB0_1\n",
@@ -311,9 +295,8 @@ static void decisions(void **state)
                        18, 1e-9);
 }
 
-static void waits(void **state)
+TEST(waits)
 {
-    (void)state;
     assert_true(asm_waits("movq\t8(%rax), %rax\ndecq\t%rcx\njne\t.LBB0_1\n"));
     /* by way of other registers, narrower names, arithmetic, and a choice */
     assert_true(asm_waits("movq\t(%rax), %rbx\nleaq\t16(%rbx), %rax\n"));
@@ -332,16 +315,4 @@ static void waits(void **state)
     assert_true(asm_waits("cltq\nmovq\t8(%rax), %rax\nvzeroupper\n"));
     assert_false(asm_waits("movq\t8(%r99999999999), %r99999999999\n"));
     assert_false(asm_waits("movq\t8(%r4294967304), %r8\n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops),     cmocka_unit_test(blocks),          cmocka_unit_test(no_lines),
-        cmocka_unit_test(twins),     cmocka_unit_test(too_many_blocks), cmocka_unit_test(divisions),
-        cmocka_unit_test(latencies), cmocka_unit_test(stored),          cmocka_unit_test(decisions),
-        cmocka_unit_test(waits),
-    };
-
-    return cmocka_run_group_tests_name("amm_asm", tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * The linear system of block counts: a loop of two blocks by hand, random programs against Gaussian
  * elimination in long double and against what a random walk counted; systems that have no solution.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "predict/amm/chain.h"
@@ -27,14 +22,13 @@ static void assert_near(double got, double expected, double relative)
  * entry -> b0 -> b1; b1 goes round with 0.9, b0 is entered again from b1 with 0.06:
  * N0 = 1 + 0.06 N1, N1 = N0 + 0.9 N1, so N1 = 10 N0, N0 = 1 / (1 - 0.6) = 2.5, N1 = 25.
  */
-static void by_hand(void **state)
+TEST(by_hand)
 {
     const struct branch branches[] = {
         {PSNAP_NONE, 0, 1}, {0, 1, 1}, {1, 1, 0.9}, {1, 0, 0.06}, {1, PSNAP_NONE, 0.04}};
     struct psnap_error error;
     double executions[3] = {-1, -1, -1};
 
-    (void)state;
     assert_int_equal(chain_solve(branches, 5, 3, executions, &error), PSNAP_OK);
     assert_near(executions[0], 2.5, 1e-14);
     assert_near(executions[1], 25, 1e-14);
@@ -42,14 +36,13 @@ static void by_hand(void **state)
 }
 
 /* A loop of 10^12 iterations, whose probabilities differ from 1 in the last digits. */
-static void nearly_singular(void **state)
+TEST(nearly_singular)
 {
     const struct branch branches[] = {
         {PSNAP_NONE, 0, 1}, {0, 0, 1 - 1e-12}, {0, PSNAP_NONE, 1e-12}};
     struct psnap_error error;
     double executions[1];
 
-    (void)state;
     assert_int_equal(chain_solve(branches, 3, 1, executions, &error), PSNAP_OK);
     assert_near(executions[0], 1e12, 1e-14);
 }
@@ -74,11 +67,10 @@ static void gauss(long double a[BLOCKS_MAX][BLOCKS_MAX + 1], int n)
     }
 }
 
-static void like_elimination(void **state)
+TEST(like_elimination)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (int round = 0; round < 300; round++) {
         const uint32_t n = 1 + (uint32_t)psnap_rng_below(&rng, BLOCKS_MAX);
@@ -119,14 +111,13 @@ static void must_fail(const struct branch *branches, size_t count, const char *m
     assert_non_null(strstr(error.message, message));
 }
 
-static void refused(void **state)
+TEST(refused)
 {
     const struct branch sum[] = {{PSNAP_NONE, 0, 1}, {0, 1, 0.5}, {0, 0, 0.4}, {1, PSNAP_NONE, 1}};
     const struct branch closed[] = {{PSNAP_NONE, 0, 1}, {0, 1, 1}, {1, 0, 1}};
     const struct branch no_entry[] = {{0, 1, 1}, {1, PSNAP_NONE, 1}};
     const struct branch negative[] = {{PSNAP_NONE, 0, 1}, {0, 1, -1}, {0, PSNAP_NONE, 2}};
 
-    (void)state;
     must_fail(sum, 4, "block b0 add up to 0.9");
     must_fail(closed, 3, "singular");
     must_fail(no_entry, 2, "no block is the first");
@@ -134,13 +125,12 @@ static void refused(void **state)
 }
 
 /* A loop of 10^7 iterations: p_kk alone cannot say another number of them. */
-static void stays_and_leaves(void **state)
+TEST(stays_and_leaves)
 {
     struct branch branches[] = {{PSNAP_NONE, 0, 1}, {0, 0, 1 - 1e-7}, {0, PSNAP_NONE, 1e-7}};
     struct psnap_error error;
     double executions[4];
 
-    (void)state;
     assert_int_equal(chain_solve(branches, 3, 4, executions, &error), PSNAP_OK);
     assert_near(executions[0], 1e7, 1e-14);
     branches[1].probability = 1 - 2e-7;
@@ -152,25 +142,13 @@ static void stays_and_leaves(void **state)
 }
 
 /* A closed loop that is never entered does no harm. */
-static void never_entered(void **state)
+TEST(never_entered)
 {
     const struct branch branches[] = {{PSNAP_NONE, 0, 1}, {0, PSNAP_NONE, 1}, {2, 3, 1}, {3, 2, 1}};
     struct psnap_error error;
     double executions[4];
 
-    (void)state;
     assert_int_equal(chain_solve(branches, 4, 4, executions, &error), PSNAP_OK);
     assert_near(executions[0], 1, 0);
     assert_true(executions[2] == 0 && executions[3] == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),          cmocka_unit_test(nearly_singular),
-        cmocka_unit_test(like_elimination), cmocka_unit_test(refused),
-        cmocka_unit_test(never_entered),    cmocka_unit_test(stays_and_leaves),
-    };
-
-    return cmocka_run_group_tests_name("amm_chain", tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
 /*
  * The predictor of blocks: sequences whose decisions can be known, and such whose can not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/amm/mispredict.h"
@@ -79,9 +75,8 @@ static uint32_t rarely(struct psnap_rng *rng, uint32_t step)
     return 1 + (psnap_rng_below(rng, 10) == 0);
 }
 
-static void known(void **state)
+TEST(known)
 {
-    (void)state;
     assert_true(wrong_share(always) == 0);
     assert_true(wrong_share(in_turn) < 0.001);
     assert_true(wrong_share(by_list) < 0.005);
@@ -89,11 +84,10 @@ static void known(void **state)
 }
 
 /* No predictor does better than the rarer of two, and a good one hardly worse. */
-static void unknown(void **state)
+TEST(unknown)
 {
     double share = wrong_share(every_1000th); /* longer than any history */
 
-    (void)state;
     assert_true(share > 0.0009 && share < 0.0015);
     share = wrong_share(by_coin);
     assert_true(share > 0.48 && share < 0.52);
@@ -102,12 +96,11 @@ static void unknown(void **state)
 }
 
 /* What one thread does is no part of another's history. */
-static void threads(void **state)
+TEST(threads)
 {
     struct mispredict *mispredict = mispredict_new();
     struct psnap_rng rng;
 
-    (void)state;
     assert_non_null(mispredict);
     psnap_rng_init(&rng, 2);
     for (uint32_t i = 0; i < STEPS; i++) {
@@ -117,12 +110,4 @@ static void threads(void **state)
     assert_true((double)mispredict_count(mispredict, 0) / (double)STEPS < 0.01);
     assert_true((double)mispredict_count(mispredict, 5) / (double)STEPS > 0.45);
     mispredict_free(mispredict);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known), cmocka_unit_test(unknown),
-                                       cmocka_unit_test(threads)};
-
-    return cmocka_run_group_tests_name("amm_mispredict", tests, NULL, NULL);
 }

@@ -2,13 +2,7 @@
 /*
  * First touches of pages and of their lines: by hand, and of random accesses against a list.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/amm/pages.h"
@@ -42,12 +36,11 @@ static void assert_touched(const struct psnap_sink *sink, uint32_t ref, uint64_t
     assert_int_equal(touched.fresh, fresh);
 }
 
-static void by_hand(void **state)
+TEST(by_hand)
 {
     struct psnap_program *program = new_program();
     struct psnap_sink *sink = pages_new(program);
 
-    (void)state;
     assert_non_null(sink);
     assert_touched(sink, 0, 0, 0);
     put(sink, 0, 0);
@@ -70,7 +63,7 @@ static void by_hand(void **state)
     psnap_program_free(program);
 }
 
-static void by_list(void **state)
+TEST(by_list)
 {
     struct psnap_program *program = new_program();
     struct psnap_sink *sink = pages_new(program);
@@ -79,7 +72,6 @@ static void by_list(void **state)
     struct psnap_rng rng;
     uint64_t count = 0;
 
-    (void)state;
     assert_true(sink && order && lines);
     psnap_rng_init(&rng, 3);
     for (int i = 0; i < ACCESSES; i++) {
@@ -103,11 +95,4 @@ static void by_list(void **state)
     free(lines);
     psnap_sink_free(sink);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(by_list)};
-
-    return cmocka_run_group_tests_name("amm_pages", tests, NULL, NULL);
 }

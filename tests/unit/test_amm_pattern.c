@@ -3,11 +3,7 @@
  * Patterns of references: strides that repeat and such that do not, and the loads that bring the
  * lines of stores.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/amm/pattern.h"
@@ -36,7 +32,7 @@ static void put(struct psnap_sink *sink, uint32_t ref, uint64_t address)
 }
 
 /* c[i] = a[i] + b[i], and table[random] += 1; a[i] is b[i] when `same`. */
-static void patterns(void **state)
+TEST(patterns)
 {
     for (int same = 0; same < 2; same++) {
         struct psnap_program *program = new_program();
@@ -67,14 +63,13 @@ static void patterns(void **state)
         psnap_sink_free(sink);
         psnap_program_free(program);
     }
-    (void)state;
 }
 
 /*
  * Large strides are not fetched ahead, but their addresses are known, and they may load indices: no
  * load of their loop is dependent. Alone, the random one is.
  */
-static void large_strides(void **state)
+TEST(large_strides)
 {
     for (int alone = 0; alone < 2; alone++) {
         struct psnap_program *program = new_program();
@@ -96,11 +91,10 @@ static void large_strides(void **state)
         psnap_sink_free(sink);
         psnap_program_free(program);
     }
-    (void)state;
 }
 
 /* a[i] = b[i] + c[i - 1] where b is a itself, one back or not; and a table of a few places. */
-static void memory(void **state)
+TEST(memory)
 {
     for (uint64_t back = 0; back < 3; back++) {
         struct psnap_program *program = new_program();
@@ -124,13 +118,4 @@ static void memory(void **state)
         psnap_sink_free(sink);
         psnap_program_free(program);
     }
-    (void)state;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(large_strides),
-                                       cmocka_unit_test(memory)};
-
-    return cmocka_run_group_tests_name("amm_pattern", tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * Run times by hand: effective latencies of two levels and memory, both published forms, and
  * overlap with its three kinds of accesses; machines that lack what a method needs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "predict/amm/runtime.h"
 
@@ -55,13 +50,12 @@ static struct runtime_work some_work(enum runtime_pattern pattern)
     return work;
 }
 
-static void effective(void **state)
+TEST(effective)
 {
     const struct psnap_machine machine = two_levels();
     const struct runtime_work work = some_work(RUNTIME_REGULAR);
     const struct runtime_accesses *accesses = &work.patterns[RUNTIME_REGULAR];
 
-    (void)state;
     /* 0.8 * 4 + 0.15 * 10 + 0.05 * 100 */
     assert_near(runtime_effective_cycles(&machine, accesses, false, false), 9.7);
     /* 0.8 * 4 + 0.2 * (0.95 * 10 + 0.05 * 100) */
@@ -70,13 +64,12 @@ static void effective(void **state)
     assert_near(runtime_effective_cycles(&machine, accesses, true, false), 1.7);
 }
 
-static void published(void **state)
+TEST(published)
 {
     const struct psnap_machine machine = two_levels();
     const struct runtime_work work = some_work(RUNTIME_REGULAR);
     struct runtime_seconds seconds = runtime_predict(&machine, &work, RUNTIME_PUBLISHED, usual);
 
-    (void)state;
     /* (9.7 + 7 * 1.7 / 8) / 8 * 8000 */
     assert_near(seconds.mem, 11187.5e-9);
     /* 2000 others of 3 cycles, 11 divisions of 13 */
@@ -91,12 +84,11 @@ static void published(void **state)
 }
 
 /* No operations and no accesses take no time, and nothing is negative. */
-static void nothing(void **state)
+TEST(nothing)
 {
     const struct psnap_machine machine = two_levels();
     const struct runtime_work none = {0};
 
-    (void)state;
     for (int method = 0; method < RUNTIME_METHODS; method++) {
         const struct runtime_seconds seconds =
             runtime_predict(&machine, &none, (enum runtime_method)method, usual);
@@ -104,13 +96,12 @@ static void nothing(void **state)
     }
 }
 
-static void overlap(void **state)
+TEST(overlap)
 {
     const struct psnap_machine machine = two_levels();
     struct runtime_work work = some_work(RUNTIME_REGULAR);
     struct runtime_seconds seconds = runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual);
 
-    (void)state;
     /* 150 lines at 32 GB/s, 50 at 8 GB/s; the busiest unit is the one of 1200 additions */
     assert_near(seconds.mem, 150 * 2e-9 + 50 * 8e-9);
     assert_near(seconds.cpu, 600e-9);
@@ -131,12 +122,11 @@ static void overlap(void **state)
 
 /* What level 1 writes back takes the bus of level 2; what others hide of chains is not waited for.
  */
-static void busy(void **state)
+TEST(busy)
 {
     const struct psnap_machine machine = two_levels();
     struct runtime_work work = some_work(RUNTIME_REGULAR);
 
-    (void)state;
     work.patterns[RUNTIME_REGULAR].written = 100;
     assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem,
                 250 * 2e-9 + 50 * 8e-9);
@@ -148,13 +138,12 @@ static void busy(void **state)
 }
 
 /* What branches and new pages take adds to the larger of the others. */
-static void waits(void **state)
+TEST(waits)
 {
     struct psnap_machine machine = two_levels();
     struct runtime_work work = some_work(RUNTIME_REGULAR);
     struct runtime_seconds seconds;
 
-    (void)state;
     work.mispredictions = 10;
     work.wait_cycles = 60;
     work.first_touches = 3;
@@ -176,25 +165,23 @@ static void waits(void **state)
 }
 
 /* Irregular accesses need no bandwidths. */
-static void no_bandwidths(void **state)
+TEST(no_bandwidths)
 {
     struct psnap_machine machine = two_levels();
     const struct runtime_work work = some_work(RUNTIME_IRREGULAR);
     struct psnap_error error;
 
-    (void)state;
     machine.levels[1].bandwidth_bytes_per_s = machine.memory_bandwidth_bytes_per_s = 0;
     assert_int_equal(runtime_check(&machine, &work, RUNTIME_OVERLAP, &error), PSNAP_OK);
     assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem, 1300e-9);
 }
 
-static void missing(void **state)
+TEST(missing)
 {
     struct psnap_machine machine = two_levels();
     const struct runtime_work work = some_work(RUNTIME_REGULAR);
     struct psnap_error error;
 
-    (void)state;
     for (int method = 0; method < RUNTIME_METHODS; method++)
         assert_int_equal(runtime_check(&machine, &work, (enum runtime_method)method, &error),
                          PSNAP_OK);
@@ -211,15 +198,4 @@ static void missing(void **state)
     assert_int_equal(runtime_check(&machine, &work, RUNTIME_PUBLISHED, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "clock_hz"));
     assert_non_null(strstr(error.message, "operations.fp_div.latency_cycles"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(effective),     cmocka_unit_test(published), cmocka_unit_test(nothing),
-        cmocka_unit_test(overlap),       cmocka_unit_test(busy),      cmocka_unit_test(waits),
-        cmocka_unit_test(no_bandwidths), cmocka_unit_test(missing),
-    };
-
-    return cmocka_run_group_tests_name("amm_runtime", tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
  * Larger inputs by hand: a loop of two blocks over an array of n lines, again and again, whose
  * distances, cold accesses and hit rates are known at every size.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "predict/amm/target.h"
 #include "tests/unit/vectors.h"
@@ -63,13 +57,12 @@ static void release(struct small *small)
     free(small->accesses);
 }
 
-static void same(void **state)
+TEST(same)
 {
     struct small small;
     struct target target;
     struct psnap_error error;
 
-    (void)state;
     make(&small, 10);
     assert_int_equal(target_same(&target, &small.measure, &error), PSNAP_OK);
     assert_true(target.accesses[0] == 40 && target.accesses[1] == 4);
@@ -83,13 +76,12 @@ static void same(void **state)
 }
 
 /* The larger one's counts, the smaller one's distances. */
-static void at(void **state)
+TEST(at)
 {
     struct small small, large;
     struct target target;
     struct psnap_error error;
 
-    (void)state;
     make(&small, 10);
     make(&large, 1000);
     assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
@@ -102,13 +94,12 @@ static void at(void **state)
 }
 
 /* The larger input is to be of the same program, and do little that the small one did not. */
-static void at_another(void **state)
+TEST(at_another)
 {
     struct small small, large;
     struct target target;
     struct psnap_error error;
 
-    (void)state;
     make(&small, 10);
     make(&large, 1000);
     small.program->provenance.name = "small";
@@ -134,13 +125,12 @@ static void at_another(void **state)
 }
 
 /* Up to a tenth is left out. */
-static void at_unknown(void **state)
+TEST(at_unknown)
 {
     struct small small, large;
     struct target target;
     struct psnap_error error;
 
-    (void)state;
     make(&small, 10);
     make(&large, 1000);
     small.measure.executions[1] = 0;
@@ -157,29 +147,17 @@ static void at_unknown(void **state)
 }
 
 /* Block 1's executions are not told: they grow as those of its loop. */
-static void by_executions(void **state)
+TEST(by_executions)
 {
     const double executions[] = {120, -1};
     struct small small;
     struct target target;
     struct psnap_error error;
 
-    (void)state;
     make(&small, 10);
     assert_int_equal(target_executions(&target, &small.measure, executions, &error), PSNAP_OK);
     assert_true(target.accesses[0] == 120 && target.accesses[1] == 12);
     assert_true(target.operations[PSNAP_OP_FP_ADD] == 24 && target.unknown == 0);
     target_release(&target);
     release(&small);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same),          cmocka_unit_test(at),
-        cmocka_unit_test(at_another),    cmocka_unit_test(at_unknown),
-        cmocka_unit_test(by_executions),
-    };
-
-    return cmocka_run_group_tests_name("amm_target", tests, NULL, NULL);
 }

@@ -4,15 +4,9 @@
  * many windows as executions, the transitions of the walk, the linear system that gives the counts
  * back, and the distances of sampled windows as Algorithm 1 finds them, looking back in the trace.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "predict/amm/chain.h"
@@ -111,9 +105,8 @@ static void measure_walk(struct measure *measure, struct walk *walk, double rate
     psnap_source_free(source);
 }
 
-static void as_walked(void **state)
+TEST(as_walked)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct walk *walk = new_walk(seed);
         struct measure measure;
@@ -148,13 +141,12 @@ static void as_walked(void **state)
 }
 
 /* All windows: each reference's distances are those of the slow search. */
-static void like_algorithm_1(void **state)
+TEST(like_algorithm_1)
 {
     struct walk *walk = new_walk(7);
     struct measure measure;
     const size_t n = length_of(walk);
 
-    (void)state;
     measure_walk(&measure, walk, 1, 0);
     assert_int_equal(measure.sampled, n);
     for (uint32_t ref = 0; ref < walk->program->ref_count; ref++) {
@@ -184,13 +176,12 @@ static void like_algorithm_1(void **state)
 
 /* A sample has whole windows, about as many as asked for, the same ones for the same seed; blocks
  * that are executed less than WINDOWS_FEW / rate times are taken whole. */
-static void sampled(void **state)
+TEST(sampled)
 {
     struct walk *walk = new_walk(11);
     struct measure one, same, other;
     uint64_t differences = 0;
 
-    (void)state;
     measure_walk(&one, walk, 0.25, 5);
     measure_walk(&same, walk, 0.25, 5);
     measure_walk(&other, walk, 0.25, 6);
@@ -217,15 +208,4 @@ static void sampled(void **state)
     measure_release(&same);
     measure_release(&other);
     free_walk(walk);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_walked),
-        cmocka_unit_test(like_algorithm_1),
-        cmocka_unit_test(sampled),
-    };
-
-    return cmocka_run_group_tests_name("amm_windows", tests, NULL, NULL);
 }

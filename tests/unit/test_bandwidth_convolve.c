@@ -3,15 +3,8 @@
  * The convolver: a trace and a profile of two loops whose hits and operations are known, through
  * functions that a person can work out: rows, their times, and totals that are the loops' sums.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "formats/formats.h"
@@ -250,24 +243,22 @@ static void check_file(const char *path)
     free(fits);
 }
 
-static void trace_of_two_loops(void **state)
+TEST(trace_of_two_loops)
 {
     char path[] = "/tmp/psnap_convolve_XXXXXX";
     FILE *file = create(path);
 
-    (void)state;
     write_trace(file);
     assert_int_equal(fclose(file), 0);
     check_file(path);
     unlink(path);
 }
 
-static void profile_of_two_loops(void **state)
+TEST(profile_of_two_loops)
 {
     char path[] = "/tmp/psnap_convolve_XXXXXX";
     FILE *file = create(path);
 
-    (void)state;
     assert_true(fputs(profile_text, file) >= 0);
     assert_int_equal(fclose(file), 0);
     check_file(path);
@@ -315,19 +306,8 @@ static void check_chain(bool has_operations)
     remove(path);
 }
 
-static void chains_wait(void **state)
+TEST(chains_wait)
 {
-    (void)state;
     check_chain(true);
     check_chain(false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trace_of_two_loops),
-        cmocka_unit_test(profile_of_two_loops),
-        cmocka_unit_test(chains_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

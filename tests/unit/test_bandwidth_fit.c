@@ -5,15 +5,9 @@
  * algorithm's cultures and its end; non-negative least squares against a slow search; and what
  * cannot be fitted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "predict/bandwidth/calibrate.h"
@@ -107,42 +101,37 @@ static void find(enum bandwidth_method method, struct bandwidth_model truth, dou
     maps_release(&maps);
 }
 
-static void recovers_penalised(void **state)
+TEST(recovers_penalised)
 {
-    (void)state;
     find(METHOD_GA, penalised_machine(), 0.01);
 }
 
-static void recovers_by_nlopt(void **state)
+TEST(recovers_by_nlopt)
 {
-    (void)state;
     if (fit_nlopt_is_built())
         find(METHOD_NLOPT, penalised_machine(), 0.01);
 }
 
-static void recovers_overlapped(void **state)
+TEST(recovers_overlapped)
 {
-    (void)state;
     find(METHOD_NNLS, overlapped_machine(), 0.01);
 }
 
-static void recovers_averaged(void **state)
+TEST(recovers_averaged)
 {
-    (void)state;
     find(METHOD_AVERAGED,
          (struct bandwidth_model){.method = METHOD_AVERAGED, .bandwidth = {60e9, 20e9, 8e9, 2e9}},
          0.01);
 }
 
 /* Two levels that points have in one proportion count once, not each for both. */
-static void levels_in_one_proportion(void **state)
+TEST(levels_in_one_proportion)
 {
     struct maps maps = {.machine.level_count = 2, .machine.levels[0].size_bytes = 1024};
     const struct fit_settings settings = settings_of(100, 1);
     struct fit_result result;
     struct psnap_error error;
 
-    (void)state;
     for (uint32_t i = 0; i < 40; i++) {
         struct map_point point = {.step = 1, .streams = 1, .size_bytes = 1024 + 64 * i};
         const double miss = i / 40.0;
@@ -158,7 +147,7 @@ static void levels_in_one_proportion(void **state)
 }
 
 /* A source that one size alone has is unknown when that size is held out, all points of it. */
-static void sizes_are_held_out_whole(void **state)
+TEST(sizes_are_held_out_whole)
 {
     struct bandwidth_model truth = overlapped_machine();
     struct maps maps = made_up(&truth, 3);
@@ -166,7 +155,6 @@ static void sizes_are_held_out_whole(void **state)
     struct fit_result result;
     struct psnap_error error;
 
-    (void)state;
     for (size_t i = 0; i < maps.count; i++)
         maps.points[i].size_bytes =
             maps.points[i].supply.accesses[3][SUPPLY_NEAR] > 0 ? 4096 : 1024 + 8 * (i % 16);
@@ -175,15 +163,14 @@ static void sizes_are_held_out_whole(void **state)
     maps_release(&maps);
 }
 
-static void recovers_additive(void **state)
+TEST(recovers_additive)
 {
-    (void)state;
     find(METHOD_ADDITIVE,
          (struct bandwidth_model){.method = METHOD_ADDITIVE, .bandwidth = {60e9, 20e9, 8e9, 2e9}},
          0.01);
 }
 
-static void same_for_all_threads(void **state)
+TEST(same_for_all_threads)
 {
     struct bandwidth_model truth = overlapped_machine();
     struct maps maps = made_up(&truth, 3);
@@ -191,7 +178,6 @@ static void same_for_all_threads(void **state)
     struct psnap_error error;
     struct fit_settings settings = settings_of(300, 1);
 
-    (void)state;
     settings.generations = 20;
     assert_int_equal(fit_points(&maps, METHOD_GA, &settings, &one, &error), PSNAP_OK);
     settings.threads = 4;
@@ -229,7 +215,7 @@ static bool are_same_genes(const struct genes *genes, const struct individual *a
 
 /* Born of the same random numbers, a Darwinian is as it was born, a Lamarckian has what it learnt
  * in its genes, and a Baldwinian has the error of that and the genes it was born with. */
-static void cultures(void **state)
+TEST(cultures)
 {
     enum { BIRTHS = 800 };
     struct sample items[45];
@@ -240,7 +226,6 @@ static void cultures(void **state)
     struct archipelago all;
     int learnt = 0, by_culture[CULTURES] = {0};
 
-    (void)state;
     assert_non_null(genes);
     assert_true(archipelago_init(&all, genes, &settings));
     for (int i = 0; i < ISLANDS; i++)
@@ -273,7 +258,7 @@ static void cultures(void **state)
 }
 
 /* Individuals whose error is below that of their genes are on Baldwinian islands alone. */
-static void islands_have_cultures(void **state)
+TEST(islands_have_cultures)
 {
     struct sample items[45];
     const struct samples samples = noisy_samples(items, 45);
@@ -282,7 +267,6 @@ static void islands_have_cultures(void **state)
     struct genes *genes = genes_new(&samples, &error);
     struct archipelago all;
 
-    (void)state;
     assert_non_null(genes);
     assert_true(archipelago_init(&all, genes, &settings));
     for (int generation = 0; generation < 5; generation++) {
@@ -316,7 +300,7 @@ static void keep_error(void *context, uint32_t generation, double error)
 
 /* It ends when 25 generations in a row are not better by a thousandth than the last one that was;
  * and at the limit. */
-static void ends_when_flat(void **state)
+TEST(ends_when_flat)
 {
     struct sample items[45];
     const struct samples samples = noisy_samples(items, 45);
@@ -331,7 +315,6 @@ static void ends_when_flat(void **state)
     struct psnap_error error;
     uint32_t generations, better = 0;
 
-    (void)state;
     assert_int_equal(fit_genetic(&samples, &settings, &fitted, &generations, &error), PSNAP_OK);
     assert_int_equal(generations, errors.count);
     assert_true(generations < 1000);
@@ -349,7 +332,7 @@ static void ends_when_flat(void **state)
 
 /* Two sources, noise: no t on a fine grid has a smaller absolute error than the fit's by more than
  * its own stopping. */
-static void least_absolute_deviations(void **state)
+TEST(least_absolute_deviations)
 {
     struct bandwidth_model truth = {.method = METHOD_ADDITIVE, .bandwidth = {50e9, 5e9}};
     struct maps maps = made_up(&truth, 1);
@@ -359,7 +342,6 @@ static void least_absolute_deviations(void **state)
     struct psnap_rng rng;
     double least = INFINITY;
 
-    (void)state;
     psnap_rng_init(&rng, 5);
     for (size_t i = 0; i < maps.count; i++)
         maps.points[i].seconds *= 1 + 0.2 * (psnap_rng_uniform(&rng) - 0.5);
@@ -383,7 +365,7 @@ static void least_absolute_deviations(void **state)
     maps_release(&maps);
 }
 
-static void held_out(void **state)
+TEST(held_out)
 {
     struct bandwidth_model truth = overlapped_machine();
     struct maps maps = made_up(&truth, 3);
@@ -391,7 +373,6 @@ static void held_out(void **state)
     struct fit_result result;
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(fit_points(&maps, METHOD_NNLS, &settings, &result, &error), PSNAP_OK);
     assert_true(result.held_out_error >= 0 && result.held_out_error < 0.02);
     assert_true(result.held_out_spread >= 0 && result.held_out_spread < 0.02);
@@ -405,7 +386,7 @@ static void held_out(void **state)
     maps_release(&maps);
 }
 
-static void too_few_points(void **state)
+TEST(too_few_points)
 {
     struct bandwidth_model truth = overlapped_machine();
     struct maps maps = made_up(&truth, 3);
@@ -413,7 +394,6 @@ static void too_few_points(void **state)
     struct fit_result result;
     struct psnap_error error;
 
-    (void)state;
     maps.count = 9;
     maps.points[7] = maps.points[60];
     maps.points[8] = maps.points[100];
@@ -422,12 +402,11 @@ static void too_few_points(void **state)
     maps_release(&maps);
 }
 
-static void variants(void **state)
+TEST(variants)
 {
     struct psnap_machine machine, variant;
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(psnap_machine_parse_inline("1K:64:4,16K:64:4,256K:64:8", &machine, &error),
                      PSNAP_OK);
     assert_int_equal(machine_vary(&machine, &(struct calibration){true, 2, 1}, &variant, &error),
@@ -445,14 +424,13 @@ static void variants(void **state)
 }
 
 /* Times as a machine would have them whose last cache is half and replaces at random: found. */
-static void calibrates(void **state)
+TEST(calibrates)
 {
     static const double seconds[] = {1e-10, 4e-10, 3e-9};
     struct psnap_machine machine, truth, found;
     struct maps maps = {0};
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(psnap_machine_parse_inline("1K:64:4,64K:64:8", &machine, &error), PSNAP_OK);
     assert_int_equal(machine_vary(&machine, &(struct calibration){true, 1, 0.5}, &truth, &error),
                      PSNAP_OK);
@@ -471,27 +449,4 @@ static void calibrates(void **state)
     assert_int_equal(found.levels[1].size_bytes, 32 << 10);
     assert_int_equal(found.levels[1].replacement, PSNAP_REPLACE_RANDOM);
     maps_release(&maps);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recovers_penalised),
-        cmocka_unit_test(recovers_by_nlopt),
-        cmocka_unit_test(recovers_overlapped),
-        cmocka_unit_test(recovers_additive),
-        cmocka_unit_test(recovers_averaged),
-        cmocka_unit_test(levels_in_one_proportion),
-        cmocka_unit_test(sizes_are_held_out_whole),
-        cmocka_unit_test(same_for_all_threads),
-        cmocka_unit_test(cultures),
-        cmocka_unit_test(islands_have_cultures),
-        cmocka_unit_test(ends_when_flat),
-        cmocka_unit_test(least_absolute_deviations),
-        cmocka_unit_test(variants),
-        cmocka_unit_test(calibrates),
-        cmocka_unit_test(held_out),
-        cmocka_unit_test(too_few_points),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * The bandwidth functions: hand-worked values, the fast error of genes against the plain one, and
  * what holds of any of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "predict/bandwidth/coverage.h"
@@ -32,7 +27,7 @@ static struct sources levels(uint32_t count)
  * Three levels, the last of which is memory: h = 0.5, 0.8, 1; c = 1, 4, 10. t = 0.5, 1.2, 2.0;
  * T = 3.7. g(0.5, 1) = (1 - e^(-0.5/1.5)) / (1 - e^-1), g(0.8, 0.3) with 0.2 / 0.5.
  */
-static void published_form(void **state)
+TEST(published_form)
 {
     const struct sources sources = levels(3);
     const struct penalised penalised = {
@@ -43,20 +38,18 @@ static void published_form(void **state)
     const double expected =
         (0.5 * 100 * (1 - p1 - p2) + 1.2 * 40 * (1 + p1) + 2.0 * 10 * (1 + p2)) / 3.7;
 
-    (void)state;
     assert_near(g1, 0.448441, 1e-6);
     assert_near(expected, 32.1498, 1e-4);
     assert_near(penalised_bandwidth(&penalised, &sources, rates), expected, 1e-12);
 }
 
 /* Without penalties and with b in proportion to 1/c it is the additive model. */
-static void additive_as_a_case(void **state)
+TEST(additive_as_a_case)
 {
     struct bandwidth_model model = {.method = METHOD_ADDITIVE, .sources = levels(4)};
     struct penalised penalised = {.c[0] = 1};
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 2);
     for (int s = 0; s < 4; s++) {
         model.bandwidth[s] = 1 + 100 * psnap_rng_uniform(&rng);
@@ -76,12 +69,11 @@ static void additive_as_a_case(void **state)
     }
 }
 
-static void plain_models(void **state)
+TEST(plain_models)
 {
     struct bandwidth_model model = {.method = METHOD_AVERAGED, .sources = levels(2)};
     const double rates[SOURCES_MAX] = {0.75, 0.25};
 
-    (void)state;
     model.bandwidth[0] = 80;
     model.bandwidth[1] = 8;
     assert_near(bandwidth_of_rates(&model, rates), 62, 1e-12);
@@ -98,7 +90,7 @@ static void plain_models(void **state)
     assert_near(bandwidth_of_rates(&model, rates), 8 / 0.875, 1e-12);
 }
 
-static void sources_of_points(void **state)
+TEST(sources_of_points)
 {
     struct map_point points[3] = {{0}};
     const struct map_point *const all[] = {&points[0], &points[1], &points[2]};
@@ -106,7 +98,6 @@ static void sources_of_points(void **state)
     struct sources sources;
     double rates[SOURCES_MAX];
 
-    (void)state;
     points[0].supply.accesses[0][SUPPLY_NEAR] = 1;
     points[1].supply.accesses[1][SUPPLY_NEAR] = 1;
     points[2].supply.accesses[2][SUPPLY_FAR] = 1;
@@ -126,7 +117,7 @@ static void sources_of_points(void **state)
     assert_false(sources.by_kind);
 }
 
-static void genes_as_the_function(void **state)
+TEST(genes_as_the_function)
 {
     enum { COUNT = 60 };
     struct sample items[COUNT];
@@ -136,7 +127,6 @@ static void genes_as_the_function(void **state)
     struct psnap_rng rng;
     struct genes *genes;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (int i = 0; i < COUNT; i++) {
         double sum = 0;
@@ -164,11 +154,10 @@ static void genes_as_the_function(void **state)
     genes_free(genes);
 }
 
-static void bins(void **state)
+TEST(bins)
 {
     static const double ends[COVERAGE_BINS + 1] = {1, 0.99, 0.98, 0.96, 0.92, 0.84, 0.68, 0.36, 0};
 
-    (void)state;
     assert_int_equal(coverage_bin(0), 7);
     for (int bin = 0; bin < COVERAGE_BINS; bin++) { /* from its first end to before its second */
         assert_int_equal(coverage_bin(ends[bin]), bin);
@@ -176,14 +165,4 @@ static void bins(void **state)
         assert_int_equal(coverage_bin(nextafter(ends[bin + 1], 1)), bin);
     }
     assert_string_equal(coverage_bin_name(7), "0-36");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_form),        cmocka_unit_test(additive_as_a_case),
-        cmocka_unit_test(plain_models),          cmocka_unit_test(sources_of_points),
-        cmocka_unit_test(genes_as_the_function), cmocka_unit_test(bins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * Relative times: Table 11 of Tikir, Carrington, Strohmaier and Snavely (SC07), to its last digit,
  * of the run times in their Table 10; one run has no deviation.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "predict/bandwidth/relative.h"
 
@@ -24,7 +19,7 @@ static const double table10[MACHINES][RUNS] = {
     {3743, 1864, 1245, 944, 1718, 1267, 1070, 820, 5829, 2799, 1412},
     {5585, 2793, 1871, 1409, 2508, 1442, 1222, 1245, 7254, 3695, 1911}};
 
-static void published_times(void **state)
+TEST(published_times)
 {
     static const char *const names[MACHINES] = {"Falcon", "JVN", "Eagle", "Sapphire", "Kraken"};
     static const char *const table11[MACHINES] = {"Falcon -31.6 (13.2)", "Sapphire -26.6 (8.5)",
@@ -33,7 +28,6 @@ static void published_times(void **state)
     struct relative machines[MACHINES] = {0};
     char line[64];
 
-    (void)state;
     for (int i = 0; i < MACHINES; i++) {
         machines[i].machine = names[i];
         for (int run = 0; run < RUNS; run++)
@@ -47,19 +41,10 @@ static void published_times(void **state)
     }
 }
 
-static void one_run(void **state)
+TEST(one_run)
 {
     struct relative machine = {0};
 
-    (void)state;
     relative_add(&machine, -0.25);
     assert_true(machine.mean == -0.25 && isnan(relative_deviation(&machine)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(published_times),
-                                       cmocka_unit_test(one_run)};
-
-    return cmocka_run_group_tests_name("bandwidth_relative", tests, NULL, NULL);
 }

@@ -4,14 +4,9 @@
  * of the simulator, points whose supply is that of all their accesses one by one, and how many
  * points there are.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "formats/base/rng.h"
 #include "predict/bandwidth/maps.h"
@@ -59,14 +54,13 @@ static struct supply supply_of_addresses(const char *machine_text, const uint64_
 
 /* Lines of one page, each once: all miss, and only what lies around them differs. The first one's
  * page is new. */
-static void kinds_of_streams(void **state)
+TEST(kinds_of_streams)
 {
     static const struct {
         uint64_t stride;
         enum supply_kind kind;
     } cases[] = {{64, SUPPLY_NEAR}, {128, SUPPLY_SKIP}, {448, SUPPLY_SKIP}, {512, SUPPLY_FAR}};
 
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         uint64_t addresses[8];
         struct supply supply;
@@ -82,12 +76,11 @@ static void kinds_of_streams(void **state)
 
 /* A stream goes on in the next page; a place in a page that was not accessed is lost, whatever the
  * stride. */
-static void kinds_across_pages(void **state)
+TEST(kinds_across_pages)
 {
     const uint64_t across[] = {4096 - 64, 4096}, columns[] = {0, 4160, 8320, 12480};
     struct supply supply = supply_of_addresses("1K:64:2", across, 2);
 
-    (void)state;
     assert_near(supply.accesses[1][SUPPLY_LOST], 1, 0);
     assert_near(supply.accesses[1][SUPPLY_NEAR], 1, 0);
     supply = supply_of_addresses("1K:64:2", columns, 4);
@@ -96,12 +89,11 @@ static void kinds_across_pages(void **state)
 
 /* Two streams in turn have company from when both have gone on once; one stream of two pages, or
  * one beside a line that stays, has none. */
-static void streams_have_company(void **state)
+TEST(streams_have_company)
 {
     uint64_t turns[64], alone[64], resting[64];
     struct supply supply;
 
-    (void)state;
     for (uint64_t i = 0; i < 64; i++) {
         turns[i] = i / 2 * 64 + i % 2 * (1 << 20);
         alone[i] = 4096 - 32 * 64 + i * 64;
@@ -125,12 +117,11 @@ static int by_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void frames_differ(void **state)
+TEST(frames_differ)
 {
     enum { PAGES = 200000 };
     uint64_t *frames = malloc(PAGES * sizeof *frames);
 
-    (void)state;
     assert_non_null(frames);
     for (uint64_t seed = 0; seed < 3; seed++) {
         for (uint64_t page = 0; page < PAGES; page++)
@@ -144,7 +135,7 @@ static void frames_differ(void **state)
 }
 
 /* Within one page frames change nothing but the page: the counts are the simulator's. */
-static void sums_are_the_simulators(void **state)
+TEST(sums_are_the_simulators)
 {
     static const char machine_text[] = "512:64:2,2K:64:4";
     const struct psnap_machine machine = machine_of(machine_text);
@@ -156,7 +147,6 @@ static void sums_are_the_simulators(void **state)
     struct supply supply;
     struct psnap_rng rng;
 
-    (void)state;
     assert_non_null(sim);
     psnap_rng_init(&rng, 1);
     for (size_t i = 0; i < 3000; i++) {
@@ -216,12 +206,11 @@ static void assert_same(const struct supply *left, const struct supply *right)
             assert_near(left->accesses[level][kind], right->accesses[level][kind], 1e-9);
 }
 
-static void points_as_one_by_one(void **state)
+TEST(points_as_one_by_one)
 {
     static const char machine_text[] = "1K:64:4,16K:64:4";
     const struct psnap_machine machine = machine_of(machine_text);
 
-    (void)state;
     for (uint64_t size = 1024; size <= 65536; size *= 4)
         for (uint32_t step = 1; step <= 64; step *= 2) {
             struct map_point point = {.step = step, .size_bytes = size, .streams = 1};
@@ -245,13 +234,12 @@ static void points_as_one_by_one(void **state)
 }
 
 /* Points that go through the same lines are simulated once: the same as each for itself. */
-static void points_together(void **state)
+TEST(points_together)
 {
     const struct psnap_machine machine = machine_of("1K:64:4,16K:64:4");
     struct maps maps = {0};
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(maps_plan_strided(&maps, 9, 65536, 64, &error), PSNAP_OK);
     assert_int_equal(maps_plan_further(&maps, 3, 65536, &error), PSNAP_OK);
     assert_int_equal(maps_supply(&maps, &machine, NULL, NULL, &error), PSNAP_OK);
@@ -265,7 +253,7 @@ static void points_together(void **state)
 }
 
 /* All lines of a chain, each once, before the first one again. */
-static void chains(void **state)
+TEST(chains)
 {
     struct map_point point = {
         .probe = MAP_CHAIN, .step = MAP_CHAIN_WORDS, .streams = 1, .size_bytes = 32768};
@@ -276,7 +264,6 @@ static void chains(void **state)
     size_t in_order = 0;
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(count, 512);
     map_starts(&point, starts, count);
     for (size_t i = 0; i < count; i++) {
@@ -291,11 +278,10 @@ static void chains(void **state)
 }
 
 /* The paper's plan: 54 sizes by 7 strides, whatever the last cache. */
-static void all_sizes(void **state)
+TEST(all_sizes)
 {
     enum { SIZES = 54, STRIDES = 7 };
 
-    (void)state;
     for (uint64_t largest = UINT64_C(50) << 20; largest <= MAP_SIZE_MAX; largest *= 2) {
         struct maps maps = {0};
         struct psnap_error error;
@@ -315,13 +301,12 @@ static void all_sizes(void **state)
     }
 }
 
-static void known_points(void **state)
+TEST(known_points)
 {
     const struct psnap_machine machine = machine_of("1K:64:full,16K:64:full");
     struct map_point point = {.step = 1, .streams = 1, .size_bytes = 512};
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
     assert_near(point.supply.accesses[0][SUPPLY_NEAR], 1, 0);
     point = (struct map_point){
@@ -337,14 +322,13 @@ static void known_points(void **state)
 
 /* Apex-MAP with alpha 1 in an array of twice a cache hits half of the time, but for what the list
  * of places takes of the cache; 15 of 16 accesses to the list hit. */
-static void random_points(void **state)
+TEST(random_points)
 {
     const struct psnap_machine machine = machine_of("512K:64:full");
     struct map_point point = {.probe = MAP_APEX, .step = 1, .size_bytes = 1 << 20, .alpha = 1};
     uint32_t starts[1000];
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
     assert_near(supply_hit_rate(&point.supply, 0), 0.5 * (15 / 16.0 + 0.46), 0.01);
     point.alpha = 0.01; /* nearly always the first words */
@@ -353,22 +337,4 @@ static void random_points(void **state)
         assert_true(starts[i] < point.size_bytes / 8 - 1);
     assert_int_equal(map_point_supply(&point, &machine, &error), PSNAP_OK);
     assert_true(supply_hit_rate(&point.supply, 0) > 0.95);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_of_streams),
-        cmocka_unit_test(kinds_across_pages),
-        cmocka_unit_test(streams_have_company),
-        cmocka_unit_test(frames_differ),
-        cmocka_unit_test(sums_are_the_simulators),
-        cmocka_unit_test(points_as_one_by_one),
-        cmocka_unit_test(points_together),
-        cmocka_unit_test(chains),
-        cmocka_unit_test(known_points),
-        cmocka_unit_test(random_points),
-        cmocka_unit_test(all_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,14 +50,13 @@ static struct psnap_stream_model *model_of_records(const struct psnap_program *p
 
 /* One offset for all records, in the same line or in another one: the rule keeps records together,
  * and with them the reuse times. */
-static void fields_of_records_depend(void **state)
+TEST(fields_of_records_depend)
 {
     static const struct {
         uint64_t records, bytes, offset;
         double off; /* at most */
     } cases[] = {{5000, 64, 16, 0.001}, {5000, 96, 72, 0.03}, {5000, 128, 64, 0.05}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct psnap_program *program = make_program(1, REFS);
         struct psnap_stream_model *model =
@@ -77,14 +76,13 @@ static void fields_of_records_depend(void **state)
 /* Each record has its second field in one of three lines, always the same one of them. A dependent
  * rule would choose another one of the three each time, so that three times as many lines are
  * accessed, each after three times as long. */
-static void fields_in_other_places_are_drawn(void **state)
+TEST(fields_in_other_places_are_drawn)
 {
     struct psnap_program *program = make_program(1, REFS);
     struct psnap_stream_model *model = model_of_records(program, 2000, 512, 128, 3);
     struct model_ref *ref = &model->refs[1];
     double drawn = 0, dependent = 0, off[REFS];
 
-    (void)state;
     for (uint32_t i = 0; i < REFS; i++) {
         assert_int_equal(model->refs[i].rule, MODEL_REUSE);
         assert_true(model->refs[i].reuse_count > 0);
@@ -110,9 +108,8 @@ static void fields_in_other_places_are_drawn(void **state)
  * the other's: what the second thread touches first is a first touch all the same, as it was when
  * the threads were recorded, and not a late reuse. Each thread's replay finds its own reuse times,
  * whether the lines are of an array or of no object. */
-static void threads_have_their_own_reuse_times(void **state)
+TEST(threads_have_their_own_reuse_times)
 {
-    (void)state;
     for (int is_array = 0; is_array < 2; is_array++) {
         const struct psnap_object array = {.address = HEAP, .size_bytes = 1 << 23, .name = "x"};
         struct psnap_program *program = make_program(1, 1);
@@ -177,11 +174,10 @@ static double measure_slowly(struct psnap_stream_model *model, uint32_t index)
 
 /* An irregular reference among runs over the lines that it accesses, which go on behind its last
  * access. */
-static void runs_are_measured_as_their_accesses(void **state)
+TEST(runs_are_measured_as_their_accesses)
 {
     static const int64_t strides[REFS] = {8, 24};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct psnap_program *program = make_program(2, REFS);
         struct psnap_sink *builder = model_builder_new(program);
@@ -219,15 +215,4 @@ static void runs_are_measured_as_their_accesses(void **state)
         model_free(model);
         psnap_program_free(program);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_of_records_depend),
-        cmocka_unit_test(fields_in_other_places_are_drawn),
-        cmocka_unit_test(threads_have_their_own_reuse_times),
-        cmocka_unit_test(runs_are_measured_as_their_accesses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,15 +8,9 @@
  * median)` of car 3.1-1, `aov` and `rstandard` of stats, `ad.test(residuals(...))` of
  * nortest 1.0-4.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "predict/hybrid/anova.h"
@@ -76,12 +70,11 @@ static const double battery[] = {130, 155, 74,  180, 34,  40,  80,  75,  20, 70,
                                  150, 188, 159, 126, 136, 122, 106, 115, 25, 70,  58, 45,
                                  138, 110, 168, 160, 174, 120, 150, 139, 96, 104, 82, 60};
 
-static void has_battery(void **state)
+TEST(has_battery)
 {
     static const uint32_t counts[] = {4, 4, 4, 4, 4, 4, 4, 4, 4};
     const struct anova anova = analyse_data(battery, counts, 3, 3);
 
-    (void)state;
     is_effect(&anova.effects[ANOVA_A], 2, 10683.72222222223, 7.91137226938003, 1.97608259090752e-3);
     is_effect(&anova.effects[ANOVA_B], 2, 39118.72222222219, 28.96769194904212,
               1.90859589743321e-7);
@@ -105,7 +98,7 @@ static void has_battery(void **state)
  * Approach", 1972, p. 166, with one value of Kutner, The American Statistician 28, 1974; in the
  * SAS/STAT user's guide, "Unbalanced ANOVA for Two-Way Design with Interaction": type III sums of
  * squares 2997.471860, 415.873046, 707.266259; F 9.05, 1.88, 1.07; p <.0001, 0.1637, 0.3958. */
-static void has_drugs(void **state)
+TEST(has_drugs)
 {
     static const uint32_t counts[] = {6, 4, 5, 5, 4, 6, 3, 5, 4, 5, 6, 5};
     static const double values[] = {42, 44, 36, 13, 19, 22, 33, 26, 33, 21, 31, -3, 25, 25, 24,
@@ -114,7 +107,6 @@ static void has_drugs(void **state)
                                     -2, 15, 27, 12, 12, -5, 16, 15, 22, 7,  25, 5,  12};
     const struct anova anova = analyse_data(values, counts, 4, 3);
 
-    (void)state;
     is_effect(&anova.effects[ANOVA_A], 3, 2997.471860484740, 9.04603299222225, 8.08638797980265e-5);
     is_effect(&anova.effects[ANOVA_B], 2, 415.873046321753, 1.88258712977251, 0.163735540675586);
     is_effect(&anova.effects[ANOVA_INTERACTION], 6, 707.266259308359, 1.06722501724409,
@@ -129,11 +121,10 @@ static void has_drugs(void **state)
 /* The sets of Simon and Lesage ("Assessing the accuracy of ANOVA calculations in statistical
  * software", 1989) that NIST's Statistical Reference Datasets have as SmLs01, SmLs04 and SmLs07:
  * nine treatments of 21 replicates behind a large constant; certified F = 21, residual 1.8. */
-static void has_large_constants(void **state)
+TEST(has_large_constants)
 {
     static const double constants[] = {1, 1e6, 1e12}, tolerances[] = {1e-13, 1e-8, 1e-3};
 
-    (void)state;
     for (int set = 0; set < 3; set++) {
         struct sample sample = {.count = 189, .a_levels = 3, .b_levels = 3};
         struct anova anova;
@@ -224,12 +215,11 @@ static void make_random(struct sample *sample, struct psnap_rng *rng, bool balan
 }
 
 /* Type III: the residual of a model without an effect less that of the full one. */
-static void is_as_models(void **state)
+TEST(is_as_models)
 {
     struct sample sample;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 7);
     for (int i = 0; i < 60; i++) {
         struct anova anova;
@@ -271,12 +261,11 @@ static struct sample turned(const struct sample *sample)
     return to;
 }
 
-static void keeps_laws(void **state)
+TEST(keeps_laws)
 {
     struct sample sample, other;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 9);
     for (int i = 0; i < 30; i++) {
         struct anova before, after;
@@ -298,7 +287,7 @@ static void keeps_laws(void **state)
 
 /* --------------------------------------------------------------------- problems */
 
-static void names_problems(void **state)
+TEST(names_problems)
 {
     static const double values[] = {1, 2, 3, 5, 5, 6, 9, 8}, same[] = {1, 1, 1, 1, 1, 1, 1, 1};
     static const double twice[] = {0.1, 0.1, 0.2, 0.2, 0.3, 0.3, 0.7, 0.7};
@@ -306,7 +295,6 @@ static void names_problems(void **state)
     struct experiment large = {.a_levels = 65, .b_levels = 64};
     struct anova anova;
 
-    (void)state;
     assert_int_equal(analyse_data(values, twos, 2, 2).problem, ANOVA_FINE);
     assert_int_equal(analyse_data(values, twos, 1, 4).problem, ANOVA_ONE_LEVEL);
     assert_int_equal(analyse_data(values, twos, 4, 1).problem, ANOVA_ONE_LEVEL);
@@ -320,30 +308,14 @@ static void names_problems(void **state)
 }
 
 /* Two in each cell are as far from their median, and few say nothing of normality. */
-static void knows_what_it_cannot_check(void **state)
+TEST(knows_what_it_cannot_check)
 {
     static const double values[] = {1, 2, 3, 5, 5, 6, 9, 8};
     static const uint32_t twos[] = {2, 2, 2, 2}, few[] = {2, 1, 1, 1};
     struct anova anova = analyse_data(values, twos, 2, 2);
 
-    (void)state;
     assert_true(isnan(anova.brown_forsythe) && isfinite(anova.anderson_darling));
     anova = analyse_data(values, few, 2, 2);
     assert_int_equal(anova.problem, ANOVA_FINE);
     assert_true(anova.effects[ANOVA_RESIDUAL].df == 1 && isnan(anova.anderson_darling));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_battery),
-        cmocka_unit_test(has_drugs),
-        cmocka_unit_test(has_large_constants),
-        cmocka_unit_test(is_as_models),
-        cmocka_unit_test(keeps_laws),
-        cmocka_unit_test(names_problems),
-        cmocka_unit_test(knows_what_it_cannot_check),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

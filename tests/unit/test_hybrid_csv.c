@@ -3,15 +3,9 @@
  * Tables of observations: quotes, ends of lines, comments, columns in any order; what is derived of
  * others; and each mistake with its line and column.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "formats/base/arena.h"
 #include "predict/csv.h"
@@ -52,7 +46,7 @@ static void written(const char *text, char *out, size_t size)
     fclose(file);
 }
 
-static void reads_csv(void **state)
+TEST(reads_csv)
 {
     static const char *const cases[][2] = {
         {"a,b\n1,2\n", "[a][b]\n[1][2]\n"},
@@ -76,14 +70,13 @@ static void reads_csv(void **state)
     };
     char out[512];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         written(cases[i][0], out, sizeof out);
         assert_string_equal(out, cases[i][1]);
     }
 }
 
-static void refuses_what_is_no_text(void **state)
+TEST(refuses_what_is_no_text)
 {
     static char large[(1 << 20) + 64];
     char out[512];
@@ -92,7 +85,6 @@ static void refuses_what_is_no_text(void **state)
     struct psnap_error error;
     bool has_one;
 
-    (void)state;
     assert_int_equal(csv_next(&reader, &has_one, &error), PSNAP_ERROR_SYNTAX);
     assert_int_equal(error.column, 2);
     csv_release(&reader);
@@ -131,12 +123,11 @@ static enum psnap_status read_text(const char *text, struct psnap_error *error)
 }
 
 /* Sorted by code and machine as they come first. */
-static void reads_observations(void **state)
+TEST(reads_observations)
 {
     struct psnap_error error;
     const struct observation *rows;
 
-    (void)state;
     assert_int_equal(read_text("cpi,size,machine,code,replicate,colour,cpi_pipeline\n"
                                "1.5,2K,B,cg,1,red,0.5\n"
                                "1.25,10,A,lu,first,,\n"
@@ -158,11 +149,10 @@ static void reads_observations(void **state)
     release();
 }
 
-static void derives(void **state)
+TEST(derives)
 {
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(read_text("code,machine,size,cpi_pipeline,cpi_memory,hits2,hits3,latency2,"
                                "latency3\ncg,A,10,1,0.5,0.025,0.005,10,200\n"
                                "cg,A,11,1,0.5,0.025,,10,\ncg,A,12,1,0.5,90,5,10,200\n",
@@ -178,7 +168,7 @@ static void derives(void **state)
 
 #define COLUMNS "code,machine,size,replicate,cpi"
 
-static void names_mistakes(void **state)
+TEST(names_mistakes)
 {
     static const char *const cases[][2] = {
         {"\n", "in: there are no observations in it"},
@@ -212,7 +202,6 @@ static void names_mistakes(void **state)
          "in:4: replicate '1' of code 'cg' on machine 'A' at size 1 is in 'in' already, on line 2"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_error error = {0};
         char text[1024] = "no error";
@@ -222,15 +211,4 @@ static void names_mistakes(void **state)
             fail_msg("'%s' is not '%s'", text, cases[i][1]);
         release();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_csv),          cmocka_unit_test(refuses_what_is_no_text),
-        cmocka_unit_test(reads_observations), cmocka_unit_test(derives),
-        cmocka_unit_test(names_mistakes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

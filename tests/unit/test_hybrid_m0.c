@@ -4,15 +4,9 @@
  * steady; machines that differ by a constant. And the whole analysis: hypotheses against the
  * experiment they are, verdicts, and what is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "predict/hybrid/hybrid.h"
 
@@ -84,11 +78,10 @@ static const struct hybrid_code *code_of(const struct hybrid_options *settings)
 }
 
 /* h_2 T_2 + h_3 T_3 = 0.02 10 + 0.001 200 = 0.4; cpi_memory 0.1: m0 = 1 - 0.1 / 0.4 = 0.75. */
-static void is_as_by_hand(void **state)
+TEST(is_as_by_hand)
 {
     struct observation row = {.levels = 2, .cpi_memory = 0.1};
 
-    (void)state;
     row.hits[0] = 0.02, row.hits[1] = 0.001;
     row.latencies[0] = 10, row.latencies[1] = 200;
     near(m0_of(&row), 0.75, 1e-15);
@@ -106,13 +99,12 @@ static void is_as_by_hand(void **state)
  * m0 = 1 - (0.08 + 0.09) / (0.2 + 0.2) = 0.575. On B hits are in proportion: which level is it? On
  * C there is one size for two levels. On D the best latencies are (2, -1), the best ones from 0 on
  * (4/3, 0): what is left of 1 and 5/3 is (1 - 4/3)^2 + (5/3 - 4/3)^2. */
-static void finds_latencies(void **state)
+TEST_WITHIN(begin, end, finds_latencies)
 {
     static const double hits[4][2] = {{0.02, 0.001}, {0.03, 0.001}, {0.03, 0.004}, {0.01, 0.006}};
     static const double latencies[] = {10, 200};
     const struct m0_curve *curve;
 
-    (void)state;
     for (int s = 3; s >= 0; s--) { /* in any order */
         const double proportional[] = {hits[s][0], hits[s][0] / 10};
         add_line("cg", "A", 10 * (s + 1), 0.5, 4 * hits[s][0] + 90 * hits[s][1], hits[s],
@@ -140,13 +132,12 @@ static void finds_latencies(void **state)
 
 /* From 75 on the mean is 0.60, and all are within 0.05 of it; from 50 on it is 0.56, and 0.40 is
  * 0.16 off. Two replicates of 0.6 and 0.4 are one point of 0.5. */
-static void finds_steady_sizes(void **state)
+TEST_WITHIN(begin, end, finds_steady_sizes)
 {
     static const double sizes[] = {25, 50, 75, 100, 150, 200};
     static const double m0[] = {0.2, 0.4, 0.55, 0.65, 0.6, 0.6};
     const struct m0_curve *curve;
 
-    (void)state;
     for (int s = 0; s < 6; s++)
         add("cg", "A", sizes[s], m0[s], 1);
     for (int s = 0; s < 6; s++)
@@ -166,12 +157,11 @@ static void finds_steady_sizes(void **state)
 }
 
 /* B - A is 0.10, 0.12, 0.08 at their common sizes: 0.10, at most 0.02 from it. */
-static void compares_machines(void **state)
+TEST_WITHIN(begin, end, compares_machines)
 {
     const struct m0_curve *curve;
     struct m0_difference difference;
 
-    (void)state;
     add("cg", "A", 10, 0.2, 1);
     add("cg", "A", 15, 0.9, 1);
     add("cg", "A", 20, 0.3, 1);
@@ -216,11 +206,10 @@ static void add_codes(void)
     }
 }
 
-static void says_what_scales(void **state)
+TEST_WITHIN(begin, end, says_what_scales)
 {
     const struct hybrid_code *code;
 
-    (void)state;
     add_codes();
     code = code_of(&options);
     assert_int_equal(hybrid.code_count, 2);
@@ -241,13 +230,12 @@ static void says_what_scales(void **state)
 }
 
 /* Machines differ by less and less, and by a constant where m0 is steady on both. */
-static void says_where_it_is_constant(void **state)
+TEST_WITHIN(begin, end, says_where_it_is_constant)
 {
     static const double m0[2][6] = {{0.2, 0.3, 0.55, 0.55, 0.55, 0.55},
                                     {0.5, 0.55, 0.65, 0.65, 0.65, 0.65}};
     const struct hybrid_code *code;
 
-    (void)state;
     for (int i = 0; i < 12; i++)
         add("cg", i < 6 ? "A" : "B", 10 * (i % 6 + 1), m0[i / 6][i % 6], 1);
     code = code_of(&of_sizes);
@@ -260,11 +248,10 @@ static void says_where_it_is_constant(void **state)
 
 /* Each is an effect of codes x machines on means of replicates, of which a fourth weighs no more.
  */
-static void tests_hypotheses(void **state)
+TEST_WITHIN(begin, end, tests_hypotheses)
 {
     static const int effects[] = {ANOVA_OVERALL, ANOVA_A, ANOVA_B, ANOVA_INTERACTION};
 
-    (void)state;
     add_codes();
     add("cg", "A", 25, 0.21, 0.7);
     (void)code_of(&options);
@@ -305,9 +292,8 @@ static void expect_refusal(const char *table, const char *message)
     (void)end(NULL);
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
-    (void)state;
     expect_refusal("cg,A,10,1\ncg,A,10,2\n", "there is one machine alone, or one size");
     expect_refusal("cg,A,10,1\ncg,A,20,2\ncg,A,20,3\n", "there is one machine alone");
     expect_refusal("cg,A,10,1\ncg,A,20,2\ncg,A,20,3\ncg,B,20,4\n",
@@ -317,11 +303,10 @@ static void refuses(void **state)
                    "replicates are all the same");
 }
 
-static void does_without(void **state)
+TEST_WITHIN(begin, end, does_without)
 {
     struct psnap_error error;
 
-    (void)state;
     used = (size_t)snprintf(text, sizeof text,
                             "code,machine,size,cpi\ncg,A,1,1\ncg,A,2,2\ncg,B,1,3\ncg,B,2,3\n"
                             "lu,A,1,1\nlu,A,2,2\nlu,B,1,3\nlu,B,2,3\n");
@@ -336,17 +321,4 @@ static void does_without(void **state)
     used = (size_t)snprintf(text, sizeof text, "code,machine,size,cpi\ncg,A,1,1\ncg,B,2,2\n");
     assert_int_equal(analyse(&of_sizes, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "nothing can be analysed, as there is one code alone"));
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_as_by_hand), TEST(finds_latencies),     TEST(finds_steady_sizes),
-        TEST(compares_machines),         TEST(says_what_scales),    TEST(says_where_it_is_constant),
-        TEST(tests_hypotheses),          cmocka_unit_test(refuses), TEST(does_without),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

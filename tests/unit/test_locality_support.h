@@ -5,13 +5,7 @@
 #ifndef PSNAP_TEST_LOCALITY_SUPPORT_H
 #define PSNAP_TEST_LOCALITY_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/predict.h"

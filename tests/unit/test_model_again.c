@@ -116,11 +116,10 @@ static unsigned assert_same_model(const struct psnap_stream_model *a,
     return drawn;
 }
 
-static void models_are_those_of_eager_lanes(void **state)
+TEST(models_are_those_of_eager_lanes)
 {
     unsigned drawn = 0, plain = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct psnap_program *program = make_program(LOOPS, REFS);
         struct both both = {model_builder_new(program), lane_new(program, true)};
@@ -172,9 +171,8 @@ static void put_row(const struct both *both, uint32_t loop, int64_t count)
 
 /* References stay nests, and are not drawn; their loops' trip counts or order are irregular from
  * the beginning on or later, and in the end so is a reference, or not. */
-static void what_is_no_nest_may_be_kept_no_longer(void **state)
+TEST(what_is_no_nest_may_be_kept_no_longer)
 {
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         const bool has_trips = i & 1, is_late = i & 2, is_irregular = i & 4;
         struct psnap_program *program = make_program(LOOPS, REFS);
@@ -255,11 +253,10 @@ static void put_rows(const struct both *both, uint32_t number, uint64_t seed)
 
 /* References have too few accesses for the values that they have. All else is nests, of which some
  * are as irregular for a time, and bases of the others. */
-static void rare_references_are_looked_at_in_the_end(void **state)
+TEST(rare_references_are_looked_at_in_the_end)
 {
     unsigned late = 0, dependent = 0, thinned = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 90; seed++) {
         struct psnap_program *program = make_program(LOOPS, REFS);
         struct lane *eager = lane_new(program, true), *lane = lane_new(program, false);
@@ -296,12 +293,4 @@ static void rare_references_are_looked_at_in_the_end(void **state)
     print_message("%u with reuse times in the end, %u dependent references, %u thinned samples\n",
                   late, dependent, thinned);
     assert_true(late > 30 && dependent > 20 && thinned > 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(models_are_those_of_eager_lanes),
-                                       cmocka_unit_test(what_is_no_nest_may_be_kept_no_longer),
-                                       cmocka_unit_test(rare_references_are_looked_at_in_the_end)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,14 +59,13 @@ static char *change(const char *from, const char *to)
     return text;
 }
 
-static void the_base_is_good(void **state)
+TEST(the_base_is_good)
 {
     struct psnap_profile *profile = read_text(base);
     char *text = write_text(profile);
     struct psnap_profile *back = read_text(text);
     char *again = write_text(back);
 
-    (void)state;
     assert_string_equal(text, again);
     free(text);
     free(again);
@@ -176,9 +175,8 @@ static const struct mistake mistakes[] = {
     {"schedule: [{repeat: 2, of: [f, {visit: c}]}]", "provenance: {}", 0, ""},
 };
 
-static void mistakes_have_their_line(void **state)
+TEST(mistakes_have_their_line)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         const struct mistake *mistake = &mistakes[i];
         char *text = change(mistake->from, mistake->to);
@@ -196,9 +194,8 @@ static void mistakes_have_their_line(void **state)
 }
 
 /* A text that ends anywhere has an error, or is a profile. */
-static void what_is_cut_off_is_no_crash(void **state)
+TEST(what_is_cut_off_is_no_crash)
 {
-    (void)state;
     for (size_t length = 0; length < sizeof base; length++) {
         struct psnap_error error = {0};
         char *text = strndup(base, length);
@@ -209,14 +206,4 @@ static void what_is_cut_off_is_no_crash(void **state)
         psnap_profile_free(profile);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_base_is_good),
-        cmocka_unit_test(mistakes_have_their_line),
-        cmocka_unit_test(what_is_cut_off_is_no_crash),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,13 +33,12 @@ static void count_naively(const struct expand_part *parts, uint64_t n, uint64_t 
     }
 }
 
-static void hand_worked(void **state)
+TEST(hand_worked)
 {
     const struct expand_part parts[2] = {{0, 4, 4, 0}, {1, 1, 1, 0}};
     const struct expand_part late[2] = {{0, 1, 1, 0}, {1, 4, 9, 1}};
     uint64_t counts[EXPAND_PARTS], sums[EXPAND_PARTS] = {0}, steps = 100;
 
-    (void)state;
     expand_counts(parts, 2, 7, counts);
     assert_int_equal(counts[0], 1);
     assert_int_equal(counts[1], 3);
@@ -54,9 +53,8 @@ static void hand_worked(void **state)
     assert_int_equal(sums[1], 1 + 0 + 3 + 2 + 1 + 0 + 3 + 2 + 1 + 0);
 }
 
-static void expanding_is_counting(void **state)
+TEST(expanding_is_counting)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct expand_part parts[3] = {{0}, {.body = 1}, {2, 1, 1, 0}};
         struct psnap_rng rng;
@@ -306,25 +304,12 @@ static void programs(bool is_triangle)
     assert_in_range(shared, is_triangle ? 50 : 140, 150);
 }
 
-static void triangles_come_back(void **state)
+TEST(triangles_come_back)
 {
-    (void)state;
     programs(true);
 }
 
-static void rows_are_swept(void **state)
+TEST(rows_are_swept)
 {
-    (void)state;
     programs(false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_worked),
-        cmocka_unit_test(expanding_is_counting),
-        cmocka_unit_test(triangles_come_back),
-        cmocka_unit_test(rows_are_swept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,11 +65,10 @@ static uint64_t loads_of(const struct psnap_access *of)
     return loads;
 }
 
-static void rare_code_is_one_loop(void **state)
+TEST(rare_code_is_one_loop)
 {
     static const struct psnap_builder_options options = {.nests = true};
 
-    (void)state;
     for (int is_in_order = 0; is_in_order < 2; is_in_order++) {
         struct psnap_program *program = make_program(LOOPS, REFS);
         struct psnap_profile *profile, *read;
@@ -94,11 +93,4 @@ static void rare_code_is_one_loop(void **state)
         psnap_profile_free(profile);
         psnap_program_free(program);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rare_code_is_one_loop)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

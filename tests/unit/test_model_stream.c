@@ -230,21 +230,19 @@ static void models(bool is_affine)
     }
 }
 
-static void affine_programs_come_back(void **state)
+TEST(affine_programs_come_back)
 {
-    (void)state;
     models(true);
 }
 
-static void counts_are_exact(void **state)
+TEST(counts_are_exact)
 {
-    (void)state;
     models(false);
 }
 
 /* Threads stand where they began in thread 0's stream, and take the turns that they took: 0 makes 1
  * and waits for it, makes 2 and goes on beside it. Each turn is an execution of another loop. */
-static void threads_keep_their_lives(void **state)
+TEST(threads_keep_their_lives)
 {
     enum { TURN = 256, TURNS = 22 };
     struct psnap_program *program = make_program(LOOPS, REFS);
@@ -252,7 +250,6 @@ static void threads_keep_their_lives(void **state)
     struct psnap_sink *builder;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     recorded.count = 0;
     for (uint32_t i = 0; i < TURNS; i++)
@@ -284,11 +281,10 @@ static void threads_keep_their_lives(void **state)
 }
 
 /* Written, read, and written again: the same text, and the same stream. */
-static void profiles_are_read_as_written(void **state)
+TEST(profiles_are_read_as_written)
 {
     static const struct psnap_builder_options options = {.nests = true};
 
-    (void)state;
     for (uint64_t seed = 1000; seed < 1060; seed++) {
         struct psnap_program *program = make_program(LOOPS, REFS);
         struct psnap_profile *profile, *read;
@@ -315,7 +311,7 @@ static void profiles_are_read_as_written(void **state)
 }
 
 /* A source outlives the profile that it replays. */
-static void sources_outlive_profiles(void **state)
+TEST(sources_outlive_profiles)
 {
     static const struct psnap_builder_options options = {.nests = true};
     struct psnap_program *program = make_program(LOOPS, REFS);
@@ -323,7 +319,6 @@ static void sources_outlive_profiles(void **state)
     struct psnap_source *sources[2];
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     make_stream(&recorded, false, &rng);
     profile = build(program, recorded.of, recorded.count, &options);
@@ -335,14 +330,4 @@ static void sources_outlive_profiles(void **state)
     read_all(sources[1], &again, &rng, true);
     assert_same_stream(&replayed, &again, 1);
     assert_int_equal(recorded.count, replayed.count);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(affine_programs_come_back), cmocka_unit_test(counts_are_exact),
-        cmocka_unit_test(threads_keep_their_lives),  cmocka_unit_test(profiles_are_read_as_written),
-        cmocka_unit_test(sources_outlive_profiles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

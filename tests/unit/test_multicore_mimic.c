@@ -3,27 +3,19 @@
  * Streams of several cores by hand: the dealing of sections and loops, the published dealing and
  * the paper's example, sections and their busiest cores, and bad input.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/predict.h"
 #include "test_multicore_support.h"
 #include "tests/unit/vectors.h"
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
     struct psnap_program *program = program_with_marks();
     struct psnap_mimic_options options = {.cores = 2};
     struct list input = {0}, got;
 
-    (void)state;
     /* s; each: p; 8 iterations of a vectorised loop, a to d of 4 and 4; e and f of the last two */
     push(&input, at('s', FIRST));
     push(&input, mark(PARALLEL));
@@ -54,13 +46,12 @@ static void test_by_hand(void **state)
 }
 
 /* Loops without marked iterations are dealt by counts, as is everything as published. */
-static void test_by_counts(void **state)
+TEST(test_by_counts)
 {
     struct psnap_program *program = program_with_marks();
     struct psnap_mimic_options options = {.cores = 3};
     struct list input = {0}, none = {0}, got;
 
-    (void)state;
     push(&input, mark(PARALLEL));
     push(&input, mark(LOOP));
     push(&input, at('x', FIRST)); /* twice: fewer than cores, all have them */
@@ -97,14 +88,13 @@ static void test_by_counts(void **state)
 }
 
 /* The paper's example, w x w y x z z w, and it on two cores. */
-static void test_paper(void **state)
+TEST(test_paper)
 {
     struct psnap_program *program = program_with_marks();
     const struct psnap_reuse_options alone = {.line_bytes = 1};
     const char *const text = "wxwyxzzw";
     struct psnap_error error;
 
-    (void)state;
     for (uint32_t share = 1; share <= 2; share++) {
         const struct psnap_mimic_options options = {.cores = 2};
         struct psnap_sink *reuse = psnap_reuse_new(program, &alone, &error);
@@ -143,7 +133,7 @@ static void test_paper(void **state)
     psnap_program_free(program);
 }
 
-static void test_sections(void **state)
+TEST(test_sections)
 {
     struct psnap_program *program = program_with_marks();
     const struct psnap_mimic_options options = {.cores = 2};
@@ -155,7 +145,6 @@ static void test_sections(void **state)
     size_t count;
     ssize_t n;
 
-    (void)state;
     push(&input, at(1, FIRST));
     for (int i = 0; i < 3; i++) {
         push(&input, mark(i == 1 ? OTHER : PARALLEL));
@@ -192,7 +181,7 @@ static void test_sections(void **state)
 }
 
 /* Two parts, of which each core has more of one: they wait for each other. */
-static void test_busiest(void **state)
+TEST(test_busiest)
 {
     struct psnap_program *program = program_with_marks();
     const struct psnap_mimic_options options = {.cores = 2};
@@ -203,7 +192,6 @@ static void test_busiest(void **state)
     struct psnap_source *mimic;
     size_t count;
 
-    (void)state;
     push(&input, mark(PARALLEL));
     for (int p = 0; p < 2; p++) {
         push(&input, mark(LOOP));
@@ -231,7 +219,7 @@ static void test_busiest(void **state)
 }
 
 /* A chunk that is not known has to be said, but where loops are not dealt by marks. */
-static void test_unknown_chunk(void **state)
+TEST(test_unknown_chunk)
 {
     struct psnap_program *program = program_with_marks();
     struct psnap_mimic_options options = {.cores = 2};
@@ -240,7 +228,6 @@ static void test_unknown_chunk(void **state)
     struct psnap_source *mimic;
     struct list input = {0}, got;
 
-    (void)state;
     push(&input, mark(PARALLEL));
     push(&input, mark(LOOP_0));
     for (char c = 'a'; c <= 'd'; c++) {
@@ -266,7 +253,7 @@ static void test_unknown_chunk(void **state)
     psnap_program_free(program);
 }
 
-static void test_bad(void **state)
+TEST(test_bad)
 {
     struct psnap_program *program = program_with_marks();
     const struct psnap_access two[] = {{.ref = FIRST, .size = 1, .thread = 1}},
@@ -276,7 +263,6 @@ static void test_bad(void **state)
     struct psnap_error error;
     struct psnap_source *mimic;
 
-    (void)state;
     assert_null(psnap_mimic_new(vector_source_new(two, 1, program), &options, &error));
     assert_int_equal(error.code, PSNAP_ERROR_USAGE);
     options.cores = 2;
@@ -291,7 +277,7 @@ static void test_bad(void **state)
 }
 
 /* What a block has that is refused is not delivered, whoever asks again, in whatever pieces. */
-static void test_bad_stays(void **state)
+TEST(test_bad_stays)
 {
     enum { BLOCK = PSNAP_BLOCK_ACCESSES };
     static struct psnap_access stream[BLOCK + 2];
@@ -300,7 +286,6 @@ static void test_bad_stays(void **state)
                                        {.ref = 1u << 30, .size = 1}};
     struct psnap_program *program = program_with_marks();
 
-    (void)state;
     for (size_t kind = 0; kind < 2; kind++)
         for (size_t in_section = 0; in_section < 2; in_section++) {
             static struct psnap_access block[BLOCK + 2];
@@ -326,15 +311,4 @@ static void test_bad_stays(void **state)
             psnap_source_free(mimic);
         }
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_by_counts),
-        cmocka_unit_test(test_paper),   cmocka_unit_test(test_sections),
-        cmocka_unit_test(test_busiest), cmocka_unit_test(test_unknown_chunk),
-        cmocka_unit_test(test_bad),     cmocka_unit_test(test_bad_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,7 @@
  * What streams of several cores are made with: a spool that does not fit in memory, caches that
  * cores have in groups, and threads of a recorded run that wait for each other.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/multicore/spool.h"
@@ -19,14 +12,13 @@
 #include "tests/unit/vectors.h"
 
 /* More than memory holds, twice: what was spooled comes back. */
-static void test_spool(void **state)
+TEST(test_spool)
 {
     const uint64_t count = SPOOL_MEMORY + 100000;
     struct psnap_access block[1000];
     struct psnap_error error;
     struct spool spool;
 
-    (void)state;
     assert_int_equal(spool_init(&spool, &error), PSNAP_OK);
     for (uint64_t round = 0; round < 2; round++) {
         uint64_t at_number = 0;
@@ -50,7 +42,7 @@ static void test_spool(void **state)
 }
 
 /* Where no file can be made it says so, once memory is full. */
-static void test_no_file(void **state)
+TEST(test_no_file)
 {
     const struct psnap_access access = {.size = 8};
     enum psnap_status status = PSNAP_OK;
@@ -58,7 +50,6 @@ static void test_no_file(void **state)
     struct spool spool;
     uint64_t count = 0;
 
-    (void)state;
     assert_int_equal(setenv("TMPDIR", "/nonexistent", 1), 0);
     assert_int_equal(spool_init(&spool, &error), PSNAP_OK);
     for (; !status && count < 2 * SPOOL_MEMORY; count++)
@@ -70,14 +61,13 @@ static void test_no_file(void **state)
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
-static void test_groups(void **state)
+TEST(test_groups)
 {
     enum { COUNT = 5000 };
     static struct psnap_access stream[COUNT];
     struct psnap_error error;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (size_t i = 0; i < COUNT; i++)
         stream[i] =
@@ -104,12 +94,11 @@ static void test_groups(void **state)
 }
 
 /* Caches are numbered up to the cores that there may be, however many threads a stream has. */
-static void test_many_groups(void **state)
+TEST(test_many_groups)
 {
     struct psnap_access access = {.size = 1, .thread = 2 * PSNAP_CORES_MAX - 1};
     struct psnap_error error;
 
-    (void)state;
     for (uint32_t share = 1; share <= 2; share++) {
         struct psnap_sink *all = vector_sink_new(), *groups = psnap_groups_new(all, share);
         const enum psnap_status status = psnap_sink_put(groups, &access, 1, &error);
@@ -124,7 +113,7 @@ static void test_many_groups(void **state)
 }
 
 /* Threads of a recorded run meet where sections begin and end, and at barriers. */
-static void test_aligned(void **state)
+TEST(test_aligned)
 {
     struct psnap_program *program = program_with_marks();
     struct list threads[2] = {{0}}, got = {0};
@@ -133,7 +122,6 @@ static void test_aligned(void **state)
     struct psnap_error error;
     ssize_t n;
 
-    (void)state;
     push(&threads[0], at('s', FIRST));
     push(&threads[0], at('t', FIRST));
     for (int t = 0; t < 2; t++) {
@@ -163,14 +151,4 @@ static void test_aligned(void **state)
     free(threads[0].items);
     free(threads[1].items);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spool),   cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_groups),  cmocka_unit_test(test_many_groups),
-        cmocka_unit_test(test_aligned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,7 @@
  * lists for each core that are made with the program, in turn and drawn; who an iteration belongs
  * to.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/multicore/deal.h"
@@ -182,11 +175,10 @@ static void unmake(struct made *made)
 
 /* ----------------------------------------------------------------------- tests */
 
-static void test_in_turn(void **state)
+TEST(test_in_turn)
 {
     struct psnap_program *program = program_with_marks();
 
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         const struct psnap_mimic_options options = {.cores = 1 + (uint32_t)(seed % CORES)};
         struct made made;
@@ -204,12 +196,11 @@ static void test_in_turn(void **state)
 }
 
 /* Drawn, each core does the same in the same order, and parts stay parts; a seed is a stream. */
-static void test_uniform(void **state)
+TEST(test_uniform)
 {
     struct psnap_program *program = program_with_marks();
     size_t same_order = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct psnap_mimic_options options = {.cores = 3, .uniform = true, .seed = seed};
         struct made made;
@@ -240,23 +231,12 @@ static void test_uniform(void **state)
     psnap_program_free(program);
 }
 
-static void test_owner(void **state)
+TEST(test_owner)
 {
-    (void)state;
     for (uint32_t cores = 1; cores < 9; cores++)
         for (uint64_t n = 1; n < 40; n++)
             for (uint64_t chunk = 0; chunk < 5; chunk++)
                 for (uint64_t i = 0; i < n; i++)
                     assert_int_equal(deal_owner(i, n, chunk, cores),
                                      naive_owner(i, n, chunk, cores));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_turn),
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_owner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,7 @@
 /*
  * Task lists to YAML and back.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
 
@@ -73,11 +66,10 @@ static enum psnap_status from_text(struct tasks *tasks, const char *text, struct
     return status;
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
     struct psnap_error error;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct tasks tasks, back;
         size_t size, again_size;
@@ -115,7 +107,7 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_bad_lists(void **state)
+TEST(test_bad_lists)
 {
     static const char *const lists[][2] = {
         {"psnap_tasks: 2\nprogram: p\ntasks: []\n", "psnap_tasks"},
@@ -167,7 +159,6 @@ static void test_bad_lists(void **state)
          "accesses"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         struct psnap_error error;
         struct tasks tasks;
@@ -175,13 +166,4 @@ static void test_bad_lists(void **state)
         assert_non_null(strstr(error.message, lists[i][1]));
         assert_string_equal(error.file, "list");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_bad_lists),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

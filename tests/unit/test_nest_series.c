@@ -9,7 +9,6 @@
 enum { FEW = 48 /* values that a series may have anyway */, REPEATED = 9 };
 
 static struct numbers numbers;
-static struct nest_patterns *patterns;
 
 static void begin(struct series *series)
 {
@@ -49,13 +48,12 @@ static void assert_terms(size_t terms) /* 0: it is none */
     series_release(&series);
 }
 
-static void hand_worked(void **state)
+TEST_OF_PATTERNS(hand_worked)
 {
     const struct level rectangle[] = {{20, 0, 800}, {30, 0, 8}};
     const struct level triangle[] = {{20, 0, 800}, {3, 1, 8}};
     const struct level thrice[] = {{3, 0, 0}, {20, 0, 800}, {22, -1, 8}};
 
-    (void)state;
     numbers.count = 0;
     add_nest(&numbers, rectangle, 0, 2, 4096, 0, 0, NULL);
     assert_terms(1);
@@ -77,11 +75,10 @@ static void hand_worked(void **state)
     assert_terms(1);
 }
 
-static void nests_come_back(void **state)
+TEST_OF_PATTERNS(nests_come_back)
 {
     unsigned kept = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct psnap_rng rng;
         struct series series;
@@ -113,11 +110,10 @@ static void nests_come_back(void **state)
 }
 
 /* Rows of random lengths that go on where the one before ended: one run. */
-static void rows_that_go_on_are_one(void **state)
+TEST_OF_PATTERNS(rows_that_go_on_are_one)
 {
     struct psnap_rng rng;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         psnap_rng_init(&rng, seed);
         numbers.count = 0;
@@ -131,12 +127,11 @@ static void rows_that_go_on_are_one(void **state)
 }
 
 /* Rows that begin elsewhere, but for one that happens to go on where the one before ended. */
-static void other_rows_are_runs(void **state)
+TEST_OF_PATTERNS(other_rows_are_runs)
 {
     struct psnap_rng rng;
     struct series series;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     numbers.count = 0;
     for (uint64_t row = 0; row < 200; row++) {
@@ -150,11 +145,10 @@ static void other_rows_are_runs(void **state)
     series_release(&series);
 }
 
-static void the_irregular_is_given_up(void **state)
+TEST_OF_PATTERNS(the_irregular_is_given_up)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 5);
     for (size_t length = 100; length <= 60000; length *= 5) {
         numbers.count = 0;
@@ -165,12 +159,11 @@ static void the_irregular_is_given_up(void **state)
 }
 
 /* A few loose terms stay. */
-static void few_terms_stay(void **state)
+TEST_OF_PATTERNS(few_terms_stay)
 {
     struct psnap_rng rng;
     struct series series;
 
-    (void)state;
     psnap_rng_init(&rng, 6);
     numbers.count = 0;
     while (numbers.count < 20)
@@ -191,11 +184,10 @@ static void few_terms_stay(void **state)
 
 /* Numbers that come again, a step further each time, are the same at once and one by one: within
  * loops of one to three levels that come again or not. */
-static void repeated_numbers_are_the_same(void **state)
+TEST_OF_PATTERNS(repeated_numbers_are_the_same)
 {
     static const uint64_t steps[] = {0, 8, 8, 16, 64, (uint64_t)-8};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 600; seed++) {
         struct psnap_rng rng;
         struct series one, other;
@@ -243,11 +235,10 @@ static void repeated_numbers_are_the_same(void **state)
 }
 
 /* A million rows and runs, of nests that change, of random ones, and of none. */
-static void memory_is_bounded(void **state)
+TEST_OF_PATTERNS(memory_is_bounded)
 {
     struct psnap_rng rng;
 
-    (void)state;
     for (int kind = 0; kind < 3; kind++) {
         struct series series;
         psnap_rng_init(&rng, (uint64_t)kind);
@@ -268,7 +259,7 @@ static void memory_is_bounded(void **state)
 }
 
 /* Terms whose counts fall to nothing are not there, and nothing at all has no numbers. */
-static void readers_pass_by_what_is_empty(void **state)
+TEST_OF_PATTERNS(readers_pass_by_what_is_empty)
 {
     const struct nest_pattern *run = nest_pattern_run(patterns, 8), *loop;
     struct nest_terms terms = {.patterns = patterns};
@@ -276,7 +267,6 @@ static void readers_pass_by_what_is_empty(void **state)
     const uint64_t expected[] = {1000, 1008, 1100, 5};
     struct reader reader;
 
-    (void)state;
     loop = nest_pattern_loop(patterns, &run, 1, steps); /* 2, 1, 0, -1, -2 numbers */
     reader_init(&reader, &terms);
     assert_false(reader_fill(&reader));
@@ -290,25 +280,4 @@ static void readers_pass_by_what_is_empty(void **state)
     assert_int_equal(terms.value_count, 2);
     nest_terms_release(&terms);
     reader_release(&reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_worked),
-        cmocka_unit_test(nests_come_back),
-        cmocka_unit_test(rows_that_go_on_are_one),
-        cmocka_unit_test(other_rows_are_runs),
-        cmocka_unit_test(the_irregular_is_given_up),
-        cmocka_unit_test(few_terms_stay),
-        cmocka_unit_test(repeated_numbers_are_the_same),
-        cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(readers_pass_by_what_is_empty),
-    };
-    int failures;
-
-    patterns = nest_patterns_new();
-    failures = patterns ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
-    nest_patterns_free(patterns);
-    return failures;
 }

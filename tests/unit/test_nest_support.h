@@ -6,19 +6,30 @@
 #ifndef PSNAP_TEST_NEST_SUPPORT_H
 #define PSNAP_TEST_NEST_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "profile/nest/series.h"
 #include "profile/walk/reader.h"
+
+/* Of the test that runs. */
+static struct nest_patterns *patterns;
+
+static inline int begin_patterns(void **state)
+{
+    (void)state;
+    patterns = nest_patterns_new();
+    return patterns ? 0 : -1;
+}
+
+static inline int end_patterns(void **state)
+{
+    (void)state;
+    nest_patterns_free(patterns);
+    return 0;
+}
+
+#define TEST_OF_PATTERNS(name) TEST_WITHIN(begin_patterns, end_patterns, name)
 
 enum { NUMBERS_MAX = 1 << 16 };
 

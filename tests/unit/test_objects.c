@@ -4,14 +4,7 @@
  * list of announcements that is searched from its end. Of more parts than wanted, those with the
  * narrowest gaps between them become one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"
@@ -68,13 +61,12 @@ static void assert_ranges(const struct objects *objects, uint32_t object, uint64
 }
 
 /* Three blocks of a site are objects, its fourth and fifth a pool; all else is around them. */
-static void a_pool_and_all_else(void **state)
+TEST(a_pool_and_all_else)
 {
     struct psnap_program *program = new_program();
     struct objects objects = {0};
     uint32_t pool, rest;
 
-    (void)state;
     announce(program, "site", 10, 8);
     announce(program, "site", 20, 8);
     announce(program, "site", 30, 8);
@@ -155,11 +147,10 @@ static size_t oracle_parts(const uint32_t owners[CELLS], uint32_t object, size_t
     return count;
 }
 
-static void ranges_are_those_of_the_list(void **state)
+TEST(ranges_are_those_of_the_list)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct psnap_program *program = new_program();
         struct objects objects = {0};
@@ -209,13 +200,4 @@ static void ranges_are_those_of_the_list(void **state)
         objects_release(&objects);
         psnap_program_free(program);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pool_and_all_else),
-        cmocka_unit_test(ranges_are_those_of_the_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

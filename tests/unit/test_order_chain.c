@@ -4,14 +4,7 @@
  * circuit or where it is none, that a walk through it takes every transition as often as it was
  * seen and is outside then.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/program.h"
 #include "profile/order/chain.h"
@@ -106,9 +99,8 @@ static void assert_draws(const struct chain *chain, const struct matrix *matrix,
     chain_draw_release(&draw);
 }
 
-static void walks_take_all(void **state)
+TEST(walks_take_all)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct matrix matrix = {0};
         struct chain chain;
@@ -129,14 +121,13 @@ static void walks_take_all(void **state)
 }
 
 /* The same seed, the same walk; another one, another. */
-static void draws_are_by_the_seed(void **state)
+TEST(draws_are_by_the_seed)
 {
     uint32_t walks[3][500];
     struct matrix matrix = {0};
     struct chain chain;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     make_states(&chain);
     make_visits(&chain, &matrix, 40, &rng);
@@ -154,14 +145,13 @@ static void draws_are_by_the_seed(void **state)
     assert_memory_not_equal(walks[0], walks[2], sizeof walks[0]);
 }
 
-static void hand_worked(void **state)
+TEST(hand_worked)
 {
     struct chain chain;
     struct chain_draw draw;
     struct psnap_rng rng;
     uint32_t at = PSNAP_NONE;
 
-    (void)state;
     psnap_rng_init(&rng, 0);
     assert_true(chain_init(&chain));
     assert_int_equal(chain_is_circuit(&chain, &at), 1); /* nothing is left as often as entered */
@@ -191,9 +181,8 @@ static void hand_worked(void **state)
 }
 
 /* One transition more or less is no circuit. */
-static void contradictions_are_found(void **state)
+TEST(contradictions_are_found)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct matrix matrix = {0};
         struct chain chain;
@@ -225,15 +214,4 @@ static void contradictions_are_found(void **state)
     assert_int_equal(chain_is_circuit(&chain, &at), 0);
     assert_int_equal(at, 2);
     chain_release(&chain);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_worked),
-        cmocka_unit_test(walks_take_all),
-        cmocka_unit_test(draws_are_by_the_seed),
-        cmocka_unit_test(contradictions_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

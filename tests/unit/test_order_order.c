@@ -4,15 +4,7 @@
  * does not fold becomes chains, circuits that execute every body exactly as often as it was; memory
  * is bounded; nothing depends on what the symbols were before.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test_nest_support.h"
 
 #include "formats/base/program.h"
 #include "formats/base/rng.h"
@@ -20,7 +12,6 @@
 
 enum { BODIES = 128, CHAINS = 500, SYMBOLS_MAX = 1 << 20 };
 
-static struct nest_patterns *patterns;
 static uint32_t symbols[SYMBOLS_MAX];
 static size_t count;
 
@@ -138,11 +129,10 @@ static void add_loop(struct psnap_rng shape, unsigned depth, int64_t outer)
     }
 }
 
-static void loops_fold(void **state)
+TEST_OF_PATTERNS(loops_fold)
 {
     unsigned folded = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct order order;
         struct psnap_rng rng;
@@ -162,11 +152,10 @@ static void loops_fold(void **state)
 }
 
 /* A body, then `inner` executions of two others in turn, many times: one term. */
-static void hand_worked(void **state)
+TEST_OF_PATTERNS(hand_worked)
 {
     struct order order;
 
-    (void)state;
     count = 0;
     put_all(&order);
     assert_order(&order);
@@ -186,9 +175,8 @@ static void hand_worked(void **state)
 }
 
 /* Some bodies in random order. */
-static void random_orders_are_chains(void **state)
+TEST_OF_PATTERNS(random_orders_are_chains)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct order order;
         struct psnap_rng rng;
@@ -204,13 +192,12 @@ static void random_orders_are_chains(void **state)
 }
 
 /* Nests around parts that have no order: the nests stay, and visit the chain. */
-static void nests_stay_around_chains(void **state)
+TEST_OF_PATTERNS(nests_stay_around_chains)
 {
     struct order order;
     struct psnap_rng rng;
     size_t outside = 0;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     count = 0;
     for (int i = 0; i < 10; i++) {
@@ -230,11 +217,10 @@ static void nests_stay_around_chains(void **state)
 }
 
 /* Phases of all sorts, one after the other and again: chains are made, and made one. */
-static void phases_come_again(void **state)
+TEST_OF_PATTERNS(phases_come_again)
 {
     unsigned with_chains = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct order order;
         struct psnap_rng rng;
@@ -260,13 +246,12 @@ static void phases_come_again(void **state)
 
 /* A body that is new in each phase, and one that is in all: a chain is made around the chain of the
  * phases before, a hundred times, and all is one visit of the outermost in the end. */
-static void chains_in_chains(void **state)
+TEST_OF_PATTERNS(chains_in_chains)
 {
     struct order order;
     struct psnap_rng rng;
     uint32_t deepest = 0;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     count = 0;
     for (uint32_t phase = 1; phase <= 100; phase++)
@@ -284,22 +269,4 @@ static void chains_in_chains(void **state)
     assert_in_range(deepest, 64, 100);
     assert_in_range(order.fold.terms.value_count, 1, 512);
     order_release(&order);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_worked),
-        cmocka_unit_test(loops_fold),
-        cmocka_unit_test(random_orders_are_chains),
-        cmocka_unit_test(nests_stay_around_chains),
-        cmocka_unit_test(phases_come_again),
-        cmocka_unit_test(chains_in_chains),
-    };
-    int failures;
-
-    patterns = nest_patterns_new();
-    failures = patterns ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
-    nest_patterns_free(patterns);
-    return failures;
 }

@@ -3,12 +3,7 @@
  * Histograms of trip counts: every count is in its bin, exact up to 16, and draws without
  * replacement give each bin's number and sum, and the sum of all, again and again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "profile/order/trips.h"
 
@@ -31,9 +26,8 @@ static uint32_t bin_of(const struct trips *trips, uint64_t count)
     return found;
 }
 
-static void bins_have_all(void **state)
+TEST(bins_have_all)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         uint64_t counts[500], times = 0, sum = 0;
         struct trips trips = {0}, copy;
@@ -66,9 +60,8 @@ static void bins_have_all(void **state)
     }
 }
 
-static void draws_are_the_histogram(void **state)
+TEST(draws_are_the_histogram)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct trips trips = {0};
         struct trips_draw draw;
@@ -93,13 +86,4 @@ static void draws_are_the_histogram(void **state)
         trips_draw_release(&draw);
         trips_release(&trips);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bins_have_all),
-        cmocka_unit_test(draws_are_the_histogram),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,6 @@
 #include "tests/unit/test_locality_support.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "predict/locality/neighbours.h"
 #include "predict/locality/recency.h"
@@ -44,13 +41,12 @@ static struct psnap_locality *by_definition(const uint64_t *addresses, size_t n,
 
 /* ------------------------------------------------------------------- by hand */
 
-static void four_accesses(void **state)
+TEST(four_accesses)
 {
     const uint64_t addresses[] = {0x1000, 0x1008, 0x1000, 0x1010};
     struct psnap_locality *locality = measured(addresses, 4),
                           *expected = calloc(1, sizeof *expected);
 
-    (void)state;
     assert_non_null(expected);
     expected->surface[MIDDLE + 8][0] = 1;  /* 1000 to 1008 */
     expected->surface[MIDDLE][1] = 1;      /* 1000 to itself, and no further */
@@ -71,13 +67,12 @@ static void four_accesses(void **state)
     free(locality);
 }
 
-static void scores_of_walks(void **state)
+TEST(scores_of_walks)
 {
     enum { N = 1000 };
     static const uint64_t strides[] = {1, 2, 4, 8, 24, 4096};
     struct psnap_locality *locality;
 
-    (void)state;
     for (size_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
         const uint64_t stride = strides[i], per_word = stride < 8 ? 8 / stride : 1;
         for (uint64_t j = 0; j < N; j++)
@@ -100,13 +95,12 @@ static void scores_of_walks(void **state)
 }
 
 /* A walk long enough for counts to be settled, more than once. */
-static void a_long_walk(void **state)
+TEST(a_long_walk)
 {
     enum { N = 200000 };
     struct psnap_locality *locality;
     uint64_t expected[PSNAP_SURFACE_STRIDES][PSNAP_SURFACE_DISTANCES] = {{0}};
 
-    (void)state;
     for (uint64_t i = 0; i < N; i++)
         stream[i] = (1 << 20) + 4 * i;
     locality = measured(stream, N);
@@ -117,7 +111,7 @@ static void a_long_walk(void **state)
 }
 
 /* The last distance that counts, and the first that does not. */
-static void limits(void **state)
+TEST(limits)
 {
     static const struct {
         uint64_t others;
@@ -126,7 +120,6 @@ static void limits(void **state)
     } cases[] = {{65535, 256, true}, {65536, 256, false}, {65535, -256, true}, {65535, 0, true},
                  {65536, 0, false},  {65535, 257, false}, {65535, -257, false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_locality *locality;
         uint64_t n = 0, sum = 0;
@@ -148,12 +141,11 @@ static void limits(void **state)
 
 /* ---------------------------------------------------------- against definitions */
 
-static void random_streams_by_definition(void **state)
+TEST(random_streams_by_definition)
 {
     enum { N = 4000, KINDS = 14 };
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (unsigned kind = 0; kind < KINDS; kind++) {
         struct psnap_locality *got, *wanted;
@@ -181,13 +173,12 @@ static void add_counts(struct psnap_locality *sum, const uint16_t *counts, unsig
 
 /* The same with a short reach, so that most of the stream falls out of it; with wide vectors, where
  * there are such, and without. */
-static void short_reaches_by_definition(void **state)
+TEST(short_reaches_by_definition)
 {
     enum { N = 3000, KINDS = 14 };
     static uint16_t counts[NEIGHBOURS_COUNTS];
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 2);
     for (unsigned kind = 0; kind < 2 * KINDS; kind++)
         for (uint32_t reach = 1; reach <= 512; reach *= 8) {
@@ -237,13 +228,12 @@ static int naive_reuse(uint64_t *words, uint32_t *count, uint32_t reach, uint64_
     return c;
 }
 
-static void recency_by_definition(void **state)
+TEST(recency_by_definition)
 {
     enum { N = 30000 };
     static uint64_t words[4096];
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (uint32_t reach = 1; reach <= 4096; reach *= 4)
         for (unsigned kind = 0; kind < 3; kind++) {
@@ -263,9 +253,8 @@ static void recency_by_definition(void **state)
 }
 
 /* The last number of words that counts, and the first that does not. */
-static void reach_of_recency(void **state)
+TEST(reach_of_recency)
 {
-    (void)state;
     for (uint32_t others = PSNAP_LOCALITY_WORDS - 1; others <= PSNAP_LOCALITY_WORDS; others++) {
         struct psnap_locality *locality;
         uint32_t n = 0;
@@ -282,7 +271,7 @@ static void reach_of_recency(void **state)
 
 /* The temporal score is the mean of hit rates of LRU caches of 2, 4, ... words: of the simulator.
  */
-static void temporal_is_of_caches(void **state)
+TEST(temporal_is_of_caches)
 {
     enum { N = 20000, MACHINES = 17 };
     static struct psnap_machine machines[MACHINES];
@@ -292,7 +281,6 @@ static void temporal_is_of_caches(void **state)
     struct psnap_rng rng;
     double sum = 0;
 
-    (void)state;
     psnap_rng_init(&rng, 4);
     for (int i = 0; i < MACHINES; i++) {
         char text[64];
@@ -320,12 +308,11 @@ static void temporal_is_of_caches(void **state)
 }
 
 /* The nearest of the last 32 words, and no more of them; also of such as need all digits. */
-static void spatial_by_definition(void **state)
+TEST(spatial_by_definition)
 {
     enum { N = 5000 };
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 5);
     for (int far = 0; far < 2; far++) {
         struct psnap_locality *locality;
@@ -350,11 +337,10 @@ static void spatial_by_definition(void **state)
 
 /* A sample's accesses are as all are, and stand for them. Some streams have a hundred words only,
  * of which few are drawn. */
-static void samples_are_as_all(void **state)
+TEST(samples_are_as_all)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 2);
     for (unsigned kind = 0; kind < 14; kind += 3) {
         struct psnap_locality *all, *part;
@@ -369,22 +355,4 @@ static void samples_are_as_all(void **state)
         free(all);
         free(part);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(four_accesses),
-        cmocka_unit_test(scores_of_walks),
-        cmocka_unit_test(a_long_walk),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(random_streams_by_definition),
-        cmocka_unit_test(short_reaches_by_definition),
-        cmocka_unit_test(recency_by_definition),
-        cmocka_unit_test(reach_of_recency),
-        cmocka_unit_test(temporal_is_of_caches),
-        cmocka_unit_test(spatial_by_definition),
-        cmocka_unit_test(samples_are_as_all),
-    };
-    return cmocka_run_group_tests_name("predict_locality", tests, NULL, NULL);
 }

@@ -6,17 +6,14 @@
 #include "tests/unit/test_locality_support.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-static void what_does_not_matter(void **state)
+TEST(what_does_not_matter)
 {
     enum { N = 4000 };
     static uint64_t other[2 * N];
     struct psnap_locality *first, *second;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 6);
     for (size_t i = 0; i < N; i++)
         stream[i] = random_address(&rng, 6, i);
@@ -54,14 +51,13 @@ static void what_does_not_matter(void **state)
 }
 
 /* Without recurrence a stream backwards has each stride the other way round. */
-static void backwards(void **state)
+TEST(backwards)
 {
     enum { N = 1000 };
     static uint64_t other[N];
     struct psnap_locality *first, *second;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 7);
     for (uint64_t i = 0; i < N; i++)
         stream[i] = 4 * i;
@@ -82,7 +78,7 @@ static void backwards(void **state)
     free(second);
 }
 
-static void threads_are_apart(void **state)
+TEST(threads_are_apart)
 {
     enum { N = 3000 };
     struct psnap_program *program = program_with_loops();
@@ -90,7 +86,6 @@ static void threads_are_apart(void **state)
     struct psnap_locality *sums = calloc(2, sizeof *sums);
     struct psnap_rng rng;
 
-    (void)state;
     assert_non_null(sums);
     psnap_rng_init(&rng, 8);
     for (size_t i = 0; i < N; i++)
@@ -118,14 +113,13 @@ static void threads_are_apart(void **state)
 }
 
 /* What an access finds is its loop's; the loops together are the whole. */
-static void loops_share_a_stream(void **state)
+TEST(loops_share_a_stream)
 {
     struct psnap_program *program = program_with_loops();
     struct psnap_sink *sink = sink_of(program, 8);
     struct psnap_locality *rows = calloc(7, sizeof *rows);
     struct psnap_rng rng;
 
-    (void)state;
     assert_non_null(rows);
     psnap_program_add_ref(program, &(struct psnap_ref){.loop = PSNAP_NONE, .block = PSNAP_NONE});
     psnap_rng_init(&rng, 9);
@@ -159,13 +153,12 @@ static void loops_share_a_stream(void **state)
     free(rows);
 }
 
-static void distances_are_a_metric(void **state)
+TEST(distances_are_a_metric)
 {
     enum { N = 2000, STREAMS = 6 };
     struct psnap_locality *all[STREAMS], none = {0};
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 10);
     for (unsigned i = 0; i < STREAMS; i++) {
         for (size_t j = 0; j < N; j++)
@@ -189,11 +182,10 @@ static void distances_are_a_metric(void **state)
 
 /* Worked out: upwards and downwards have nothing in common; 2 accesses apart, instead of 1, is 1 of
  * 17 classes; half as often is half. */
-static void distances_by_hand(void **state)
+TEST(distances_by_hand)
 {
     struct psnap_locality *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 
-    (void)state;
     assert_true(a && b);
     a->accesses = b->accesses = 10;
     assert_true(psnap_locality_distance(a, b) == 0);
@@ -211,14 +203,13 @@ static void distances_by_hand(void **state)
     free(b);
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
     struct psnap_program *program = program_with_loops();
     const struct psnap_access far = {0, 8, 1, PSNAP_LOAD, 0};
     struct psnap_error error;
     struct psnap_sink *sink;
 
-    (void)state;
     assert_null(psnap_locality_new(program, 12, &error));
     assert_int_equal(error.code, PSNAP_ERROR_USAGE);
     assert_null(psnap_locality_new(program, 0, &error));
@@ -227,15 +218,4 @@ static void what_is_refused(void **state)
     assert_int_equal(psnap_sink_put(sink, &far, 1, &error), PSNAP_ERROR_VALUE);
     psnap_sink_free(sink);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_matter),   cmocka_unit_test(backwards),
-        cmocka_unit_test(threads_are_apart),      cmocka_unit_test(loops_share_a_stream),
-        cmocka_unit_test(distances_are_a_metric), cmocka_unit_test(distances_by_hand),
-        cmocka_unit_test(what_is_refused),
-    };
-    return cmocka_run_group_tests_name("predict_locality_laws", tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void assert_same_region(const struct psnap_profile_region *got,
     assert_memory_equal(edges, want->edges, sizeof edges);
 }
 
-static void test_against_naive(void **state)
+TEST(test_against_naive)
 {
     enum { N = 4000, LOOPS = 2, REFS = 5 };
     static const uint64_t gaps[] = {1, 7, 64, 256, 1000};
@@ -101,7 +101,6 @@ static void test_against_naive(void **state)
     struct naive_loop *naive = malloc(LOOPS * sizeof *naive);
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (unsigned round = 0; round < 60; round++) {
         struct psnap_builder_options options = {.region_gap_bytes = gaps[round % 5],
@@ -127,7 +126,7 @@ static void test_against_naive(void **state)
 }
 
 /* The ends of the address space, where sums wrap. */
-static void test_extreme_addresses(void **state)
+TEST(test_extreme_addresses)
 {
     struct psnap_program *program = make_program(1, 1);
     const struct psnap_access accesses[] = {
@@ -144,7 +143,6 @@ static void test_extreme_addresses(void **state)
     struct psnap_profile *profile = build(program, accesses, 5, NULL);
     const struct psnap_profile_loop *loop = &profile->loops[0];
 
-    (void)state;
     assert_int_equal(loop->region_count, 2);
     assert_int_equal(loop->regions[0].low, 0);
     assert_int_equal(loop->regions[0].bytes, 104);
@@ -168,7 +166,7 @@ static void test_extreme_addresses(void **state)
  * Worked by hand: for (i = 0; i < 4; i++) b[i] += a[2 * i], 8-byte elements,
  * then one access in another loop, and the first loop again from the start.
  */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
     struct psnap_program *program = make_program(2, 3);
     struct psnap_access accesses[25];
@@ -177,7 +175,6 @@ static void test_by_hand(void **state)
     const struct psnap_profile_loop *loop;
     unsigned n = 0, first, last;
 
-    (void)state;
     for (unsigned entry = 0; entry < 2; entry++) {
         for (uint64_t i = 0; i < 4; i++) {
             accesses[n++] = (struct psnap_access){HEAP + 16 * i, 0, 8, PSNAP_LOAD, 0};
@@ -233,7 +230,7 @@ static void test_by_hand(void **state)
 }
 
 /* What has the same edges in each iteration is not gone through; in any other run it is. */
-static void test_long_run(void **state)
+TEST(test_long_run)
 {
     const uint64_t many = UINT64_C(1) << 40;
     const struct psnap_access first[] = {{HEAP, 0, 8, PSNAP_LOAD, 0},
@@ -246,7 +243,6 @@ static void test_long_run(void **state)
     struct psnap_profile *profile;
     const struct psnap_profile_region *regions;
 
-    (void)state;
     assert_int_equal(psnap_sink_put_run(builder, &run, NULL), PSNAP_OK);
     profile = end_profile(builder);
     regions = profile->loops[0].regions;
@@ -261,7 +257,7 @@ static void test_long_run(void **state)
 }
 
 /* The accesses of all threads are one stream. */
-static void test_threads_are_one_stream(void **state)
+TEST(test_threads_are_one_stream)
 {
     enum { N = 5000 };
     struct psnap_access *accesses = calloc(N, sizeof *accesses);
@@ -270,7 +266,6 @@ static void test_threads_are_one_stream(void **state)
     char *texts[2];
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 7);
     random_stream(&rng, accesses, N, 8, 100000);
     for (unsigned i = 0; i < 2; i++) {
@@ -286,16 +281,4 @@ static void test_threads_are_one_stream(void **state)
     }
     psnap_program_free(program);
     free(accesses);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_naive),
-        cmocka_unit_test(test_extreme_addresses),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_threads_are_one_stream),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "tests/unit/test_profile_support.h"
 
 /* A schedule folds; without visits it is the order of first accesses. */
-static void test_loops_alternate(void **state)
+TEST(test_loops_alternate)
 {
     struct psnap_program *program = make_program(3, 1);
     struct psnap_access accesses[1 + 50 * 3];
@@ -14,7 +14,6 @@ static void test_loops_alternate(void **state)
     struct psnap_profile *profile;
     unsigned n = 0;
 
-    (void)state;
     accesses[n++] = (struct psnap_access){HEAP, 2, 8, PSNAP_STORE, 0};
     for (unsigned i = 0; i < 50; i++) {
         accesses[n++] = (struct psnap_access){HEAP + 8 * i, 0, 8, PSNAP_LOAD, 0};
@@ -38,14 +37,13 @@ static void test_loops_alternate(void **state)
 }
 
 /* A peeled part that only some entries reach, and that the first does not, changes no schedule. */
-static void test_parts_are_one_visit(void **state)
+TEST(test_parts_are_one_visit)
 {
     struct psnap_program *program = make_program(3, 1);
     struct psnap_access accesses[50 * 3];
     struct psnap_profile *profile;
     unsigned n = 0;
 
-    (void)state;
     program->loops[1].src_id = program->loops[2].src_id = "g:1"; /* in the order of the code */
     for (unsigned i = 0; i < 50; i++) {
         accesses[n++] = (struct psnap_access){HEAP, 0, 8, PSNAP_STORE, 0};
@@ -62,7 +60,7 @@ static void test_parts_are_one_visit(void **state)
     psnap_program_free(program);
 }
 
-static void test_names_and_nests(void **state)
+TEST(test_names_and_nests)
 {
     struct psnap_program *program = make_program(3, 1);
     struct psnap_object object = {HEAP, 4096, "main t.c:7", PSNAP_OBJECT_ALLOCATION};
@@ -74,7 +72,6 @@ static void test_names_and_nests(void **state)
     struct psnap_profile *profile;
     const struct psnap_profile_loop *loop;
 
-    (void)state;
     program->loops[2].parent = 1; /* 0 is unrelated and has no accesses */
     program->loops[2].depth = 2;
     program->loops[2].entry = 1;
@@ -108,7 +105,7 @@ static void test_names_and_nests(void **state)
 
 /* Rows of two objects, one behind the other, and places that are of none, all far apart: regions of
  * the published model; of nests those of the objects, and what a reference reaches. */
-static void test_objects_of_nests(void **state)
+TEST(test_objects_of_nests)
 {
     enum { ROWS = 8, ROW = 1024, PLACES = 10, PLACE = 4096, ALL = 2 * ROWS + PLACES };
     const struct psnap_object objects[] = {
@@ -121,7 +118,6 @@ static void test_objects_of_nests(void **state)
     const struct psnap_profile_region *regions;
     uint64_t sum = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(psnap_program_add_object(program, &objects[i]), i);
     for (uint32_t i = 0; i < ALL; i++)
@@ -151,14 +147,13 @@ static void test_objects_of_nests(void **state)
 }
 
 /* Ids that are not unique, nests that are none: still a profile that reads. */
-static void test_odd_programs(void **state)
+TEST(test_odd_programs)
 {
     struct psnap_program *program = make_program(4, 1);
     struct psnap_access accesses[4];
     struct psnap_profile *profile, *back;
     char *text;
 
-    (void)state;
     for (uint32_t i = 0; i < 4; i++) {
         accesses[i] = (struct psnap_access){HEAP + i, i, 8, PSNAP_LOAD, (uint16_t)i};
         program->loops[i].id = i == 3 ? "" : "f";
@@ -176,7 +171,7 @@ static void test_odd_programs(void **state)
     psnap_program_free(program);
 }
 
-static void test_bad_streams(void **state)
+TEST(test_bad_streams)
 {
     static const struct psnap_access bad[] = {{HEAP, 9, 8, PSNAP_LOAD, 0},
                                               {HEAP, 0, 0, PSNAP_LOAD, 0},
@@ -186,7 +181,6 @@ static void test_bad_streams(void **state)
     struct psnap_builder_options options = {.region_gap_bytes = UINT64_MAX};
     struct psnap_error error;
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, &error);
         assert_int_equal(psnap_sink_put(builder, &bad[i], 1, &error), PSNAP_ERROR_VALUE);
@@ -197,14 +191,4 @@ static void test_bad_streams(void **state)
     assert_null(psnap_profile_builder_new(program, &options, &error));
     assert_int_equal(error.code, PSNAP_ERROR_USAGE);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops_alternate), cmocka_unit_test(test_parts_are_one_visit),
-        cmocka_unit_test(test_names_and_nests), cmocka_unit_test(test_objects_of_nests),
-        cmocka_unit_test(test_odd_programs),    cmocka_unit_test(test_bad_streams),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

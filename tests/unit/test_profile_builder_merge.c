@@ -32,7 +32,7 @@ static void assert_sound(const struct psnap_profile_loop *loop, uint64_t accesse
     assert_int_equal(loop->accesses, accesses);
 }
 
-static void test_gather_becomes_one_region(void **state)
+TEST(test_gather_becomes_one_region)
 {
     enum { N = 60000 };
     struct psnap_program *program = make_program(1, 3);
@@ -40,7 +40,6 @@ static void test_gather_becomes_one_region(void **state)
     struct psnap_profile *profile;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 2);
     for (uint64_t i = 0; i < N; i += 3) { /* y[i] += x[col[i]], x of 256 MiB */
         accesses[i] = (struct psnap_access){HEAP + i / 3 * 4, 0, 4, PSNAP_LOAD, 0};
@@ -58,7 +57,7 @@ static void test_gather_becomes_one_region(void **state)
 
 /* Two halves of an array that are walked in turn, some accesses of each: one region if the hole
  * between them is small beside both. */
-static void test_neighbours_walked_in_turn(void **state)
+TEST(test_neighbours_walked_in_turn)
 {
     enum { HALF = 40000, STAY = 30, TURNS = 6000, N = TURNS * STAY };
     static const struct {
@@ -67,7 +66,6 @@ static void test_neighbours_walked_in_turn(void **state)
     } cases[] = {{2000, 1}, {20000, 2}};
     struct psnap_access *accesses = calloc(N, sizeof *accesses);
 
-    (void)state;
     for (unsigned c = 0; c < 2; c++) {
         struct psnap_program *program = make_program(1, 1);
         struct psnap_profile *profile;
@@ -86,13 +84,12 @@ static void test_neighbours_walked_in_turn(void **state)
     free(accesses);
 }
 
-static void test_merging_random_streams(void **state)
+TEST(test_merging_random_streams)
 {
     enum { N = 100000, REFS = 8 };
     struct psnap_access *accesses = calloc(N, sizeof *accesses);
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (unsigned round = 0; round < 12; round++) {
         struct psnap_program *program = make_program(1, REFS);
@@ -109,7 +106,7 @@ static void test_merging_random_streams(void **state)
 
 /* So many loops and regions that not all can be had: the profile is one that is read again, and
  * nothing is missing from it. */
-static void test_many_loops(void **state)
+TEST(test_many_loops)
 {
     enum { LOOPS = 4000, REGIONS = 30 };
     struct psnap_program *program = make_program(LOOPS, 1);
@@ -119,7 +116,6 @@ static void test_many_loops(void **state)
     size_t regions = 0;
     uint64_t sum = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < LOOPS * REGIONS; i++)
         accesses[i] =
             (struct psnap_access){.address = HEAP + UINT64_C(65536) * (i / LOOPS * 7 % REGIONS),
@@ -150,15 +146,4 @@ static void test_many_loops(void **state)
     psnap_program_free(program);
     free(accesses);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather_becomes_one_region),
-        cmocka_unit_test(test_neighbours_walked_in_turn),
-        cmocka_unit_test(test_merging_random_streams),
-        cmocka_unit_test(test_many_loops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

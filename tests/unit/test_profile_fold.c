@@ -3,13 +3,7 @@
  * Folding: exact folds unfold to the sequence that went in; averaging ones keep
  * every index and all amounts, and stay small whatever comes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "profile/published/fold.h"
@@ -70,12 +64,11 @@ static size_t random_nest(struct psnap_rng *rng, unsigned depth, uint32_t *out, 
     return n;
 }
 
-static void test_exact_folds_unfold(void **state)
+TEST(test_exact_folds_unfold)
 {
     uint32_t *input = malloc(LONGEST * sizeof *input), *back = malloc(LONGEST * sizeof *back);
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (unsigned round = 0; round < 400; round++) {
         size_t n = random_nest(&rng, round % 4, input, 0);
@@ -110,13 +103,12 @@ static void assert_amounts(const struct psnap_sequence *sequence, const uint64_t
     assert_memory_equal(wanted, got, sizeof got);
 }
 
-static void test_regular_nests_become_small(void **state)
+TEST(test_regular_nests_become_small)
 {
     uint32_t *input = malloc(LONGEST * sizeof *input);
     struct result result;
     size_t n = 0;
 
-    (void)state;
     for (unsigned t = 0; t < 30; t++) { /* 30 times: 0, 100 times (1, 2), 3 */
         n = visit(100, input, n);
         input[n++] = 3;
@@ -135,13 +127,12 @@ static void test_regular_nests_become_small(void **state)
 }
 
 /* Trip counts that differ from entry to entry fold into their mean. */
-static void test_counts_are_averaged(void **state)
+TEST(test_counts_are_averaged)
 {
     uint32_t *input = malloc(LONGEST * sizeof *input);
     struct result result;
     size_t n = 0;
 
-    (void)state;
     for (unsigned t = 2; t <= 100; t++)
         n = visit(t, input, n);
     result = fold(input, n, false, 256);
@@ -185,7 +176,7 @@ static size_t v_cycle(unsigned size, uint32_t *out, size_t n)
 
 /* Further rounds of a group within the last one are of that group, which may have groups in it:
  * cycles that differ in nothing but counts become one. */
-static void test_cycles_of_nests_fold(void **state)
+TEST(test_cycles_of_nests_fold)
 {
     enum { CYCLES = 8 };
     uint32_t *input = malloc(LONGEST * sizeof *input);
@@ -193,7 +184,6 @@ static void test_cycles_of_nests_fold(void **state)
     struct result result;
     size_t n = 0;
 
-    (void)state;
     for (unsigned cycle = 0; cycle < CYCLES; cycle++)
         n = v_cycle(64, input, n);
     for (size_t i = 0; i < n; i++)
@@ -208,12 +198,11 @@ static void test_cycles_of_nests_fold(void **state)
 }
 
 /* Whatever comes: bounded, every index there, amounts kept. */
-static void test_noise_stays_small(void **state)
+TEST(test_noise_stays_small)
 {
     uint32_t *input = malloc(LONGEST * sizeof *input);
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 2);
     for (unsigned round = 0; round < 8; round++) {
         uint64_t kinds = 2 + psnap_rng_below(&rng, 40), wanted[64] = {0};
@@ -235,13 +224,12 @@ static void test_noise_stays_small(void **state)
 
 /* After a long time without order, order is found again: of other indices at once, of the same
  * ones when as much has passed again. */
-static void test_order_after_noise(void **state)
+TEST(test_order_after_noise)
 {
     enum { NOISE = 60000, ROUNDS = 20000 };
     uint32_t *input = malloc(LONGEST * sizeof *input);
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (uint32_t base = 0; base <= 10; base += 10) {
         struct result result;
@@ -263,7 +251,7 @@ static void test_order_after_noise(void **state)
 }
 
 /* More indices than are kept in order, in no order: each visit is quick, the result bounded. */
-static void test_many_kinds_without_order(void **state)
+TEST(test_many_kinds_without_order)
 {
     enum { KINDS = 20000, VISITS = 2000000 };
     struct result result = {.arena = psnap_arena_new()};
@@ -271,7 +259,6 @@ static void test_many_kinds_without_order(void **state)
     struct psnap_rng rng;
     uint64_t visits = 0;
 
-    (void)state;
     psnap_rng_init(&rng, 4);
     fold_init(&folding, false, 32, 256);
     for (uint32_t i = 0; i < VISITS; i++)
@@ -284,18 +271,4 @@ static void test_many_kinds_without_order(void **state)
     assert_int_equal(visits, VISITS);
     fold_release(&folding);
     psnap_arena_free(result.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_folds_unfold),
-        cmocka_unit_test(test_regular_nests_become_small),
-        cmocka_unit_test(test_counts_are_averaged),
-        cmocka_unit_test(test_cycles_of_nests_fold),
-        cmocka_unit_test(test_noise_stays_small),
-        cmocka_unit_test(test_order_after_noise),
-        cmocka_unit_test(test_many_kinds_without_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,7 @@
  * candidates, strides that come in again at the other end of the working set.
  * Where a random stride leads is taken from the generator.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "profile/profile.h"
@@ -147,7 +141,7 @@ static void random_sizes(struct psnap_rng *rng, struct psnap_profile_region *reg
     }
 }
 
-static void test_every_choice(void **state)
+TEST(test_every_choice)
 {
     static const uint64_t bytes[] = {64, 100, 1000, 4096, 100000, UINT64_C(1) << 40};
     static const uint32_t refs[3] = {10, 11, 12};
@@ -157,7 +151,6 @@ static void test_every_choice(void **state)
     struct psnap_access block[300];
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 5);
     for (uint64_t round = 0; round < 300; round++) {
         struct psnap_profile_region region = {.low = LOW,
@@ -180,11 +173,4 @@ static void test_every_choice(void **state)
         }
         psnap_generator_free(generator);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_choice)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

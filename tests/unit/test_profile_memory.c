@@ -2,43 +2,16 @@
 /* Out of memory while a profile of the published model is built and replayed, and one of model
  * nests, which is written and read as well: each with every one of its allocations failing. And how
  * much a profile of very many loops takes. */
-#include "tests/unit/failing_malloc.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#include "formats/base/program.h"
-#include "profile/profile.h"
 #include "replay/replay.h"
-
-#if FAILING_MALLOC
+#include "tests/unit/failing_malloc.h"
+#include "tests/unit/test_profile_support.h"
 
 enum { LOOPS = 3, ROUNDS = 70 };
 
 static struct psnap_program *program;
 
-static void make_program(void)
-{
-    program = psnap_program_new();
-    assert_non_null(program);
-    for (uint32_t i = 0; i < LOOPS; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "f:%u", (unsigned)i);
-        const char *name = psnap_program_string(program, id);
-        psnap_program_add_loop(program, &(struct psnap_loop){.id = name,
-                                                             .src_id = name,
-                                                             .function = "f",
-                                                             .file = "f.c",
-                                                             .parent = PSNAP_NONE,
-                                                             .header = PSNAP_NONE,
-                                                             .entry = PSNAP_NONE});
-        psnap_program_add_block(program, &(struct psnap_block){.loop = i});
-        psnap_program_add_ref(program, &(struct psnap_ref){.block = i, .loop = i});
-    }
-}
-
 /* More regions than the limit, so that some are merged, and in the end a run. */
-static enum psnap_status put_all(struct psnap_sink *builder, struct psnap_error *error)
+static enum psnap_status put_regions(struct psnap_sink *builder, struct psnap_error *error)
 {
     const struct psnap_access first = {4096, 0, 8, PSNAP_LOAD, 0};
     const int64_t stride = 8;
@@ -51,48 +24,11 @@ static enum psnap_status put_all(struct psnap_sink *builder, struct psnap_error 
             {UINT64_C(4096) * i + 8, i % LOOPS, (uint8_t)(1 + i % 16), PSNAP_STORE, (uint16_t)i}};
         status = psnap_sink_put(builder, accesses, 2, error);
     }
-    if (!status)
-        status = psnap_sink_put_run(builder, &run, error);
-    return status ? status : psnap_sink_finish(builder, error);
-}
-
-static struct psnap_profile *build(struct psnap_error *error)
-{
-    const struct psnap_builder_options options = {.region_limit = 4};
-    struct psnap_sink *builder = psnap_profile_builder_new(program, &options, error);
-    struct psnap_profile *profile = NULL;
-
-    if (builder && !put_all(builder, error))
-        profile = psnap_profile_builder_take(builder, error);
-    psnap_sink_free(builder);
-    return profile;
-}
-
-static enum psnap_status build_and_replay(struct psnap_error *error)
-{
-    struct psnap_profile *profile = build(error);
-    struct psnap_source *source = profile ? psnap_replay_new(profile, 0, error) : NULL;
-    struct psnap_access block[64];
-    uint64_t count = 0;
-    ssize_t n = -1;
-
-    while (source && (n = psnap_source_next(source, block, 64, error)) > 0)
-        count += (uint64_t)n;
-    if (n == 0)
-        assert_int_equal(count, 2 * ROUNDS + 5000);
-    psnap_source_free(source);
-    psnap_profile_free(profile);
-    return n == 0 ? PSNAP_OK : error->code;
-}
-
-static void published(void **state)
-{
-    (void)state;
-    run_job(build_and_replay);
+    return status ? status : psnap_sink_put_run(builder, &run, error);
 }
 
 /* A triangle, and a loop at random addresses. */
-static enum psnap_status put_nest(struct psnap_sink *builder, struct psnap_error *error)
+static enum psnap_status put_nests(struct psnap_sink *builder, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
     uint32_t random = 1;
@@ -108,46 +44,58 @@ static enum psnap_status put_nest(struct psnap_sink *builder, struct psnap_error
         }
         status = psnap_sink_put(builder, accesses, n, error);
     }
-    return status ? status : psnap_sink_finish(builder, error);
+    return status;
 }
 
-static enum psnap_status replay_all(struct psnap_profile *profile, struct psnap_error *error)
+static struct psnap_profile *try_build(bool nests, struct psnap_error *error)
 {
-    struct psnap_source *source = profile ? psnap_replay_new(profile, 0, error) : NULL;
-    struct psnap_access block[64];
-    ssize_t n = -1;
-
-    while (source && (n = psnap_source_next(source, block, 64, error)) > 0)
-        ;
-    psnap_source_free(source);
-    psnap_profile_free(profile);
-    return n == 0 ? PSNAP_OK : error->code;
-}
-
-static struct psnap_profile *build_profile(struct psnap_error *error)
-{
-    const struct psnap_builder_options options = {.nests = true};
+    const struct psnap_builder_options options = {.nests = nests, .region_limit = nests ? 0 : 4};
     struct psnap_sink *builder = psnap_profile_builder_new(program, &options, error);
     struct psnap_profile *profile = NULL;
 
-    if (builder && !put_nest(builder, error))
+    if (builder && !(nests ? put_nests : put_regions)(builder, error) &&
+        !psnap_sink_finish(builder, error))
         profile = psnap_profile_builder_take(builder, error);
     psnap_sink_free(builder);
     return profile;
 }
 
-static enum psnap_status build_nests(struct psnap_error *error)
+/* All of it, as many accesses as it has; frees it. */
+static enum psnap_status replay_all(struct psnap_profile *profile, struct psnap_error *error)
 {
-    return replay_all(build_profile(error), error);
+    struct psnap_source *source = profile ? psnap_replay_new(profile, 0, error) : NULL;
+    struct psnap_profile_totals totals = {0};
+    struct psnap_access block[64];
+    uint64_t count = 0;
+    ssize_t n = -1;
+
+    while (source && (n = psnap_source_next(source, block, 64, error)) > 0)
+        count += (uint64_t)n;
+    if (n == 0) {
+        psnap_profile_totals(profile, &totals);
+        assert_int_equal(count, totals.accesses);
+    }
+    psnap_source_free(source);
+    psnap_profile_free(profile);
+    return n == 0 ? PSNAP_OK : error->code;
 }
 
-static char text[1 << 20];
-static size_t text_size;
+static enum psnap_status build_published(struct psnap_error *error)
+{
+    return replay_all(try_build(false, error), error);
+}
+
+static enum psnap_status build_nests(struct psnap_error *error)
+{
+    return replay_all(try_build(true, error), error);
+}
+
+static char *text;
 
 static enum psnap_status read_nests(struct psnap_error *error)
 {
     static char buffer[4096];
-    FILE *file = fmemopen(text, text_size, "r");
+    FILE *file = fmemopen(text, strlen(text), "r");
     struct psnap_profile *profile;
 
     if (!file)
@@ -158,42 +106,23 @@ static enum psnap_status read_nests(struct psnap_error *error)
     return replay_all(profile, error);
 }
 
-static void nests(void **state)
+TEST(out_of_memory)
 {
-    struct psnap_error error;
-    struct psnap_profile *profile = build_profile(&error);
-    FILE *file = fmemopen(text, sizeof text, "w");
+    struct psnap_profile *profile;
 
-    (void)state;
-    assert_non_null(profile);
-    assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
-    fflush(file);
-    text_size = strlen(text);
-    fclose(file);
-    psnap_profile_free(profile);
+    program = make_program(LOOPS, 1);
+    run_job(build_published);
     run_job(build_nests);
+    profile = try_build(true, NULL);
+    assert_non_null(profile);
+    text = write_text(profile);
+    psnap_profile_free(profile);
     run_job(read_nests);
+    free(text);
+    psnap_program_free(program);
 }
 
 enum { MANY_LOOPS = 20000, MANY_REFS = 4, MANY_ROUNDS = 300 };
-
-static struct psnap_program *make_many(void)
-{
-    struct psnap_program *many = psnap_program_new();
-
-    for (uint32_t i = 0; i < MANY_LOOPS; i++) {
-        struct psnap_loop loop = {.function = "f", .file = "f.c", .parent = PSNAP_NONE};
-        char id[16];
-        snprintf(id, sizeof id, "f:%u", (unsigned)i);
-        loop.id = loop.src_id = psnap_program_string(many, id);
-        loop.header = loop.entry = PSNAP_NONE;
-        psnap_program_add_loop(many, &loop);
-        psnap_program_add_block(many, &(struct psnap_block){.loop = i});
-        for (uint32_t k = 0; k < MANY_REFS; k++)
-            psnap_program_add_ref(many, &(struct psnap_ref){.block = i, .loop = i});
-    }
-    return many;
-}
 
 /* A loop's rows: three references go through arrays of their own, the last one to and fro in one
  * array that it shares, so that patterns are full and some have no period. */
@@ -216,15 +145,14 @@ static void put_rows(struct psnap_sink *builder, uint32_t loop)
 }
 
 /* 20,000 loops with four references each: some 3.7 KB a loop, and 5 KB with the profile. */
-static void many_loops(void **state)
+TEST(many_loops)
 {
-    struct psnap_program *many = make_many();
+    struct psnap_program *many = make_program(MANY_LOOPS, MANY_REFS);
     const size_t before = held_bytes;
     FILE *file = fopen("/dev/null", "w");
     struct psnap_sink *builder = psnap_profile_builder_new(many, NULL, NULL);
     struct psnap_profile *profile;
 
-    (void)state;
     assert_non_null(builder);
     peak_bytes = held_bytes;
     for (uint32_t i = 0; i < MANY_LOOPS; i++)
@@ -241,24 +169,3 @@ static void many_loops(void **state)
     psnap_sink_free(builder);
     psnap_program_free(many);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(published), cmocka_unit_test(nests),
-                                       cmocka_unit_test(many_loops)};
-    int failures;
-
-    make_program();
-    failures = cmocka_run_group_tests(tests, NULL, NULL);
-    psnap_program_free(program);
-    return failures;
-}
-
-#else
-
-int main(void)
-{
-    return 0;
-}
-
-#endif

@@ -92,24 +92,21 @@ static void put_random_nests(const struct psnap_builder_options *options, uint64
     }
 }
 
-static void nests_equal_their_accesses(void **state)
+TEST(nests_equal_their_accesses)
 {
-    (void)state;
     put_random_nests(NULL, 60);
 }
 
-static void nests_equal_their_accesses_in_nests(void **state)
+TEST(nests_equal_their_accesses_in_nests)
 {
-    (void)state;
     put_random_nests(&(const struct psnap_builder_options){.nests = true}, 40);
 }
 
 /* The same nests in turn, each further by as much every time, so that all is nests of nests. */
-static void regular_nests_equal_their_accesses_in_nests(void **state)
+TEST(regular_nests_equal_their_accesses_in_nests)
 {
     const struct psnap_builder_options options = {.nests = true};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 150; seed++) {
         struct random_nest made[MADE];
         struct psnap_nest nests[MADE];
@@ -144,11 +141,10 @@ static void regular_nests_equal_their_accesses_in_nests(void **state)
 }
 
 /* What is new to a region: near where it ends, or beyond the gap. */
-static void regions_grow_as_by_accesses(void **state)
+TEST(regions_grow_as_by_accesses)
 {
     static const int64_t outer[] = {64, 128, 256, 264, 376, 384, 400, 4096};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof outer / sizeof *outer; i++) {
         const struct psnap_access first = {.address = 0x10000, .ref = 0, .size = 8};
         const int64_t warm[PSNAP_NEST_LEVELS] = {0, 8};
@@ -168,14 +164,4 @@ static void regions_grow_as_by_accesses(void **state)
         assert_same_profile(by_nest, by_access, i);
         psnap_program_free(program);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nests_equal_their_accesses),
-        cmocka_unit_test(nests_equal_their_accesses_in_nests),
-        cmocka_unit_test(regular_nests_equal_their_accesses_in_nests),
-        cmocka_unit_test(regions_grow_as_by_accesses)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,15 +180,13 @@ static void put_runs(const struct psnap_builder_options *options, uint64_t seeds
     }
 }
 
-static void runs_equal_their_accesses(void **state)
+TEST(runs_equal_their_accesses)
 {
-    (void)state;
     put_runs(NULL, 120);
 }
 
-static void runs_equal_their_accesses_in_nests(void **state)
+TEST(runs_equal_their_accesses_in_nests)
 {
-    (void)state;
     put_runs(&(const struct psnap_builder_options){.nests = true}, 40);
 }
 
@@ -230,12 +228,11 @@ static void put_mixed(struct psnap_sink *by_run, struct psnap_sink *by_access, u
     }
 }
 
-static void mixed_runs_equal_their_accesses(void **state)
+TEST(mixed_runs_equal_their_accesses)
 {
     static const char *const ids[] = {"f:1.vector"}, *const src_ids[] = {"f:1"};
     const struct psnap_builder_options options = {.nests = true};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct psnap_program *program = make_striped(ids, seed % 2 ? ids : src_ids, 1, 5);
         struct psnap_sink *by_run = psnap_profile_builder_new(program, &options, NULL);
@@ -277,12 +274,11 @@ static void put_sweeps(struct psnap_sink *by_run, struct psnap_sink *by_access, 
     }
 }
 
-static void sweeps_of_irregular_references_are_counted(void **state)
+TEST(sweeps_of_irregular_references_are_counted)
 {
     static const char *const ids[] = {"f:1"};
     const struct psnap_builder_options options = {.nests = true};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 15; seed++) {
         struct psnap_program *program = make_striped(ids, ids, 1, 4);
         struct psnap_sink *by_run = psnap_profile_builder_new(program, &options, NULL);
@@ -292,14 +288,4 @@ static void sweeps_of_irregular_references_are_counted(void **state)
         assert_nearly_same(by_run, by_access, 0.15, (unsigned)seed);
         psnap_program_free(program);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_equal_their_accesses),
-        cmocka_unit_test(runs_equal_their_accesses_in_nests),
-        cmocka_unit_test(mixed_runs_equal_their_accesses),
-        cmocka_unit_test(sweeps_of_irregular_references_are_counted)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

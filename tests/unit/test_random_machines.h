@@ -6,13 +6,7 @@
 #ifndef PSNAP_TEST_RANDOM_MACHINES_H
 #define PSNAP_TEST_RANDOM_MACHINES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdbool.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "simcore/simcore.h"

@@ -117,11 +117,10 @@ static void assert_exact(const struct psnap_profile *profile, const struct strea
     free(counted);
 }
 
-static void test_counts_are_exact(void **state)
+TEST(test_counts_are_exact)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 11);
     for (unsigned round = 0; round < 12; round++) {
         struct psnap_profile *profile = random_profile(&rng, round % 2);
@@ -160,7 +159,7 @@ static size_t replay_runs(const struct psnap_profile *profile, uint64_t seed,
 
 /* Walks, some of whose addresses are drawn: the same accesses, as runs and in blocks of any size.
  */
-static void test_nests_are_their_runs(void **state)
+TEST(test_nests_are_their_runs)
 {
     enum { ROWS = 400, WIDTH = 3 };
     static const size_t blocks[] = {4096, 512, 37, 1};
@@ -171,7 +170,6 @@ static void test_nests_are_their_runs(void **state)
     struct psnap_rng rng;
     size_t n = 0, count;
 
-    (void)state;
     psnap_rng_init(&rng, 13);
     for (uint64_t i = 0; i < ROWS; i++)
         for (uint64_t j = 0; j < 60 + i % 3; j++) {
@@ -196,13 +194,12 @@ static void test_nests_are_their_runs(void **state)
     psnap_program_free(program);
 }
 
-static void test_same_seed_same_stream(void **state)
+TEST(test_same_seed_same_stream)
 {
     struct psnap_rng rng;
     struct psnap_profile *profile;
     struct stream first, again, other;
 
-    (void)state;
     psnap_rng_init(&rng, 12);
     profile = random_profile(&rng, true);
     first = replay(profile, 42, 4096);
@@ -246,7 +243,7 @@ static const char by_hand[] = "psnap: 1\n"
                               "    strides: {-8: 1, 8: 1}\n"
                               "    stride_graph: {8: {-8: 1}}\n";
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
     /* outer's 3 accesses over 2 visits: 1, 2; inner's 9 over 4: 2, 2, 2, 3 */
     static const struct {
@@ -262,7 +259,6 @@ static void test_by_hand(void **state)
     struct psnap_profile *profile = read_text(by_hand);
     struct stream stream = replay(profile, 0, 4096);
 
-    (void)state;
     assert_int_equal(stream.n, 12);
     for (size_t i = 0; i < 12; i++) {
         if (stream.accesses[i].address != HEAP + wanted[i].offset ||
@@ -276,7 +272,7 @@ static void test_by_hand(void **state)
 }
 
 /* A regular stream survives profile and replay access by access. */
-static void test_regular_streams_are_reproduced(void **state)
+TEST(test_regular_streams_are_reproduced)
 {
     enum { N = 3 * 4000 };
     struct psnap_program *program = psnap_program_new();
@@ -285,7 +281,6 @@ static void test_regular_streams_are_reproduced(void **state)
     struct psnap_profile *profile;
     struct stream stream;
 
-    (void)state;
     assert_int_equal(psnap_program_add_anonymous(program, "triad"), PSNAP_OK);
     for (uint64_t i = 0; i < N; i += 3) {
         accesses[i] = (struct psnap_access){HEAP + 8 * i, 0, 8, PSNAP_LOAD, 0};
@@ -314,7 +309,7 @@ static void test_regular_streams_are_reproduced(void **state)
 }
 
 /* A region that is done leaves its slots to the next one that the pattern buffer lacks. */
-static void test_pattern_that_lacks_regions(void **state)
+TEST(test_pattern_that_lacks_regions)
 {
     static const char text[] = "psnap: 1\n"
                                "capture: {model: psnap}\n"
@@ -344,7 +339,6 @@ static void test_pattern_that_lacks_regions(void **state)
     struct psnap_profile *profile = read_text(text);
     struct stream stream = replay(profile, 0, 4096);
 
-    (void)state;
     assert_exact(profile, &stream);
     for (size_t i = 0; i < stream.n; i++) {
         /* x and y take turns until x is done, then z and y, then z is alone */
@@ -356,7 +350,7 @@ static void test_pattern_that_lacks_regions(void **state)
 }
 
 /* Records in no order cover the working set; of walks that take turns, random strides stay near. */
-static void test_random_strides(void **state)
+TEST(test_random_strides)
 {
     static const char text[] = "psnap: 1\n"
                                "capture: {model: psnap}\n"
@@ -386,7 +380,6 @@ static void test_random_strides(void **state)
     struct stream stream = replay(profile, 0, 4096);
     unsigned seen[16] = {0}, random = 0;
 
-    (void)state;
     assert_exact(profile, &stream);
     for (size_t i = 0; i < 10001; i++)
         seen[(stream.accesses[i].address - HEAP) >> 16]++;
@@ -406,7 +399,7 @@ static void test_random_strides(void **state)
 }
 
 /* Visits that differ: main has 5 of its 6 accesses before f, and f runs twice between. */
-static void test_uneven_visits(void **state)
+TEST(test_uneven_visits)
 {
     static const char text[] = "psnap: 1\n"
                                "capture: {model: psnap}\n"
@@ -433,7 +426,6 @@ static void test_uneven_visits(void **state)
     struct psnap_profile *profile = read_text(text);
     struct stream stream = replay(profile, 0, 4096);
 
-    (void)state;
     assert_int_equal(stream.n, 8);
     for (size_t i = 0; i < 8; i++)
         assert_int_equal(stream.accesses[i].kind, kinds[i]);
@@ -442,14 +434,13 @@ static void test_uneven_visits(void **state)
 }
 
 /* Profile of a replay of a profile: the same counts, working sets no larger. */
-static void test_profile_of_replay(void **state)
+TEST(test_profile_of_replay)
 {
     struct psnap_profile *profile = read_text(by_hand), *again;
     struct psnap_source *source = psnap_replay_new(profile, 0, NULL);
     struct psnap_sink *builder = psnap_profile_builder_new(source->program, NULL, NULL);
     struct psnap_profile_totals before, after;
 
-    (void)state;
     assert_int_equal(psnap_pump(source, builder, NULL, NULL), PSNAP_OK);
     again = psnap_profile_builder_take(builder, NULL);
     psnap_profile_totals(profile, &before);
@@ -463,20 +454,4 @@ static void test_profile_of_replay(void **state)
     psnap_profile_free(again);
     psnap_sink_free(builder);
     psnap_source_free(source);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_are_exact),
-        cmocka_unit_test(test_nests_are_their_runs),
-        cmocka_unit_test(test_same_seed_same_stream),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_regular_streams_are_reproduced),
-        cmocka_unit_test(test_pattern_that_lacks_regions),
-        cmocka_unit_test(test_random_strides),
-        cmocka_unit_test(test_uneven_visits),
-        cmocka_unit_test(test_profile_of_replay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,7 @@
 /*
  * Parts of the pages of psnap report: names as text, and working sets of loops.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/html.h"
 #include "predict/report/touched.h"
@@ -28,9 +20,8 @@ static void assert_text(const char *text, const char *expected)
     free(written);
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     assert_text("", "");
     assert_text("std::vector<int>::at:7", "std::vector&lt;int&gt;::at:7");
     assert_text("</td><script>alert('x')</script>",
@@ -39,9 +30,8 @@ static void names(void **state)
     assert_text("\xC3\xBC\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xBC\xE2\x82\xAC\xF0\x9F\x98\x80");
 }
 
-static void replaced(void **state)
+TEST(replaced)
 {
-    (void)state;
     assert_text("a\x01\n\x7F", "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
     assert_text("\xFFz\xC3", "\xEF\xBF\xBDz\xEF\xBF\xBD"); /* no UTF-8 */
     assert_text("a\xE2\x80\xAE"
@@ -51,11 +41,10 @@ static void replaced(void **state)
     assert_text("\xC2\x85\xE2\x81\xA6", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* a control, an isolate */
 }
 
-static void shortened(void **state)
+TEST(shortened)
 {
     char room[PSNAP_HTML_SHORT], long_name[3000];
 
-    (void)state;
     assert_string_equal(psnap_html_shorten("multiply:75", 11, room), "multiply:75");
     assert_string_equal(psnap_html_shorten("multiply:75", 10, room), "mult\xE2\x80\xA6ly:75");
     assert_string_equal(
@@ -69,7 +58,7 @@ static void shortened(void **state)
 }
 
 /* Two parts of a loop, and another one, in lines of 64 bytes. */
-static void working_sets(void **state)
+TEST(working_sets)
 {
     struct psnap_program *program = psnap_program_new();
     const struct psnap_loop loops[] = {{.id = "f:1.1", .src_id = "f:1"},
@@ -79,7 +68,6 @@ static void working_sets(void **state)
     struct psnap_error error;
     struct psnap_sink *sink;
 
-    (void)state;
     assert_non_null(program);
     sink = touched_new(program, 64);
     assert_non_null(sink);
@@ -106,16 +94,4 @@ static void working_sets(void **state)
     assert_int_equal(touched_lines(sink, "f:1.1"), 0);
     psnap_sink_free(sink);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
-        cmocka_unit_test(replaced),
-        cmocka_unit_test(shortened),
-        cmocka_unit_test(working_sets),
-    };
-
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

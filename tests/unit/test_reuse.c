@@ -3,15 +3,9 @@
  * Reuse distances of streams against their definition: of each line that an access overlaps the
  * distinct lines since it was touched last, of these the largest.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "predict/predict.h"
@@ -160,9 +154,8 @@ static void check_stream(uint64_t line_bytes, uint64_t seed)
     psnap_program_free(program);
 }
 
-static void random_streams(void **state)
+TEST(random_streams)
 {
-    (void)state;
     for (uint64_t digits = 0; digits < 13; digits++)
         check_stream(UINT64_C(1) << digits, digits);
 }
@@ -212,14 +205,13 @@ static void assert_same_sinks(const struct psnap_sink *a, const struct psnap_sin
 
 /* Runs and any number of threads, whose chunks are short, have the results of one access after the
  * other, with a tagger and without, threads together and apart. */
-static void runs_and_jobs(void **state)
+TEST(runs_and_jobs)
 {
     static const uint32_t jobs[] = {1, 2, 3, 8};
     static const uint64_t lengths[] = {1, 10, 777, 0};
     struct psnap_program *program = new_program();
     struct psnap_rng rng;
 
-    (void)state;
     for (uint64_t i = 0; i < 32; i++) {
         struct psnap_reuse_options options = {.line_bytes = UINT64_C(1) << (i % 8),
                                               .by_thread = true,
@@ -243,7 +235,7 @@ static void runs_and_jobs(void **state)
 }
 
 /* A sink that is given up with chunks under way. */
-static void given_up(void **state)
+TEST(given_up)
 {
     const struct psnap_reuse_options options = {.line_bytes = 64, .jobs = 3, .chunk_accesses = 50};
     struct psnap_program *program = new_program();
@@ -251,7 +243,6 @@ static void given_up(void **state)
     struct psnap_sink *nothing = null_sink_new();
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (int i = 0; i < 50; i++)
         put_random(&rng, sink, nothing);
@@ -284,14 +275,13 @@ static struct psnap_sink *measure_skewed(struct psnap_program *program, double s
 }
 
 /* Of a sample rows have the accesses that they have, and hit rates near the exact ones. */
-static void sample(void **state)
+TEST(sample)
 {
     struct psnap_program *program = new_program();
     struct psnap_sink *exact = measure_skewed(program, 0), *all = measure_skewed(program, 1);
     struct psnap_sink *sampled = measure_skewed(program, 0.02);
     const double lines = (double)psnap_reuse_lines(exact);
 
-    (void)state;
     assert_same_sinks(all, exact);
     assert_true(fabs((double)psnap_reuse_lines(sampled) - lines) < 0.05 * lines);
     for (uint32_t ref = 0; ref < 3; ref++) {
@@ -311,14 +301,13 @@ static void sample(void **state)
 }
 
 /* Hits that psnap_sim counts in caches of one level, of all ways up to 12. */
-static void sets_against_simulator(void **state)
+TEST(sets_against_simulator)
 {
     static struct psnap_access stream[ACCESSES];
     static const uint64_t sets[] = {1, 2, 3, 16, 21};
     struct psnap_program *program = new_program();
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 77);
     make_stream(stream, &rng);
     for (size_t i = 0; i < ACCESSES; i++)
@@ -351,7 +340,7 @@ static void sets_against_simulator(void **state)
 }
 
 /* An access across the end of the address space has the last line and line 0. */
-static void line_zero_is_behind_the_top(void **state)
+TEST(line_zero_is_behind_the_top)
 {
     static const struct psnap_access stream[] = {{UINT64_MAX - 3, 0, 8, PSNAP_LOAD, 0},
                                                  {UINT64_MAX, 1, 1, PSNAP_LOAD, 0},
@@ -362,7 +351,6 @@ static void line_zero_is_behind_the_top(void **state)
     struct psnap_sink *reuse =
         psnap_reuse_new(program, &(struct psnap_reuse_options){.line_bytes = 64}, NULL);
 
-    (void)state;
     assert_non_null(reuse);
     assert_int_equal(psnap_sink_put(reuse, stream, 4, NULL), PSNAP_OK);
     assert_int_equal(psnap_sink_finish(reuse, NULL), PSNAP_OK);
@@ -380,7 +368,7 @@ static void line_zero_is_behind_the_top(void **state)
     psnap_program_free(program);
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
     static const uint64_t sizes[] = {0, 3, 48, UINT64_C(1) << 31};
     struct psnap_program *program = new_program();
@@ -388,7 +376,6 @@ static void bad_input(void **state)
     struct psnap_error error;
     struct psnap_sink *sink;
 
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const struct psnap_reuse_options options = {.line_bytes = sizes[i]};
         assert_null(psnap_reuse_new(program, &options, &error));
@@ -408,13 +395,12 @@ static void bad_input(void **state)
 }
 
 /* Distances far apart, the hit rates of caches between them, and a sum. */
-static void histogram(void **state)
+TEST(histogram)
 {
     struct psnap_distances *a = psnap_distances_new(), *b = psnap_distances_new();
     struct psnap_distance_count each = {0};
     const uint64_t distances[] = {0, 63, 64, 511, 512, 1 << 20};
 
-    (void)state;
     assert_true(a && b);
     assert_true(isnan(psnap_distances_hit_rate(a, 1)));
     assert_true(psnap_distances_add(a, PSNAP_DISTANCE_COLD, 4));
@@ -436,20 +422,4 @@ static void histogram(void **state)
     assert_true(fabs(psnap_distances_hit_rate(b, 513) - 15.0 / 25) < 1e-15);
     psnap_distances_free(a);
     psnap_distances_free(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_streams),
-        cmocka_unit_test(runs_and_jobs),
-        cmocka_unit_test(given_up),
-        cmocka_unit_test(sample),
-        cmocka_unit_test(sets_against_simulator),
-        cmocka_unit_test(line_zero_is_behind_the_top),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(histogram),
-    };
-
-    return cmocka_run_group_tests_name("reuse", tests, NULL, NULL);
 }

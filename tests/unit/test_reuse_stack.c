@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The LRU stack against a list that is searched from its front, and by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "predict/reuse/stack_parts.h"
@@ -73,14 +66,13 @@ static struct stack *new_stack(uint64_t scale)
 }
 
 /* PPT-Multicore's example: w x w y x z z w. */
-static void paper_example(void **state)
+TEST(paper_example)
 {
     static const uint64_t lines[] = {'w', 'x', 'w', 'y', 'x', 'z', 'z', 'w'};
     static const uint64_t expected[] = {STACK_COLD, STACK_COLD, 1, STACK_COLD, 2, STACK_COLD, 0, 3};
     struct stack *stack = new_stack(1);
     uint64_t distances[8];
 
-    (void)state;
     assert_true(stack_touch_all(stack, lines, 8, distances));
     for (size_t i = 0; i < 8; i++)
         assert_int_equal(distances[i], expected[i]);
@@ -89,12 +81,11 @@ static void paper_example(void **state)
 }
 
 /* Cycles of as many lines as slots have to be closed up for, one by one and in far pieces. */
-static void cycles(void **state)
+TEST(cycles)
 {
     enum { LINES = 100000, LAPS = 5 };
     uint64_t *lines = malloc(LINES * sizeof *lines), *distances = malloc(LINES * sizeof *distances);
 
-    (void)state;
     assert_true(lines && distances);
     for (uint64_t pitch = 1; pitch < 1 << 20; pitch *= 37) {
         struct stack *stack = new_stack(1);
@@ -139,29 +130,26 @@ static void against_list(uint64_t scale, uint64_t seed)
     stack_free(stack);
 }
 
-static void random_lines(void **state)
+TEST(random_lines)
 {
-    (void)state;
     against_list(1, 1);
     against_list(1, 2);
 }
 
-static void random_sample(void **state)
+TEST(random_sample)
 {
-    (void)state;
     against_list(2, 3);
     against_list(64, 4);
     against_list(UINT64_C(1) << 40, 5);
 }
 
 /* A sample that is made smaller on the way goes on as one that was as small from the start. */
-static void smaller_sample(void **state)
+TEST(smaller_sample)
 {
     struct stack *late = new_stack(1), *early = new_stack(8);
     struct psnap_rng rng;
     uint64_t outside = 0;
 
-    (void)state;
     psnap_rng_init(&rng, 6);
     for (int i = 0; i < 50000; i++) {
         const uint64_t line = psnap_rng_below(&rng, 2000);
@@ -234,9 +222,8 @@ static void runs_against_touches(uint64_t scale, unsigned digits, uint64_t seed)
     stack_free(by_touches);
 }
 
-static void random_runs(void **state)
+TEST(random_runs)
 {
-    (void)state;
     for (unsigned digits = 0; digits < 12; digits += 3)
         runs_against_touches(1, digits, 10 + digits);
     runs_against_touches(1, 6, 30);
@@ -244,13 +231,12 @@ static void random_runs(void **state)
 }
 
 /* Chunks of random length, each on a stack of its own, which is used again. */
-static void random_chunks(void **state)
+TEST(random_chunks)
 {
     struct stack *whole = new_stack(1), *chunk = new_stack(1), *expected = new_stack(1);
     struct psnap_rng rng;
     uint64_t at = 0;
 
-    (void)state;
     psnap_rng_init(&rng, 40);
     for (int i = 0; i < 2000; i++) {
         const uint64_t length = 1 + psnap_rng_below(&rng, i % 2 ? 5 : 300);
@@ -276,13 +262,12 @@ static void random_chunks(void **state)
 
 /* As many slots as there can be, twice the lines: these are closed up for ever, and the line after
  * the last one is refused. */
-static void full(void **state)
+TEST(full)
 {
     enum { LINES = TIMELINE_PART / 2 - TABLE_PAGE }; /* the first page is nobody's */
     struct stack *small = new_stack(1), *large = new_stack(1);
     struct psnap_rng rng;
 
-    (void)state;
     assert_int_equal(small->below.slot_max, UINT32_C(1) << 31);
     small->below.slot_max = TIMELINE_PART;
     small->table.cell_max = TIMELINE_PART / 2;
@@ -304,12 +289,11 @@ static void full(void **state)
 }
 
 /* Without room for another slot there is an end as well. */
-static void no_slots(void **state)
+TEST(no_slots)
 {
     struct timeline line;
     uint32_t *cells = calloc(TIMELINE_PART + 1, sizeof *cells);
 
-    (void)state;
     assert_non_null(cells);
     assert_true(timeline_init(&line));
     line.slot_max = TIMELINE_PART;
@@ -320,17 +304,4 @@ static void no_slots(void **state)
     assert_false(timeline_make_room(&line, cells));
     timeline_release(&line);
     free(cells);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paper_example),  cmocka_unit_test(cycles),
-        cmocka_unit_test(random_lines),   cmocka_unit_test(random_sample),
-        cmocka_unit_test(smaller_sample), cmocka_unit_test(random_runs),
-        cmocka_unit_test(random_chunks),  cmocka_unit_test(full),
-        cmocka_unit_test(no_slots),
-    };
-
-    return cmocka_run_group_tests_name("reuse_stack", tests, NULL, NULL);
 }

@@ -2,12 +2,7 @@
 /*
  * Steps within a line: their shares, against counts that are added up here, and the commonest ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "profile/address/reuse.h"
@@ -15,7 +10,7 @@
 enum { NOTES = 20000, BYTES = 2 * REUSE_LINE - 1 };
 
 /* Records of 20 bytes, now and then another one of the line, now and then anywhere. */
-static void shares_are_those_of_the_steps(void **state)
+TEST(shares_are_those_of_the_steps)
 {
     struct reuse_collector collector = {0};
     const uint32_t objects[1] = {0};
@@ -25,7 +20,6 @@ static void shares_are_those_of_the_steps(void **state)
     uint32_t count, phases;
     unsigned last = 0;
 
-    (void)state;
     psnap_rng_init_stream(&rng, 7, 1);
     for (uint64_t i = 0; i < NOTES; i++) {
         unsigned byte = last;
@@ -51,11 +45,4 @@ static void shares_are_those_of_the_steps(void **state)
     assert_int_equal(kept + reuses->steps.elsewhere, 100);
     reuse_release(reuses, count);
     reuse_collector_release(&collector);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_are_those_of_the_steps)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,7 @@
  * SDCM against the sum as it is printed, in long double, where its terms do not overflow; against
  * the same in decimals of 80 digits where they do; direct mapped and fully associative caches.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <float.h>
 #include <math.h>
@@ -34,11 +30,10 @@ static double printed_sum(uint64_t distance, uint64_t ways, uint64_t lines)
     return (double)sum;
 }
 
-static void as_printed(void **state)
+TEST(as_printed)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (int i = 0; i < 20000; i++) {
         const uint64_t ways = 1 + psnap_rng_below(&rng, 32);
@@ -49,7 +44,7 @@ static void as_printed(void **state)
     }
 }
 
-static void large(void **state)
+TEST(large)
 {
     static const struct {
         uint64_t distance, ways, lines;
@@ -69,7 +64,6 @@ static void large(void **state)
         {17, 16, 100, 0.99999999999733624},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_near(psnap_sdcm_hit(cases[i].distance, cases[i].ways, cases[i].lines), cases[i].hit,
                     2e-13);
@@ -77,9 +71,8 @@ static void large(void **state)
     assert_true(psnap_sdcm_hit(1000000000, 64, UINT64_C(4000000000)) == 1);
 }
 
-static void extremes(void **state)
+TEST(extremes)
 {
-    (void)state;
     for (uint64_t distance = 0; distance < 5000; distance += 7)
         assert_near(psnap_sdcm_hit(distance, 1, 512), pow(511.0 / 512, (double)distance), 1e-12);
     for (uint64_t distance = 0; distance < 100; distance++) {
@@ -90,9 +83,8 @@ static void extremes(void **state)
 }
 
 /* Longer distances hit less, more ways of the same sets hit more. */
-static void monotone(void **state)
+TEST(monotone)
 {
-    (void)state;
     for (uint64_t sets = 1; sets < 1 << 20; sets *= 5)
         for (uint64_t distance = 1; distance < UINT64_C(1) << 34; distance *= 3)
             for (uint64_t ways = 1; ways < 40; ways += 3) {
@@ -103,11 +95,10 @@ static void monotone(void **state)
             }
 }
 
-static void rate(void **state)
+TEST(rate)
 {
     struct psnap_distances *distances = psnap_distances_new();
 
-    (void)state;
     assert_non_null(distances);
     assert_true(isnan(psnap_sdcm_hit_rate(distances, 2, 8)));
     assert_true(psnap_distances_add(distances, PSNAP_DISTANCE_COLD, 1));
@@ -115,14 +106,4 @@ static void rate(void **state)
     assert_true(psnap_distances_add(distances, 2, 1)); /* both in the set: 1/16 */
     assert_near(psnap_sdcm_hit_rate(distances, 2, 8), (2 + 15.0 / 16) / 4, 1e-14);
     psnap_distances_free(distances);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_printed), cmocka_unit_test(large), cmocka_unit_test(extremes),
-        cmocka_unit_test(monotone),   cmocka_unit_test(rate),
-    };
-
-    return cmocka_run_group_tests_name("sdcm", tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/test_watch_support.h"
 
-static void counts_are_those_of_a_program(void **state)
+TEST(counts_are_those_of_a_program)
 {
     const struct psnap_machine machine = machine_of("1K:64:2,4K:64:4");
     struct psnap_error error = {.code = PSNAP_OK};
@@ -15,7 +15,6 @@ static void counts_are_those_of_a_program(void **state)
     struct watch watch;
     struct psnap_rng rng;
 
-    (void)state;
     assert_true(alone && other);
     watch_begin(&watch, &machine);
     psnap_rng_init(&rng, 1);
@@ -37,27 +36,16 @@ static void counts_are_those_of_a_program(void **state)
     psnap_sink_free(alone);
 }
 
-static void errors_are_told(void **state)
+TEST(errors_are_told)
 {
     const struct psnap_access stray = {.ref = 2, .size = 8};
     struct psnap_error error = {.code = PSNAP_OK};
     struct psnap_sink *sim;
 
-    (void)state;
     assert_null(psnap_sim_new_alone("32K:64", &error));
     assert_true(error.code != PSNAP_OK && error.message[0]);
     assert_null(psnap_sim_new_alone("nonesuch", NULL));
     sim = psnap_sim_new_alone("32K:64:8", &error);
     assert_int_equal(psnap_sink_put(sim, &stray, 1, &error), PSNAP_ERROR_VALUE);
     psnap_sink_free(sim);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_of_a_program),
-        cmocka_unit_test(errors_are_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
 /*
  * Rows of reports, of loops in parts above all, and the errors of the comparison.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "simcore/compare.h"
 #include "simcore/scope.h"
@@ -32,7 +27,7 @@ static void assert_row(const struct scope_rows *rows, size_t index, const char *
     assert_int_equal(rows->rows[index].tallies[0].accesses, accesses);
 }
 
-static void parts_of_a_loop_are_one_row(void **state)
+TEST(parts_of_a_loop_are_one_row)
 {
     struct psnap_program *program = program_with_loops();
     const struct psnap_sim_options options = {.by_thread = true};
@@ -40,7 +35,6 @@ static void parts_of_a_loop_are_one_row(void **state)
     struct psnap_sink *sim;
     struct scope_rows rows;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
     sim = psnap_sim_new(&machine, 1, program, &options, NULL);
     put(sim, 2, 0, 5);  /* f:1.vector */
@@ -109,7 +103,7 @@ static bool near(double a, double b)
     return fabs(a - b) < 1e-9;
 }
 
-static void errors_are_as_defined(void **state)
+TEST(errors_are_as_defined)
 {
     /* misses and hits in f, f:1.vector, f:2, f:1.rest; every miss goes to memory */
     static const int observed_counts[] = {1, 2, 50, 350, 10, 487, 50, 50};
@@ -120,7 +114,6 @@ static void errors_are_as_defined(void **state)
     struct compare compare;
     const struct compare_row *row;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("1K:64:2", &machines[0], NULL), PSNAP_OK);
     assert_int_equal(psnap_machine_find("1K:64:2,8K:64:4", &machines[1], NULL), PSNAP_OK);
     side_of(&observed, program, machines, 2, observed_counts);
@@ -166,13 +159,4 @@ static void errors_are_as_defined(void **state)
     scope_rows_release(&synthetic.total);
     scope_rows_release(&synthetic.loops);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_a_loop_are_one_row),
-        cmocka_unit_test(errors_are_as_defined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,7 @@
  * lines, random machines and streams, access by access in the stream's order; cores that have
  * everything for themselves are simulators of their own; a thread that is no core is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "simcore/simcore.h"
@@ -118,7 +112,7 @@ static void random_stream(struct psnap_rng *rng, struct psnap_access *stream)
                                           .thread = (uint16_t)psnap_rng_below(rng, CORES)};
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
     static struct psnap_access stream[ACCESSES];
     static struct naive naive;
@@ -126,7 +120,6 @@ static void test_random(void **state)
     struct psnap_error error;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 19);
     for (int round = 0; round < 60; round++) {
         const struct psnap_machine machine = random_machine(&rng);
@@ -150,7 +143,7 @@ static void test_random(void **state)
 
 /* Of a bundled machine no level of which is shared, with a prefetcher and a TLB each, cores do as
  * each would alone. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
     static const char *const names[] = {"table1-4", "prefetch-3", "tlb-64", "plru-3"};
     static struct psnap_access stream[ACCESSES];
@@ -158,7 +151,6 @@ static void test_apart(void **state)
     struct psnap_error error;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 7);
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
         const struct psnap_sim_options options = {.by_thread = true, .cores = CORES};
@@ -187,7 +179,7 @@ static void test_apart(void **state)
     psnap_program_free(program);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     struct psnap_program *program = program_with_loops();
     const struct psnap_sim_options options = {.cores = 2};
@@ -196,21 +188,10 @@ static void test_refused(void **state)
     struct psnap_error error;
     struct psnap_sink *sim;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("1K:64:2", &machine, &error), PSNAP_OK);
     sim = psnap_sim_new(&machine, 1, program, &options, &error);
     assert_int_equal(psnap_sink_put(sim, &access, 1, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "thread 2, but there are only 2 cores"));
     psnap_sink_free(sim);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

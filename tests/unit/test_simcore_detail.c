@@ -6,8 +6,6 @@
  */
 #include "tests/unit/test_watch_support.h"
 
-#include <string.h>
-
 enum { LINE = 16 };
 
 /* Lines by letters in sets of one: "A" is loaded, "a" stored to, and a word of what is to be
@@ -46,11 +44,10 @@ static struct psnap_tally total_of(struct psnap_machine *machine, const char *li
     return tally_of(machine, stream, n);
 }
 
-static void an_inclusive_level_takes_its_lines_back(void **state)
+TEST(an_inclusive_level_takes_its_lines_back)
 {
     struct psnap_machine machine = machine_of("64:16:full,32:16:full");
 
-    (void)state;
     assert_levels(&machine, "ABCABC", "333111"); /* level 2 has B and C, level 1 all */
     machine.levels[1].inclusion = PSNAP_INCLUSIVE;
     assert_levels(&machine, "ABCABC", "333333");
@@ -60,11 +57,10 @@ static void an_inclusive_level_takes_its_lines_back(void **state)
     assert_int_equal(total_of(&machine, "aBC").write_backs[0], 0);
 }
 
-static void an_exclusive_level_adds_its_size(void **state)
+TEST(an_exclusive_level_adds_its_size)
 {
     struct psnap_machine machine = machine_of("32:16:full,32:16:full");
 
-    (void)state;
     assert_levels(&machine, "ABCDABCD", "33333333");
     machine.levels[1].inclusion = PSNAP_EXCLUSIVE;
     assert_levels(&machine, "ABCDABCD", "33332222");
@@ -74,11 +70,10 @@ static void an_exclusive_level_adds_its_size(void **state)
     assert_int_equal(total_of(&machine, "aBCABCDEF").write_backs[1], 1);
 }
 
-static void a_victim_cache_mends_conflicts(void **state)
+TEST(a_victim_cache_mends_conflicts)
 {
     struct psnap_machine machine = machine_of("32:16:1");
 
-    (void)state;
     assert_levels(&machine, "ACACAC", "222222"); /* the same set of two */
     machine.levels[0].victim_lines = 1;
     assert_levels(&machine, "ACACAC", "221111");
@@ -88,12 +83,11 @@ static void a_victim_cache_mends_conflicts(void **state)
     assert_int_equal(total_of(&machine, "aCE").evictions[0], 1);
 }
 
-static void stores_go_through(void **state)
+TEST(stores_go_through)
 {
     struct psnap_machine machine = machine_of("32:16:full,64:16:full");
     struct psnap_tally tally;
 
-    (void)state;
     machine.levels[0].write_through = true;
     tally =
         total_of(&machine, "aabCDE"); /* a and b leave level 1 clean, and are dirty in level 2 */
@@ -102,23 +96,21 @@ static void stores_go_through(void **state)
     assert_int_equal(tally.write_backs[1], 1); /* E takes the place of a */
 }
 
-static void stores_need_not_allocate(void **state)
+TEST(stores_need_not_allocate)
 {
     struct psnap_machine machine = machine_of("32:16:full,64:16:full");
 
-    (void)state;
     machine.levels[0].no_write_allocate = true;
     assert_levels(&machine, "aaAaAbB", "3221132"); /* a is level 2's until it is loaded */
     machine.levels[1].no_write_allocate = true;
     assert_levels(&machine, "aaAab", "33313");
 }
 
-static void next_lines_come_too(void **state)
+TEST(next_lines_come_too)
 {
     struct psnap_machine machine = machine_of("256:16:full,1K:16:full");
     struct psnap_tally tally;
 
-    (void)state;
     machine.levels[0].prefetch.next_lines = 1;
     assert_levels(&machine, "ABCDAB", "313111");
     machine.levels[0].prefetch.next_lines = 3;
@@ -129,7 +121,7 @@ static void next_lines_come_too(void **state)
 }
 
 /* Two cores, level 1 their own: who stores takes the line from the other. */
-static void stores_take_lines_from_others(void **state)
+TEST(stores_take_lines_from_others)
 {
     static const struct {
         uint16_t core;
@@ -150,7 +142,6 @@ static void stores_take_lines_from_others(void **state)
     struct psnap_tally before = {0};
     struct psnap_sink *sim;
 
-    (void)state;
     machine.levels[1].shared_by = 2;
     machine.coherent = true;
     sim = psnap_sim_new(&machine, 1, program, &options, NULL);
@@ -172,7 +163,7 @@ static void stores_take_lines_from_others(void **state)
 }
 
 /* An exclusive level loses the line, too, when the level above it does, which it gave it to. */
-static void what_is_taken_is_gone_from_exclusive_levels(void **state)
+TEST(what_is_taken_is_gone_from_exclusive_levels)
 {
     struct psnap_machine machine = machine_of("32:16:full,256:16:full");
     struct psnap_program *program = eight_refs();
@@ -182,7 +173,6 @@ static void what_is_taken_is_gone_from_exclusive_levels(void **state)
     struct psnap_tally tally = {0};
     struct psnap_sink *sim;
 
-    (void)state;
     machine.levels[1].inclusion = PSNAP_EXCLUSIVE;
     machine.coherent = true;
     assert_int_equal(psnap_machine_check(&machine, NULL), PSNAP_OK);
@@ -397,11 +387,10 @@ static bool agrees(const struct psnap_machine *machine, const struct psnap_tally
     return same;
 }
 
-static void all_together_as_the_naive_one(void **state)
+TEST(all_together_as_the_naive_one)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 20);
     for (int round = 0; round < 3000; round++) {
         struct psnap_machine machine;
@@ -440,12 +429,11 @@ static void all_together_as_the_naive_one(void **state)
 }
 
 /* An access across the end of the address space has the last line and line 0. */
-static void line_zero_is_behind_the_top(void **state)
+TEST(line_zero_is_behind_the_top)
 {
     struct psnap_machine machine = machine_of("64:16:full,128:16:full");
     struct watch watch;
 
-    (void)state;
     machine.levels[0].write_through = true;
     watch_begin(&watch, &machine);
     assert_int_equal(step(&watch, UINT64_MAX - 3, 8, PSNAP_STORE, 0, 0).hits[0], 0);
@@ -454,21 +442,4 @@ static void line_zero_is_behind_the_top(void **state)
     assert_int_equal(step(&watch, UINT64_MAX - 3, 8, PSNAP_LOAD, 0, 0).hits[0], 1);
     assert_int_equal(step(&watch, LINE, 1, PSNAP_LOAD, 0, 0).hits[0], 0);
     watch_end(&watch);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_inclusive_level_takes_its_lines_back),
-        cmocka_unit_test(an_exclusive_level_adds_its_size),
-        cmocka_unit_test(a_victim_cache_mends_conflicts),
-        cmocka_unit_test(stores_go_through),
-        cmocka_unit_test(stores_need_not_allocate),
-        cmocka_unit_test(next_lines_come_too),
-        cmocka_unit_test(stores_take_lines_from_others),
-        cmocka_unit_test(what_is_taken_is_gone_from_exclusive_levels),
-        cmocka_unit_test(all_together_as_the_naive_one),
-        cmocka_unit_test(line_zero_is_behind_the_top),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

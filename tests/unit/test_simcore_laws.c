@@ -25,11 +25,10 @@ static void assert_alike(const struct hierarchy *one, const struct hierarchy *ot
     }
 }
 
-static void all_representations_agree(void **state)
+TEST(all_representations_agree)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 7);
     for (int round = 0; round < 600; round++) {
         struct psnap_access stream[HIERARCHY_BLOCK];
@@ -55,11 +54,10 @@ static void all_representations_agree(void **state)
 }
 
 /* Mattson et al. 1970: what a fully associative LRU cache holds, a larger one holds too. */
-static void a_larger_lru_cache_holds_all_that_a_smaller_one_holds(void **state)
+TEST(a_larger_lru_cache_holds_all_that_a_smaller_one_holds)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 11);
     for (int round = 0; round < 300; round++) {
         struct psnap_access stream[HIERARCHY_BLOCK];
@@ -100,12 +98,11 @@ static void tally_of_view(const struct psnap_sink *sim, size_t machine, enum psn
 }
 
 /* Many machines in one pass are as each alone; every view counts every access once. */
-static void machines_are_independent_and_views_add_up(void **state)
+TEST(machines_are_independent_and_views_add_up)
 {
     struct psnap_rng rng;
     struct psnap_program *program = five_refs();
 
-    (void)state;
     psnap_rng_init(&rng, 13);
     for (int round = 0; round < 100; round++) {
         struct psnap_access stream[3 * HIERARCHY_BLOCK];
@@ -154,14 +151,4 @@ static void machines_are_independent_and_views_add_up(void **state)
         psnap_sink_free(together);
     }
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_representations_agree),
-        cmocka_unit_test(a_larger_lru_cache_holds_all_that_a_smaller_one_holds),
-        cmocka_unit_test(machines_are_independent_and_views_add_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

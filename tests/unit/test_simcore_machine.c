@@ -3,15 +3,8 @@
  * The machine model: every way in, what each refuses and where it says the
  * mistake is, and the bundled machines against the published tables.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,11 +20,10 @@ static void assert_level(const struct psnap_machine *machine, uint32_t level, ui
     assert_int_equal(machine->levels[level].sets, sets);
 }
 
-static void inline_form_reads_levels(void **state)
+TEST(inline_form_reads_levels)
 {
     struct psnap_machine machine;
 
-    (void)state;
     assert_int_equal(psnap_machine_parse_inline("32K:64:8,1M:128:16,36M:64:12", &machine, NULL),
                      PSNAP_OK);
     assert_int_equal(machine.level_count, 3);
@@ -52,7 +44,7 @@ static void inline_form_reads_levels(void **state)
     assert_int_equal(machine.levels[2].replacement, PSNAP_REPLACE_LRU);
 }
 
-static void inline_form_says_where_the_mistake_is(void **state)
+TEST(inline_form_says_where_the_mistake_is)
 {
     static const struct {
         const char *text, *message;
@@ -84,7 +76,6 @@ static void inline_form_says_where_the_mistake_is(void **state)
          "level 9, character 65: too many levels"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_machine machine;
         struct psnap_error error;
@@ -96,7 +87,7 @@ static void inline_form_says_where_the_mistake_is(void **state)
     }
 }
 
-static void bundled_machines_are_the_published_ones(void **state)
+TEST(bundled_machines_are_the_published_ones)
 {
     /* the paper's Table 1: size KB, line B, ways */
     static const uint64_t structures[10][3][3] = {
@@ -114,7 +105,6 @@ static void bundled_machines_are_the_published_ones(void **state)
     const struct psnap_machine *bundled;
     size_t count = 0;
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         struct psnap_machine machine;
         char name[32];
@@ -146,14 +136,13 @@ static void bundled_machines_are_the_published_ones(void **state)
 }
 
 /* Those of the run-time model's paper have all that run times are predicted from. */
-static void bundled_processors_have_times(void **state)
+TEST(bundled_processors_have_times)
 {
     static const struct {
         const char *name;
         uint32_t shared_by;
     } cases[] = {{"i7-5960x", 8}, {"e5-2699v4", 22}, {"epyc-7702p", 4}};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct psnap_machine machine;
         double latency = 0, bandwidth = 1e18;
@@ -187,11 +176,10 @@ static void bundled_processors_have_times(void **state)
 }
 
 /* What the four have that the published ones lack, and only that. */
-static void bundled_machines_have_other_policies(void **state)
+TEST(bundled_machines_have_other_policies)
 {
     static const char *const names[] = {"plru-3", "random-3", "prefetch-3", "tlb-64"};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct psnap_machine machine;
 
@@ -224,11 +212,10 @@ static enum psnap_status read_text(const char *text, struct psnap_machine *machi
     return status;
 }
 
-static void files_read_every_key(void **state)
+TEST(files_read_every_key)
 {
     struct psnap_machine machine;
 
-    (void)state;
     assert_int_equal(
         read_text(
             "machine:\n"
@@ -306,17 +293,16 @@ static void files_read_every_key(void **state)
 #define SHAPE "size_bytes: 32K, line_bytes: 64, ways: 8"
 #define LEVEL "{" SHAPE "}"
 
-static void levels_alone_are_a_machine(void **state)
+TEST(levels_alone_are_a_machine)
 {
     struct psnap_machine machine;
 
-    (void)state;
     assert_int_equal(read_text("levels:\n- " LEVEL "\n", &machine, NULL), PSNAP_OK);
     assert_string_equal(machine.name, "m");
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
 }
 
-static void names_of_levels_are_checked(void **state)
+TEST(names_of_levels_are_checked)
 {
     static const struct {
         const char *text;
@@ -331,7 +317,6 @@ static void names_of_levels_are_checked(void **state)
         {"source: ''\nlevels: [" LEVEL "]\n", 1, 9, "source must be one line"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_machine machine;
         struct psnap_error error;
@@ -343,7 +328,7 @@ static void names_of_levels_are_checked(void **state)
     }
 }
 
-static void files_say_where_the_mistake_is(void **state)
+TEST(files_say_where_the_mistake_is)
 {
     static const struct {
         const char *text;
@@ -410,7 +395,6 @@ static void files_say_where_the_mistake_is(void **state)
         {"levels: [" LEVEL "]\ntlb: [{entries: 64, reach: 4}]\n", 2, 21, "reach"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_machine machine;
         struct psnap_error error = {0};
@@ -423,11 +407,10 @@ static void files_say_where_the_mistake_is(void **state)
     }
 }
 
-static void files_of_the_samples_are_machines(void **state)
+TEST(files_of_the_samples_are_machines)
 {
     static const char *const names[] = {"desktop", "embedded", "octa", "server", "tlb"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct psnap_machine machine;
         struct psnap_error error = {0};
@@ -440,12 +423,11 @@ static void files_of_the_samples_are_machines(void **state)
     }
 }
 
-static void find_suggests_and_explains(void **state)
+TEST(find_suggests_and_explains)
 {
     struct psnap_machine machine;
     struct psnap_error error;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("tabel1-4", &machine, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "did you mean 'table1-4'"));
     assert_int_equal(psnap_machine_find("/no/such.yaml", &machine, &error), PSNAP_ERROR_IO);
@@ -485,13 +467,12 @@ static void write_cache(const char *root, unsigned index, const char *level, con
     }
 }
 
-static void host_is_read_from_its_description(void **state)
+TEST(host_is_read_from_its_description)
 {
     char root[] = "/tmp/psnap-host-XXXXXX", command[64];
     struct psnap_machine machine;
     struct psnap_error error;
 
-    (void)state;
     assert_non_null(mkdtemp(root));
     assert_int_equal(psnap_machine_host(root, &machine, &error), PSNAP_ERROR_UNSUPPORTED);
     write_cache(root, 0, "1\n", "Data\n", "48K\n", "64\n", "12\n");
@@ -531,12 +512,11 @@ static void host_is_read_from_its_description(void **state)
 }
 
 /* Whether the system describes its caches, or hides them and the C library knows some. */
-static void host_is_known_where_the_library_knows_caches(void **state)
+TEST(host_is_known_where_the_library_knows_caches)
 {
     struct psnap_machine machine;
     struct psnap_error error;
 
-    (void)state;
     if (sysconf(_SC_LEVEL1_DCACHE_SIZE) <= 0 || sysconf(_SC_LEVEL1_DCACHE_LINESIZE) <= 0)
         skip();
     assert_int_equal(psnap_machine_host(NULL, &machine, &error), PSNAP_OK);
@@ -544,24 +524,4 @@ static void host_is_known_where_the_library_knows_caches(void **state)
     assert_true(machine.levels[0].ways >= 1);
     assert_int_equal(machine.levels[0].line_bytes, sysconf(_SC_LEVEL1_DCACHE_LINESIZE));
     assert_int_equal(psnap_machine_check(&machine, &error), PSNAP_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_is_known_where_the_library_knows_caches),
-        cmocka_unit_test(inline_form_reads_levels),
-        cmocka_unit_test(inline_form_says_where_the_mistake_is),
-        cmocka_unit_test(bundled_machines_are_the_published_ones),
-        cmocka_unit_test(bundled_processors_have_times),
-        cmocka_unit_test(bundled_machines_have_other_policies),
-        cmocka_unit_test(files_read_every_key),
-        cmocka_unit_test(levels_alone_are_a_machine),
-        cmocka_unit_test(names_of_levels_are_checked),
-        cmocka_unit_test(files_say_where_the_mistake_is),
-        cmocka_unit_test(files_of_the_samples_are_machines),
-        cmocka_unit_test(find_suggests_and_explains),
-        cmocka_unit_test(host_is_read_from_its_description),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,6 @@
  */
 #include "tests/unit/test_random_machines.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "simcore/cache_packed.h"
 #include "simcore/sim.h"
 
@@ -160,13 +157,12 @@ static uint64_t known_of(const struct psnap_sink *sink)
     return sim->groups[0].memo ? memo_known(sim->groups[0].memo) : 0;
 }
 
-static void nests_are_as_their_accesses(void **state)
+TEST(nests_are_as_their_accesses)
 {
     struct psnap_program *program = refs();
     uint64_t known = 0, all = 0;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 12);
     for (int round = 0; round < 120; round++) {
         struct psnap_machine machines[3];
@@ -203,7 +199,7 @@ static void nests_are_as_their_accesses(void **state)
 
 /* A stencil of five points on 300 * 300 numbers, four sweeps, from one array to another: almost all
  * of it is known on a small machine, and most on one that phrases are long for. */
-static void a_stencil_is_known(void **state)
+TEST(a_stencil_is_known)
 {
     static const char *const machines[] = {"8K:64:2,32K:64:4", "32K:64:8,256K:64:8,8M:64:16"};
     static const int offsets[] = {0, -8, 8, -2400, 2400};
@@ -211,7 +207,6 @@ static void a_stencil_is_known(void **state)
     struct psnap_access first[WIDTH];
     int64_t strides[WIDTH];
 
-    (void)state;
     for (int m = 0; m < 2; m++) {
         struct psnap_machine machine;
         struct pair pair;
@@ -244,14 +239,13 @@ static void a_stencil_is_known(void **state)
  * of a first level whose ways are 4 KiB: each is as far from the other one, in the 43 bits of
  * renamed addresses, and what is written back at level 1 must come to the line of level 2 that it
  * is of. */
-static void arrays_are_half_of_all_addresses_apart(void **state)
+TEST(arrays_are_half_of_all_addresses_apart)
 {
     static const uint64_t places[] = {UINT64_C(0x7f0000100000), 0x100000};
     static const int64_t stride = 8, line = 64;
     struct psnap_program *program = refs();
     struct psnap_machine machine;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("32K:64:8,256K:64:8", &machine, NULL), PSNAP_OK);
     for (int rounds = 3; rounds < 9; rounds++) {
         struct psnap_access first = {.size = 8, .kind = PSNAP_STORE};
@@ -280,14 +274,13 @@ static void arrays_are_half_of_all_addresses_apart(void **state)
 
 /* What a run of 300 accesses did is looked up where a first level has few words of state alone: to
  * copy and to compare those of a large one takes many times what simulating the run does. */
-static void short_runs_are_known_on_small_first_levels(void **state)
+TEST(short_runs_are_known_on_small_first_levels)
 {
     static const char *const names[] = {"32K:64:8", "16K:64:4", "8K:64:2", "24K:64:6", "1M:64:16"};
     static const int64_t stride = 8;
     struct psnap_program *program = refs();
     struct psnap_machine machines[5];
 
-    (void)state;
     for (int m = 0; m < 5; m++)
         assert_int_equal(psnap_machine_find(names[m], &machines[m], NULL), PSNAP_OK);
     for (size_t count = 1; count <= 5; count++) {
@@ -305,15 +298,4 @@ static void short_runs_are_known_on_small_first_levels(void **state)
         psnap_sink_free(pair.accesses);
     }
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nests_are_as_their_accesses),
-        cmocka_unit_test(a_stencil_is_known),
-        cmocka_unit_test(short_runs_are_known_on_small_first_levels),
-        cmocka_unit_test(arrays_are_half_of_all_addresses_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

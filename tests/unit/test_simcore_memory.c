@@ -2,16 +2,11 @@
 /* Out of memory in simcore: each job below with every one of its allocations failing. */
 #include "tests/unit/failing_malloc.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "formats/base/program.h"
 #include "simcore/compare.h"
 #include "simcore/scope.h"
 #include "simcore/simcore.h"
 #include "formats/base/touched.h"
-
-#if FAILING_MALLOC
 
 enum { LOOPS = 10, MACHINES = 4, ACCESSES = 400 };
 
@@ -114,50 +109,20 @@ static enum psnap_status read_machines(struct psnap_error *error)
     return PSNAP_OK;
 }
 
-static void simulating(void **state)
-{
-    (void)state;
-    run_job(simulate);
-    run_job(simulate_three);
-}
-
-static void comparing(void **state)
-{
-    (void)state;
-    run_job(compare_with_itself);
-}
-
-static void reading_machines(void **state)
-{
-    (void)state;
-    run_job(read_machines);
-}
-
-int main(void)
+TEST(out_of_memory)
 {
     static const char *const texts[MACHINES] = {"1K:64:2,8K:64:full", "1K:64:2,16K:32:full",
                                                 "48:1:3", "1K:64:2:plru,8K:64:full:plru"};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simulating),
-        cmocka_unit_test(comparing),
-        cmocka_unit_test(reading_machines),
-    };
 
     make_program();
     for (int i = 0; i < MACHINES; i++)
-        if (psnap_machine_find(texts[i], &machines[i], NULL) != PSNAP_OK)
-            return 1;
+        assert_int_equal(psnap_machine_find(texts[i], &machines[i], NULL), PSNAP_OK);
     machines[0].levels[1].prefetch = (struct psnap_prefetch){4, 1, 1};
     machines[3].tlb_level_count = 1;
     machines[3].tlb[0] = (struct psnap_tlb_level){8, 4096, 8, 1};
-    return cmocka_run_group_tests_name("simcore_memory", tests, NULL, NULL);
+    run_job(simulate);
+    run_job(simulate_three);
+    run_job(compare_with_itself);
+    run_job(read_machines);
+    psnap_program_free(program);
 }
-
-#else
-
-int main(void)
-{
-    return 0;
-}
-
-#endif

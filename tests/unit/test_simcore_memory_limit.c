@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits of control groups, of files as Linux has them under a directory of the test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "simcore/memory_limit.h"
@@ -47,18 +40,16 @@ static int leave(void **state)
     return system(command);
 }
 
-static void no_files(void **state)
+TEST_WITHIN(enter, leave, no_files)
 {
-    (void)state;
     assert_int_equal(memory_limit(root, 12345), 12345);
     write_file("/proc/self/cgroup", "nonsense\n0::/a\n4:memory:/a\n");
     assert_int_equal(memory_limit(root, 12345), 12345);
     assert_true(memory_limit("", 1 << 20) <= 1 << 20);
 }
 
-static void version_2(void **state)
+TEST_WITHIN(enter, leave, version_2)
 {
-    (void)state;
     write_file("/proc/self/cgroup", "0::/user/job\n");
     write_file("/sys/fs/cgroup/user/job/memory.max", "max\n");
     assert_int_equal(memory_limit(root, 1 << 30), 1 << 30);
@@ -76,24 +67,12 @@ static void version_2(void **state)
     assert_int_equal(memory_limit(root, 1 << 30), 2000000);
 }
 
-static void version_1(void **state)
+TEST_WITHIN(enter, leave, version_1)
 {
-    (void)state;
     write_file("/proc/self/cgroup", "7:cpu,memory_like:/b\n4:hugetlb,memory:/a\n0::/\n");
     write_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     write_file("/sys/fs/cgroup/memory/b/memory.limit_in_bytes", "1000\n");
     assert_int_equal(memory_limit(root, 1 << 30), 1 << 30);
     write_file("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4000000\n");
     assert_int_equal(memory_limit(root, 1 << 30), 4000000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_files, enter, leave),
-        cmocka_unit_test_setup_teardown(version_2, enter, leave),
-        cmocka_unit_test_setup_teardown(version_1, enter, leave),
-    };
-
-    return cmocka_run_group_tests_name("simcore_memory_limit", tests, NULL, NULL);
 }

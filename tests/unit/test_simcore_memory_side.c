@@ -3,15 +3,7 @@
  * What a machine asks of its memory, request by request: small machines of which it can be said by
  * hand, and others whose requests are as many as the simulator counts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "simcore/simcore.h"
@@ -58,7 +50,7 @@ static void expect(const struct psnap_machine *machine, const struct psnap_acces
     psnap_sink_free(to);
 }
 
-static void test_lines_and_write_backs(void **state)
+TEST(test_lines_and_write_backs)
 {
     const struct psnap_machine machine = machine_of("64:64:1"); /* one line */
     const struct psnap_access accesses[] = {{0x1004, 0, 4, PSNAP_STORE, 0},
@@ -69,11 +61,10 @@ static void test_lines_and_write_backs(void **state)
     const struct request wanted[] = {{'R', 0x1000, 64}, {'W', 0x1000, 64}, {'R', 0x2000, 64},
                                      {'R', 0x2040, 64}, {'W', 0x2040, 64}, {'R', 0x3000, 64}};
 
-    (void)state;
     expect(&machine, accesses, 5, wanted, 6);
 }
 
-static void test_long_lines_come_in_pieces(void **state)
+TEST(test_long_lines_come_in_pieces)
 {
     const struct psnap_machine machine = machine_of("64:32:2,128:128:1");
     const struct psnap_access accesses[] = {{0x1044, 0, 4, PSNAP_STORE, 0},
@@ -82,7 +73,6 @@ static void test_long_lines_come_in_pieces(void **state)
     const struct request wanted[] = {{'R', 0x1000, 64}, {'R', 0x1040, 64}};
     struct psnap_access more[4];
 
-    (void)state;
     expect(&machine, accesses, 2, wanted, 2);
     memcpy(more, accesses, sizeof accesses);
     more[3] = (struct psnap_access){0x2040, 0, 8, PSNAP_LOAD, 0};
@@ -98,7 +88,7 @@ static void test_long_lines_come_in_pieces(void **state)
            6);
 }
 
-static void test_stores_that_go_through(void **state)
+TEST(test_stores_that_go_through)
 {
     struct psnap_machine machine = machine_of("64:64:1");
     const struct psnap_access accesses[] = {{0x1004, 0, 4, PSNAP_STORE, 0},
@@ -107,14 +97,13 @@ static void test_stores_that_go_through(void **state)
     const struct request wanted[] = {
         {'W', 0x1004, 4}, {'R', 0x1000, 64}, {'W', 0x1040, 4}, {'W', 0x103c, 4}};
 
-    (void)state;
     machine.levels[0].write_through = machine.levels[0].no_write_allocate = true;
     expect(&machine, accesses, 3, wanted, 4);
 }
 
 /* Reads are the misses of the last level, where no access is in two lines; writes of a single
  * level are its write-backs. */
-static void test_counts_of_the_simulator(void **state)
+TEST(test_counts_of_the_simulator)
 {
     static const char *const machines[] = {"1K:64:2", "1K:64:2,4K:64:4", "512:32:full,8K:128:4"};
     struct psnap_program *program = psnap_program_new();
@@ -122,7 +111,6 @@ static void test_counts_of_the_simulator(void **state)
     enum { N = 5000 };
     struct psnap_access *accesses = calloc(N, sizeof *accesses);
 
-    (void)state;
     assert_non_null(accesses);
     assert_int_equal(psnap_program_add_anonymous(program, "f"), PSNAP_OK);
     psnap_rng_init(&rng, 3);
@@ -169,7 +157,7 @@ static void fail_free(struct psnap_sink *self)
     (void)self;
 }
 
-static void test_a_failure_behind_it_is_told(void **state)
+TEST(test_a_failure_behind_it_is_told)
 {
     static const struct psnap_sink_ops ops = {.put = fail_put, .free = fail_free};
     const struct psnap_machine machine = machine_of("64:64:1");
@@ -179,21 +167,7 @@ static void test_a_failure_behind_it_is_told(void **state)
     struct psnap_error error;
     struct psnap_sink *sink = psnap_memory_side_new(&machine, &to, &side, &error);
 
-    (void)state;
     assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_ERROR_IO);
     assert_string_equal(error.message, "the disk is full");
     psnap_sink_free(sink);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_and_write_backs),
-        cmocka_unit_test(test_long_lines_come_in_pieces),
-        cmocka_unit_test(test_stores_that_go_through),
-        cmocka_unit_test(test_counts_of_the_simulator),
-        cmocka_unit_test(test_a_failure_behind_it_is_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

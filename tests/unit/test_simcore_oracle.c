@@ -9,9 +9,6 @@
  */
 #include "tests/unit/test_random_machines.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ------------------------------------------------------------- the naive one */
 
 #define NAIVE_LINES 4096
@@ -317,13 +314,12 @@ static void check_access(const struct psnap_sink *sim, const struct psnap_machin
         assert_int_equal(tally.tlb_hits[i], i == tlb->depth);
 }
 
-static void every_access_agrees_with_the_naive_simulator(void **state)
+TEST(every_access_agrees_with_the_naive_simulator)
 {
     struct psnap_rng rng;
     struct naive *naive = malloc(sizeof *naive), *tlb = malloc(sizeof *tlb);
     struct psnap_program *program = five_refs();
 
-    (void)state;
     psnap_rng_init(&rng, 2026);
     for (int round = 0; round < 3000; round++) {
         struct psnap_access stream[STREAM];
@@ -354,14 +350,13 @@ static void every_access_agrees_with_the_naive_simulator(void **state)
 }
 
 /* A fully associative TLB against pages in a list, the last used one first. */
-static void a_tlb_is_a_list_of_pages(void **state)
+TEST(a_tlb_is_a_list_of_pages)
 {
     enum { PAGES = 64 };
     struct psnap_program *program = five_refs();
     struct psnap_machine machine;
     struct psnap_rng rng;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("tlb-64", &machine, NULL), PSNAP_OK);
     psnap_rng_init(&rng, 17);
     for (int round = 0; round < 20; round++) {
@@ -394,13 +389,4 @@ static void a_tlb_is_a_list_of_pages(void **state)
         psnap_sink_free(sim);
     }
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_access_agrees_with_the_naive_simulator),
-        cmocka_unit_test(a_tlb_is_a_list_of_pages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,6 @@
 #include "simcore/hierarchy.h"
 #include "tests/unit/test_random_machines.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void random_large(struct psnap_rng *rng, struct psnap_machine *machine)
 {
     *machine = (struct psnap_machine){.level_count = (uint32_t)pick(rng, 1, 3)};
@@ -55,13 +52,12 @@ static void assert_alike(const struct hierarchy *one, const struct hierarchy *ot
     }
 }
 
-static void packed_caches_are_as_listed_ones(void **state)
+TEST(packed_caches_are_as_listed_ones)
 {
     static struct psnap_access stream[HIERARCHY_BLOCK];
     struct psnap_rng rng;
     size_t packed = 0, given_up = 0;
 
-    (void)state;
     psnap_rng_init(&rng, 12);
     for (int round = 0; round < 500; round++) {
         const uint64_t segments = pick(&rng, 0, 2) ? pick(&rng, 0, 9) : 60;
@@ -88,7 +84,7 @@ static void packed_caches_are_as_listed_ones(void **state)
     assert_in_range(given_up, 50, 450);
 }
 
-static void segments_get_their_addresses_back(void **state)
+TEST(segments_get_their_addresses_back)
 {
     struct rename *rename = calloc(1, sizeof *rename);
     struct psnap_access block[3] = {{.address = 100, .size = 8},
@@ -96,7 +92,6 @@ static void segments_get_their_addresses_back(void **state)
                                     {.address = UINT64_C(0xffffffff12345678), .size = 64}};
     struct psnap_access to[3];
 
-    (void)state;
     rename_init(rename);
     rename_add_level(rename, 3 << 12); /* so that a segment is three times 4 GiB */
     assert_int_equal(rename->segment_bytes, UINT64_C(3) << 32);
@@ -116,14 +111,13 @@ static void segments_get_their_addresses_back(void **state)
 
 /* Runs at the ends of segments and of the address space: where the first accesses have new
  * addresses, all others have, as far from them as before. */
-static void runs_are_renamed_as_their_accesses(void **state)
+TEST(runs_are_renamed_as_their_accesses)
 {
     static const uint64_t ends[] = {0, RENAME_END, UINT64_C(0x600000000000)};
     static const int64_t strides[] = {8, -8, 0, 1, -64, INT64_MIN};
     struct rename *rename = calloc(1, sizeof *rename);
     uint64_t runs = 0, renamed = 0;
 
-    (void)state;
     rename_init(rename);
     rename_add_level(rename, 4096);
     for (int e = 0; e < 3; e++)
@@ -145,14 +139,4 @@ static void runs_are_renamed_as_their_accesses(void **state)
             }
     assert_in_range(renamed, runs / 2, runs - 1);
     free(rename);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_caches_are_as_listed_ones),
-        cmocka_unit_test(segments_get_their_addresses_back),
-        cmocka_unit_test(runs_are_renamed_as_their_accesses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

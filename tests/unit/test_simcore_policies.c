@@ -8,7 +8,7 @@
 
 /* --------------------------------------------------------------- replacement */
 
-static void pseudo_lru_of_four_ways(void **state)
+TEST(pseudo_lru_of_four_ways)
 {
     /* Bits (root, ways 0 and 1, ways 2 and 3), 0 pointing to the lower half, after each step. */
     static const struct {
@@ -32,7 +32,6 @@ static void pseudo_lru_of_four_ways(void **state)
     };
     static const char *const machines[] = {"64:16:4:plru", "1K:16:4:plru"};
 
-    (void)state;
     for (uint64_t sets = 1, m = 0; m < 2; sets = 16, m++) {
         const struct psnap_machine machine = machine_of(machines[m]);
         struct watch watch;
@@ -56,7 +55,7 @@ static void pseudo_lru_of_four_ways(void **state)
  * backwards: each flips the bits on its path, the root every time. One line was stored to, and its
  * write-back tells when it goes.
  */
-static void misses_go_round_the_tree(void **state)
+TEST(misses_go_round_the_tree)
 {
     static const struct {
         const char *machine;
@@ -66,7 +65,6 @@ static void misses_go_round_the_tree(void **state)
                  {"4K:16:full:plru", 8},
                  {"512:1:full:plru", 9}};
 
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const struct psnap_machine machine = machine_of(cases[c].machine);
         const uint64_t ways = machine.levels[0].ways;
@@ -107,13 +105,12 @@ static void assert_outcomes(const struct psnap_machine *machine, const char *lin
     watch_end(&watch);
 }
 
-static void fifo_does_not_care_for_use(void **state)
+TEST(fifo_does_not_care_for_use)
 {
     const struct psnap_machine machines[] = {machine_of("32:16:2:fifo"),
                                              machine_of("2K:16:full:fifo")};
     struct watch watch;
 
-    (void)state;
     assert_outcomes(&machines[0], "ABaCAcBaCbA");
     watch_begin(&watch, &machines[1]); /* 128 ways: the list */
     for (uint64_t i = 0; i < 128; i++)
@@ -127,21 +124,19 @@ static void fifo_does_not_care_for_use(void **state)
 
 /* Three ways; ages after each step: A 2, B 22, a 02, C 022, D for B 123, B for C 122, a 022, E for
  * D 123, D for B 122, a 022. LRU would have given up A for E. */
-static void srrip_keeps_what_was_used(void **state)
+TEST(srrip_keeps_what_was_used)
 {
     const struct psnap_machine machine = machine_of("48:16:3:srrip");
 
-    (void)state;
     assert_outcomes(&machine, "ABaCDBaEDa");
 }
 
 /* Lines as far apart as there are sets: one set, or all of them. */
-static void xor_spreads_powers_of_two(void **state)
+TEST(xor_spreads_powers_of_two)
 {
     struct psnap_machine machine = machine_of("64:16:1");
     struct psnap_access stream[32];
 
-    (void)state;
     for (uint64_t i = 0; i < 32; i++)
         stream[i] = (struct psnap_access){i % 4 * 64, 0, 4, PSNAP_LOAD, 0};
     assert_int_equal(tally_of(&machine, stream, 32).hits[0], 0);
@@ -149,7 +144,7 @@ static void xor_spreads_powers_of_two(void **state)
     assert_int_equal(tally_of(&machine, stream, 32).hits[0], 28);
 }
 
-static void policies_of_one_way_are_one_and_plru_of_two_is_lru(void **state)
+TEST(policies_of_one_way_are_one_and_plru_of_two_is_lru)
 {
     static const char *const alike[][3] = {
         {"1K:16:1", "1K:16:1:plru", "1K:16:1:random"},
@@ -158,7 +153,6 @@ static void policies_of_one_way_are_one_and_plru_of_two_is_lru(void **state)
     };
     static struct psnap_access stream[MIXED];
 
-    (void)state;
     mixed_stream(1, stream, MIXED);
     for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++) {
         struct psnap_machine machine = machine_of(alike[i][0]);
@@ -176,14 +170,13 @@ static void policies_of_one_way_are_one_and_plru_of_two_is_lru(void **state)
 
 /* One line more than there are ways, in turn: LRU never hits, and a random victim is the line that
  * is wanted next in one case of four. */
-static void random_does_not_fall_for_cycles(void **state)
+TEST(random_does_not_fall_for_cycles)
 {
     const struct psnap_machine lru = machine_of("64:16:full");
     struct psnap_machine random = machine_of("64:16:full:random");
     struct psnap_access stream[5000];
     struct psnap_tally first, again, other;
 
-    (void)state;
     for (uint64_t i = 0; i < 5000; i++)
         stream[i] = (struct psnap_access){i % 5 * 16, 0, 4, PSNAP_LOAD, 0};
     assert_int_equal(tally_of(&lru, stream, 5000).hits[0], 0);
@@ -201,7 +194,7 @@ static void random_does_not_fall_for_cycles(void **state)
     assert_in_range(other.hits[0], 2900, 3100);
 }
 
-static void a_level_draws_for_itself(void **state)
+TEST(a_level_draws_for_itself)
 {
     static const char *const texts[] = {"1K:16:4:random", "1K:16:4:random,8K:16:8:random",
                                         "1K:16:4:random,8K:16:8"};
@@ -210,7 +203,6 @@ static void a_level_draws_for_itself(void **state)
     struct psnap_program *program = eight_refs();
     struct psnap_sink *together;
 
-    (void)state;
     mixed_stream(2, stream, MIXED);
     for (int i = 0; i < 3; i++)
         machines[i] = machine_of(texts[i]);
@@ -234,7 +226,7 @@ static void a_level_draws_for_itself(void **state)
 
 /* ------------------------------------------------------------------- the TLB */
 
-static void translations_by_hand(void **state)
+TEST(translations_by_hand)
 {
     static const struct {
         uint64_t address;
@@ -251,7 +243,6 @@ static void translations_by_hand(void **state)
     struct psnap_machine machine = machine_of("1K:64:2");
     struct watch watch;
 
-    (void)state;
     machine.tlb_level_count = 2;
     machine.tlb[0] = (struct psnap_tlb_level){.entries = 2, .page_bytes = 4096, .ways = 2};
     machine.tlb[1] = (struct psnap_tlb_level){.entries = 4, .page_bytes = 4096, .ways = 2};
@@ -270,7 +261,7 @@ static void translations_by_hand(void **state)
 }
 
 /* A TLB is beside the caches: either is as it is without the other. */
-static void a_tlb_and_the_caches_are_apart(void **state)
+TEST(a_tlb_and_the_caches_are_apart)
 {
     static struct psnap_access stream[MIXED];
     struct psnap_machine plain = machine_of("32K:64:8,1M:64:16,32M:64:16");
@@ -278,7 +269,6 @@ static void a_tlb_and_the_caches_are_apart(void **state)
     const struct psnap_machine pages = machine_of("256K:4K:full");
     struct psnap_tally caches, both, of_pages;
 
-    (void)state;
     mixed_stream(4, stream, MIXED);
     for (size_t i = 0; i < MIXED; i++)
         stream[i].address *= 64; /* over 256 pages */
@@ -291,32 +281,13 @@ static void a_tlb_and_the_caches_are_apart(void **state)
     assert_memory_equal(&caches, &both, sizeof both);
 }
 
-static void tlb_rates_follow_from_counts(void **state)
+TEST(tlb_rates_follow_from_counts)
 {
     const struct psnap_tally tally = {.accesses = 100, .tlb_hits = {80, 15}}, none = {0};
 
-    (void)state;
     assert_int_equal(psnap_tally_tlb_reached(&tally, 0), 100);
     assert_int_equal(psnap_tally_tlb_reached(&tally, 1), 20);
     assert_true(psnap_tally_tlb_hit_rate(&tally, 1) == 0.75);
     assert_true(psnap_tally_tlb_cumulative(&tally, 1) == 0.95);
     assert_true(psnap_tally_tlb_cumulative(&none, 0) != psnap_tally_tlb_cumulative(&none, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pseudo_lru_of_four_ways),
-        cmocka_unit_test(fifo_does_not_care_for_use),
-        cmocka_unit_test(srrip_keeps_what_was_used),
-        cmocka_unit_test(xor_spreads_powers_of_two),
-        cmocka_unit_test(misses_go_round_the_tree),
-        cmocka_unit_test(policies_of_one_way_are_one_and_plru_of_two_is_lru),
-        cmocka_unit_test(random_does_not_fall_for_cycles),
-        cmocka_unit_test(a_level_draws_for_itself),
-        cmocka_unit_test(translations_by_hand),
-        cmocka_unit_test(a_tlb_and_the_caches_are_apart),
-        cmocka_unit_test(tlb_rates_follow_from_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static struct psnap_machine prefetching(const char *text, uint32_t level, uint32
     return machine;
 }
 
-static void predictions_go_through_their_states(void **state)
+TEST(predictions_go_through_their_states)
 {
     static const struct {
         int64_t address;
@@ -43,7 +43,6 @@ static void predictions_go_through_their_states(void **state)
     };
     struct rpt rpt;
 
-    (void)state;
     assert_true(rpt_init(&rpt, 1));
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         const int64_t stride = (int64_t)rpt_train(&rpt, 7, (uint64_t)steps[i].address);
@@ -53,11 +52,10 @@ static void predictions_go_through_their_states(void **state)
     rpt_release(&rpt);
 }
 
-static void the_table_forgets_the_least_recently_used(void **state)
+TEST(the_table_forgets_the_least_recently_used)
 {
     struct rpt rpt;
 
-    (void)state;
     assert_true(rpt_init(&rpt, 2));
     rpt_train(&rpt, 1, 0);
     rpt_train(&rpt, UINT64_C(1) << 32 | 1, 0); /* the same in thread 1 */
@@ -75,11 +73,10 @@ static void the_table_forgets_the_least_recently_used(void **state)
  * that lines 1 + distance and on are there in time: lines 0 to `distance` miss. The last
  * prefetch is of line n - 1 + distance + degree - 1.
  */
-static void a_strided_stream_misses_in_training_only(void **state)
+TEST(a_strided_stream_misses_in_training_only)
 {
     static const int64_t strides[] = {64, -64, 128, -4096, 72, 1000};
 
-    (void)state;
     for (size_t s = 0; s < sizeof strides / sizeof strides[0]; s++) {
         for (uint32_t degree = 1; degree <= 4; degree++) {
             for (uint32_t distance = 1; distance <= 9; distance += 2) {
@@ -104,12 +101,11 @@ static void a_strided_stream_misses_in_training_only(void **state)
 }
 
 /* A stride below a line: the line ahead comes `distance` accesses before it is wanted. */
-static void short_strides_fetch_each_line_once(void **state)
+TEST(short_strides_fetch_each_line_once)
 {
     const struct psnap_machine machine = prefetching("4K:64:8", 0, 4, 1, 4);
     struct watch watch;
 
-    (void)state;
     watch_begin(&watch, &machine);
     for (uint64_t i = 0; i < 800; i++) {
         const struct psnap_tally tally = step(&watch, i * 8, 8, PSNAP_LOAD, 0, 0);
@@ -121,12 +117,11 @@ static void short_strides_fetch_each_line_once(void **state)
 }
 
 /* Accesses across two lines: both are fetched ahead. */
-static void straddling_accesses_are_foreseen_whole(void **state)
+TEST(straddling_accesses_are_foreseen_whole)
 {
     const struct psnap_machine machine = prefetching("64K:64:full", 0, 4, 1, 1);
     struct watch watch;
 
-    (void)state;
     watch_begin(&watch, &machine);
     for (uint64_t i = 0; i < 50; i++) {
         const struct psnap_tally tally = step(&watch, 60 + i * 256, 8, PSNAP_LOAD, 0, 0);
@@ -137,14 +132,13 @@ static void straddling_accesses_are_foreseen_whole(void **state)
     watch_end(&watch);
 }
 
-static void prefetches_fill_the_levels_below_and_may_be_in_vain(void **state)
+TEST(prefetches_fill_the_levels_below_and_may_be_in_vain)
 {
     /* Level 1 has one line, so every prefetch replaces the line of its access. */
     const struct psnap_machine machine = prefetching("64:64:1,64K:64:full", 0, 4, 1, 1);
     struct watch watch;
     struct psnap_tally tally;
 
-    (void)state;
     watch_begin(&watch, &machine);
     step(&watch, 0, 4, PSNAP_STORE, 0, 0);
     tally = step(&watch, 64, 4, PSNAP_STORE, 0, 0); /* line 1 for line 0, then line 2 for it */
@@ -166,14 +160,13 @@ static void prefetches_fill_the_levels_below_and_may_be_in_vain(void **state)
 }
 
 /* A prefetcher of level 2 sees what level 1 misses, and changes nothing there. */
-static void a_prefetcher_below_leaves_the_levels_above_alone(void **state)
+TEST(a_prefetcher_below_leaves_the_levels_above_alone)
 {
     static struct psnap_access stream[MIXED];
     const struct psnap_machine plain = machine_of("1K:64:4,64K:64:16");
     const struct psnap_machine ahead = prefetching("1K:64:4,64K:64:16", 1, 16, 2, 2);
     struct psnap_tally expected, tally;
 
-    (void)state;
     for (uint64_t i = 0; i < 4000; i++)
         stream[i] = (struct psnap_access){i * 8, 0, 8, PSNAP_LOAD, 0};
     expected = tally_of(&plain, stream, 4000);
@@ -193,12 +186,11 @@ static void a_prefetcher_below_leaves_the_levels_above_alone(void **state)
 }
 
 /* Two threads in turn at one instruction go their own ways. */
-static void threads_have_strides_of_their_own(void **state)
+TEST(threads_have_strides_of_their_own)
 {
     const struct psnap_machine machine = prefetching("64K:64:full", 0, 4, 1, 1);
     struct watch watch;
 
-    (void)state;
     watch_begin(&watch, &machine);
     for (uint64_t i = 0; i < 50; i++)
         for (uint16_t thread = 0; thread < 2; thread++) {
@@ -209,7 +201,7 @@ static void threads_have_strides_of_their_own(void **state)
 }
 
 /* Machines in one pass are as each alone, however little they differ by. */
-static void prefetchers_are_not_shared_unless_alike(void **state)
+TEST(prefetchers_are_not_shared_unless_alike)
 {
     static const uint32_t shapes[][3] = {{0, 0, 0}, {4, 1, 1}, {8, 1, 1}, {4, 2, 1}, {4, 1, 2}};
     enum { N = sizeof shapes / sizeof shapes[0] };
@@ -219,7 +211,6 @@ static void prefetchers_are_not_shared_unless_alike(void **state)
     struct psnap_tally alone[N];
     struct psnap_sink *together;
 
-    (void)state;
     mixed_stream(5, stream, MIXED);
     for (size_t i = 0; i < N; i++)
         machines[i] = prefetching("1K:64:4,16K:64:8", 0, shapes[i][0], shapes[i][1], shapes[i][2]);
@@ -236,20 +227,4 @@ static void prefetchers_are_not_shared_unless_alike(void **state)
     }
     psnap_sink_free(together);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_go_through_their_states),
-        cmocka_unit_test(the_table_forgets_the_least_recently_used),
-        cmocka_unit_test(a_strided_stream_misses_in_training_only),
-        cmocka_unit_test(short_strides_fetch_each_line_once),
-        cmocka_unit_test(straddling_accesses_are_foreseen_whole),
-        cmocka_unit_test(prefetches_fill_the_levels_below_and_may_be_in_vain),
-        cmocka_unit_test(a_prefetcher_below_leaves_the_levels_above_alone),
-        cmocka_unit_test(threads_have_strides_of_their_own),
-        cmocka_unit_test(prefetchers_are_not_shared_unless_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

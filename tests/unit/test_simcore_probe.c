@@ -4,27 +4,20 @@
  * and that figures are sane. How long something takes is not tested: bounds are so wide that a busy
  * machine keeps them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/reals.h"
 #include "simcore/machine.h"
 #include "simcore/probe_survey.h"
 
-static void a_chase_visits_every_line_once(void **state)
+TEST(a_chase_visits_every_line_once)
 {
     static const size_t sizes[] = {1, 2048, 16 << 10, 181 << 10, (1 << 20) + 777};
     struct probe_buffer buffer;
 
-    (void)state;
     assert_true(probe_buffer_init(&buffer, 2 << 20, 32));
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t line_bytes = i % 2 ? 64 : 128;
@@ -63,12 +56,11 @@ static void a_chase_visits_every_line_once(void **state)
     probe_buffer_release(&buffer);
 }
 
-static void kernels_go_round(void **state)
+TEST(kernels_go_round)
 {
     struct probe_buffer buffer;
     struct probe_set set;
 
-    (void)state;
     assert_true(probe_buffer_init(&buffer, 1 << 20, 64));
     probe_set_init(&set, &buffer, 16 << 10, 64);
     probe_random_loads(&set, 5);
@@ -109,14 +101,13 @@ static void prepare_counted(void *context)
 }
 
 /* A step of four chains of additions takes as many cycles as it has additions. */
-static void cycles_are_those_of_additions(void **state)
+TEST(cycles_are_those_of_additions)
 {
     struct counted counted = {0};
     const struct probe_time time =
         probe_measure((struct probe_kernel){run_counted, &counted, prepare_counted}, 0.05,
                       psnap_reals_now() + 60);
 
-    (void)state;
     assert_true(counted.runs >= 5 && counted.steps > counted.runs);
     assert_true(time.cycles > 4 * PROBE_OPERATIONS / 3.0 && time.cycles < 4 * PROBE_OPERATIONS * 3);
     assert_true(time.seconds > 0 && time.seconds < 1e-3);
@@ -124,22 +115,20 @@ static void cycles_are_those_of_additions(void **state)
 }
 
 /* One run to size them, and one that is timed, of a step each. */
-static void no_time_is_two_runs(void **state)
+TEST(no_time_is_two_runs)
 {
     struct counted counted = {0};
     const struct probe_time time =
         probe_measure((struct probe_kernel){run_counted, &counted, prepare_counted}, 60, 0);
 
-    (void)state;
     assert_int_equal(counted.runs, 2);
     assert_int_equal(counted.steps, 2);
     assert_int_equal(time.runs, 1);
     assert_true(time.cycles > 0 && time.spread == 0);
 }
 
-static void operations_have_kernels(void **state)
+TEST(operations_have_kernels)
 {
-    (void)state;
     for (int i = 0; i < PSNAP_OPERATION_COUNT; i++) {
         double share = 0;
         const bool has_result = i != PSNAP_OP_BRANCH && i != PSNAP_OP_CALL;
@@ -172,7 +161,7 @@ static bool is_figure(double value, double low, double high)
 /* Measurements but for what finds out how much there is of level 3. */
 enum { FEWEST = 2 * PSNAP_OPERATION_COUNT - 2 + PSNAP_MATH_FUNCTION_COUNT + 4 + 3 * 3 };
 
-static void machines_get_all_figures(void **state)
+TEST(machines_get_all_figures)
 {
     struct psnap_machine machine = {
         .name = "m",
@@ -185,7 +174,6 @@ static void machines_get_all_figures(void **state)
     struct psnap_error error;
     cpu_set_t before, after;
 
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     assert_int_equal(
         probe_machine(&machine, 0.05, (struct probe_progress){note_told, &told}, &notes, &error),
@@ -223,17 +211,4 @@ static void machines_get_all_figures(void **state)
     assert_int_equal(notes.set_bytes[1], 0);
     assert_true(notes.set_bytes[2] > 40 << 10 && notes.set_bytes[2] < 512 << 10);
     assert_true(notes.set_bytes[3] >= 1 << 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chase_visits_every_line_once),
-        cmocka_unit_test(kernels_go_round),
-        cmocka_unit_test(cycles_are_those_of_additions),
-        cmocka_unit_test(operations_have_kernels),
-        cmocka_unit_test(no_time_is_two_runs),
-        cmocka_unit_test(machines_get_all_figures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

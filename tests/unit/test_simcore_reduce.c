@@ -6,9 +6,6 @@
  */
 #include "tests/unit/test_random_machines.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "simcore/reduce.h"
 
 enum { WIDTH = 12, RUNS = 6 };
@@ -63,12 +60,11 @@ static void random_plain(struct psnap_rng *rng, struct psnap_machine *machine)
     assert_int_equal(psnap_machine_check(machine, NULL), PSNAP_OK);
 }
 
-static void runs_are_as_their_accesses(void **state)
+TEST(runs_are_as_their_accesses)
 {
     struct psnap_program *program = refs();
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 4);
     for (int round = 0; round < 500; round++) {
         struct psnap_machine machines[3];
@@ -138,7 +134,7 @@ static uint64_t left_of(const struct psnap_run *run, uint64_t ways)
     return all;
 }
 
-static void what_is_left(void **state)
+TEST(what_is_left)
 {
     struct psnap_access first[2] = {{0x10000, 0, 8, PSNAP_LOAD, 0},
                                     {0x20040, 1, 8, PSNAP_STORE, 0}};
@@ -146,7 +142,6 @@ static void what_is_left(void **state)
     /* 100 windows of four lines, eight accesses to each */
     struct psnap_run run = {.first = first, .strides = strides, .width = 2, .count = 3200};
 
-    (void)state;
     assert_int_equal(left_of(&run, 2), 800); /* each line of each once */
     first[1].address = 0x20020;              /* five lines of a window, and sets that both are in */
     assert_in_range(left_of(&run, 3), 900, 1800);
@@ -164,13 +159,4 @@ static void what_is_left(void **state)
     assert_int_equal(left_of(&run, 2), UINT64_MAX);
     strides[0] = strides[1] = 64; /* each in a line of its own */
     assert_int_equal(left_of(&run, 2), UINT64_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_are_as_their_accesses),
-        cmocka_unit_test(what_is_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

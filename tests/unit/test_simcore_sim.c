@@ -3,14 +3,9 @@
  * The simulator: cases small enough to work out by hand, the stream it takes,
  * and the rates and sums that reports are made of.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "simcore/simcore.h"
 
@@ -66,7 +61,7 @@ static void check_steps(const char *machine_text, const struct step *steps, uint
 #define S PSNAP_STORE
 #define A PSNAP_ATOMIC
 
-static void least_recently_used_goes_first(void **state)
+TEST(least_recently_used_goes_first)
 {
     /* one set of two ways, lines of 16 bytes */
     static const struct step steps[] = {
@@ -74,11 +69,10 @@ static void least_recently_used_goes_first(void **state)
         {0x0c, 4, L, 0, {0}}, {0x10, 4, L, 1, {0}}, {0x20, 4, L, 1, {0}},
     };
 
-    (void)state;
     CHECK("32:16:2", steps);
 }
 
-static void line_zero_is_a_line_and_the_top_wraps(void **state)
+TEST(line_zero_is_a_line_and_the_top_wraps)
 {
     static const struct step steps[] = {
         {0, 1, L, 1, {0}},
@@ -87,13 +81,12 @@ static void line_zero_is_a_line_and_the_top_wraps(void **state)
         {UINT64_MAX - 3, 8, L, 0, {0}}, /* the last line and line 0 */
     };
 
-    (void)state;
     CHECK("64:16:full", steps);
     CHECK("1K:16:1", steps);
     CHECK("4K:16:full", steps); /* 256 ways: the listed representation */
 }
 
-static void sets_are_a_modulo(void **state)
+TEST(sets_are_a_modulo)
 {
     /* three sets, direct mapped: lines 0 and 3 share a set, 1 and 2 have their own */
     static const struct step steps[] = {
@@ -101,11 +94,10 @@ static void sets_are_a_modulo(void **state)
         {48, 8, L, 1, {0}}, {0, 8, L, 1, {0}},  {16, 8, L, 0, {0}}, {32, 8, L, 0, {0}},
     };
 
-    (void)state;
     CHECK("48:16:1", steps);
 }
 
-static void straddling_is_one_access_and_needs_all_its_lines(void **state)
+TEST(straddling_is_one_access_and_needs_all_its_lines)
 {
     static const struct step steps[] = {
         {0x00, 8, L, 2, {0}},
@@ -116,11 +108,10 @@ static void straddling_is_one_access_and_needs_all_its_lines(void **state)
         {0x10, 1, L, 1, {0}},
     };
 
-    (void)state;
     CHECK("64:16:full,4K:16:full", steps);
 }
 
-static void only_missing_bytes_go_on(void **state)
+TEST(only_missing_bytes_go_on)
 {
     /*
      * Level 1 has two lines of 16 bytes, level 2 one line of 32. The last access
@@ -134,11 +125,10 @@ static void only_missing_bytes_go_on(void **state)
         {0x1c, 8, L, 1, {0}},
     };
 
-    (void)state;
     CHECK("32:16:2,32:32:1", steps);
 }
 
-static void lines_of_the_next_level_may_be_smaller_or_larger(void **state)
+TEST(lines_of_the_next_level_may_be_smaller_or_larger)
 {
     static const struct step narrow[] = {
         {0x00, 4, L, 2, {0}},                       /* a line of 64 in level 1, of 16 in level 2 */
@@ -153,12 +143,11 @@ static void lines_of_the_next_level_may_be_smaller_or_larger(void **state)
         {0x38, 16, L, 2, {0}},
     };
 
-    (void)state;
     CHECK("64:64:1,256:16:full", narrow);
     CHECK("64:16:full,256:64:full", wide);
 }
 
-static void dirty_lines_are_written_back_once(void **state)
+TEST(dirty_lines_are_written_back_once)
 {
     static const struct step steps[] = {
         {0x00, 4, S, 2, {0}},    {0x04, 4, L, 0, {0}},
@@ -169,11 +158,10 @@ static void dirty_lines_are_written_back_once(void **state)
         {0x30, 4, L, 2, {1, 0}}, {0x40, 4, L, 2, {0, 1}},
     };
 
-    (void)state;
     CHECK("16:16:1,32:16:2", steps);
 }
 
-static void write_backs_do_not_refresh_or_allocate(void **state)
+TEST(write_backs_do_not_refresh_or_allocate)
 {
     /* Level 2 (two ways) holds 0 and 1, 0 older; 0's write-back must not make it newer. */
     static const struct step steps[] = {
@@ -192,21 +180,19 @@ static void write_backs_do_not_refresh_or_allocate(void **state)
         {0x50, 4, L, 3, {0, 0, 0}}, {0x60, 4, L, 3, {0, 0, 1}}, /* line 0 leaves level 3 dirty */
     };
 
-    (void)state;
     CHECK("16:16:1,32:16:2", steps);
     CHECK("32:16:2,16:16:1,64:16:4", passing);
 }
 
 /* ------------------------------------------------------------------- the sink */
 
-static void nonsense_is_an_error_of_the_stream(void **state)
+TEST(nonsense_is_an_error_of_the_stream)
 {
     static const struct psnap_access bad[] = {
         {0, 3, 8, L, 0}, {0, 0, 0, L, 0}, {0, 0, 65, L, 0}, {0, 0, 8, 3, 0}, {0, 0, 8, 255, 0}};
     struct psnap_program *program = program_with_refs(3);
     struct psnap_machine machine;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const struct psnap_access block[] = {{0, 2, 64, A, 65535}, bad[i]};
@@ -228,14 +214,13 @@ static void nonsense_is_an_error_of_the_stream(void **state)
     psnap_program_free(program);
 }
 
-static void programs_may_grow_between_blocks(void **state)
+TEST(programs_may_grow_between_blocks)
 {
     struct psnap_program *program = program_with_refs(1);
     struct psnap_machine machine;
     struct psnap_sink *sim;
     struct psnap_tally tally = {0};
 
-    (void)state;
     assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
     sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
     for (uint32_t i = 0; i < 1000; i++) {
@@ -255,14 +240,13 @@ static void programs_may_grow_between_blocks(void **state)
     psnap_program_free(program);
 }
 
-static void references_come_in_any_order(void **state)
+TEST(references_come_in_any_order)
 {
     enum { REFS = 10000, EVERY = 100 };
     struct psnap_program *program = program_with_refs(REFS);
     struct psnap_machine machine;
     struct psnap_sink *sim;
 
-    (void)state;
     assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
     sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
     for (uint32_t ref = REFS - EVERY; ref > 0; ref -= EVERY)
@@ -282,12 +266,11 @@ static void references_come_in_any_order(void **state)
     psnap_program_free(program);
 }
 
-static void rates_follow_from_counts(void **state)
+TEST(rates_follow_from_counts)
 {
     const struct psnap_tally tally = {.accesses = 100, .hits = {80, 15, 0}};
     const struct psnap_tally all = {.accesses = 5, .hits = {5}}, none = {0};
 
-    (void)state;
     assert_int_equal(psnap_tally_reached(&tally, 0), 100);
     assert_int_equal(psnap_tally_reached(&tally, 1), 20);
     assert_int_equal(psnap_tally_reached(&tally, 2), 5);
@@ -297,23 +280,4 @@ static void rates_follow_from_counts(void **state)
     assert_true(psnap_tally_cumulative(&all, 1) == 1);
     assert_true(isnan(psnap_tally_hit_rate(&all, 1)));
     assert_true(isnan(psnap_tally_cumulative(&none, 0)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(least_recently_used_goes_first),
-        cmocka_unit_test(line_zero_is_a_line_and_the_top_wraps),
-        cmocka_unit_test(sets_are_a_modulo),
-        cmocka_unit_test(straddling_is_one_access_and_needs_all_its_lines),
-        cmocka_unit_test(only_missing_bytes_go_on),
-        cmocka_unit_test(lines_of_the_next_level_may_be_smaller_or_larger),
-        cmocka_unit_test(dirty_lines_are_written_back_once),
-        cmocka_unit_test(write_backs_do_not_refresh_or_allocate),
-        cmocka_unit_test(nonsense_is_an_error_of_the_stream),
-        cmocka_unit_test(programs_may_grow_between_blocks),
-        cmocka_unit_test(references_come_in_any_order),
-        cmocka_unit_test(rates_follow_from_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

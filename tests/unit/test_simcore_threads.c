@@ -3,14 +3,9 @@
  * Simulators in several threads at once, each with machines, a program and a stream of its own,
  * count what they count alone. (With tsan they share nothing, too.)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "simcore/simcore.h"
@@ -79,12 +74,11 @@ static void *simulate(void *context)
     return NULL;
 }
 
-static void threads_count_what_they_count_alone(void **state)
+TEST(threads_count_what_they_count_alone)
 {
     struct work alone[THREADS], together[THREADS];
     pthread_t threads[THREADS];
 
-    (void)state;
     for (unsigned i = 0; i < THREADS; i++) {
         alone[i].number = together[i].number = i / 2; /* two have the same to do */
         simulate(&alone[i]);
@@ -101,13 +95,4 @@ static void threads_count_what_they_count_alone(void **state)
         assert_int_equal(together[i].status, PSNAP_OK);
         assert_memory_equal(&alone[i].tallies, &together[i].tallies, sizeof alone[i].tallies);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_count_what_they_count_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,6 @@
  */
 #include "test_random_machines.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static char *written(const struct psnap_machine *machine)
 {
     char *text = NULL;
@@ -71,11 +67,10 @@ static void random_times(struct psnap_rng *rng, struct psnap_machine *machine)
     }
 }
 
-static void random_machines_come_back(void **state)
+TEST(random_machines_come_back)
 {
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 7);
     for (int i = 0; i < 500; i++) {
         struct psnap_machine machine, again;
@@ -99,11 +94,10 @@ static void random_machines_come_back(void **state)
     }
 }
 
-static void bundled_machines_come_back(void **state)
+TEST(bundled_machines_come_back)
 {
     const struct psnap_machine *bundled;
 
-    (void)state;
     for (size_t i = 0; (bundled = psnap_machine_bundled(i)); i++) {
         struct psnap_machine machine = *bundled, again;
         char *text = written(bundled);
@@ -116,13 +110,12 @@ static void bundled_machines_come_back(void **state)
     }
 }
 
-static void what_is_unknown_is_left_out(void **state)
+TEST(what_is_unknown_is_left_out)
 {
     struct psnap_machine machine = {
         .level_count = 1, .levels = {{.size_bytes = 3 << 10, .line_bytes = 64, .ways = 3}}};
     char *text;
 
-    (void)state;
     machine.operations[PSNAP_OP_CALL].throughput_cycles = 2;
     text = written(&machine);
     assert_string_equal(text, "machine:\n"
@@ -137,27 +130,15 @@ static void what_is_unknown_is_left_out(void **state)
     free(text);
 }
 
-static void a_full_disk_is_an_error(void **state)
+TEST(a_full_disk_is_an_error)
 {
     struct psnap_error error;
     FILE *file = fopen("/dev/full", "w");
 
-    (void)state;
     if (!file)
         skip();
     setvbuf(file, NULL, _IONBF, 0);
     assert_int_not_equal(psnap_machine_write(psnap_machine_bundled(0), file, &error), PSNAP_OK);
     assert_true(error.message[0]);
     fclose(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_machines_come_back),
-        cmocka_unit_test(bundled_machines_come_back),
-        cmocka_unit_test(what_is_unknown_is_left_out),
-        cmocka_unit_test(a_full_disk_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

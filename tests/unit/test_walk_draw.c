@@ -4,14 +4,7 @@
  * first touches come in the octaves of executions that the weights name, or as soon after these as
  * there are executions.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/program.h"
 #include "profile/walk/draw.h"
@@ -67,7 +60,7 @@ static uint64_t firsts_until(const struct drawn *drawn, uint64_t executions)
 /* One object, with first touches in the first phase alone or in all. The weights put them early, at
  * the end of the first phase, behind its end, or behind the last execution: then they come at the
  * end of the first phase. What does not fit into an octave comes in the next ones. */
-static void first_touches_all_come(void **state)
+TEST(first_touches_all_come)
 {
     static const struct {
         uint32_t octave, phases_with_firsts;
@@ -75,7 +68,6 @@ static void first_touches_all_come(void **state)
     } cases[] = {{0, 1, 0, 127},      {5, 1, 31, 255},   {7, 1, 127, WIDTH}, {9, 1, 127, WIDTH},
                  {20, 1, 127, WIDTH}, {7, PHASES, 0, 0}, {8, PHASES, 0, 0},  {9, PHASES, 0, 0}};
 
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (uint64_t seed = 0; seed < 20; seed++) {
             struct model_object object = {.name = name, .low = LOW, .bytes = LINES * REUSE_LINE};
@@ -110,7 +102,7 @@ static void first_touches_all_come(void **state)
 
 /* A profile edited by hand: the first phase has more first touches than executions. Those that are
  * left over come right behind it. */
-static void first_touches_outgrow_the_phase(void **state)
+TEST(first_touches_outgrow_the_phase)
 {
     struct model_object object = {.name = name, .low = LOW, .bytes = LINES * REUSE_LINE};
     struct reuse_bin_count bins[] = {
@@ -126,7 +118,6 @@ static void first_touches_outgrow_the_phase(void **state)
         .objects = &object, .object_count = 1, .refs = &ref, .ref_count = 1};
     struct drawn drawn;
 
-    (void)state;
     draw_all(&model, 0, &drawn);
     assert_int_equal(firsts_until(&drawn, 2 * WIDTH - 10), 2 * WIDTH - 10);
     assert_int_equal(firsts_until(&drawn, EXECUTIONS), 2 * WIDTH - 10);
@@ -134,9 +125,8 @@ static void first_touches_outgrow_the_phase(void **state)
 
 /* An object for each phase: the phases come in their order, also when a timed first touch is the
  * very first access. */
-static void phases_come_in_order(void **state)
+TEST(phases_come_in_order)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct model_object objects[PHASES];
         struct reuse_bin_count bins[PHASES][2];
@@ -165,14 +155,4 @@ static void phases_come_in_order(void **state)
         /* The first reuse in an object of which nothing was touched is a first touch, too. */
         assert_in_range(firsts_until(&drawn, EXECUTIONS), 100 * PHASES, 101 * PHASES);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_touches_all_come),
-        cmocka_unit_test(first_touches_outgrow_the_phase),
-        cmocka_unit_test(phases_come_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,7 @@
  * whose last access is nearest to that time; short times take the lines of the latest accesses;
  * first touches go to lines that were not touched, as long as there are any.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/program.h"
 #include "profile/walk/recall.h"
@@ -42,12 +35,11 @@ static uint64_t nearest(const struct oracle *oracle, uint64_t time)
     return best;
 }
 
-static void lines_are_the_nearest(void **state)
+TEST(lines_are_the_nearest)
 {
     struct model_object object = {.name = name, .low = LOW, .bytes = LINES * 64};
     const struct psnap_stream_model model = {.objects = &object, .object_count = 1};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct oracle oracle = {0};
         struct recall recall;
@@ -90,7 +82,7 @@ static void lines_are_the_nearest(void **state)
     }
 }
 
-static void first_touches_are_of_other_lines(void **state)
+TEST(first_touches_are_of_other_lines)
 {
     struct model_object object = {.name = name,
                                   .low = LOW,
@@ -102,7 +94,6 @@ static void first_touches_are_of_other_lines(void **state)
     bool is_touched[LINES] = {false};
     struct recall recall;
 
-    (void)state;
     assert_true(recall_init(&recall, &model, 3));
     for (uint64_t time = 0; time < LINES; time++) {
         bool is_first;
@@ -118,7 +109,7 @@ static void first_touches_are_of_other_lines(void **state)
 }
 
 /* Two objects, and all else of their group; nothing is drawn from others. */
-static void objects_are_found(void **state)
+TEST(objects_are_found)
 {
     const uint64_t heap = UINT64_C(2) << 40;
     struct model_object objects[] = {{.low = heap + 64, .bytes = 1 << 20},
@@ -137,7 +128,6 @@ static void objects_are_found(void **state)
                  {UINT64_C(3) << 40, PSNAP_NONE}};
     struct recall recall;
 
-    (void)state;
     assert_true(recall_init(&recall, &model, 0));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t low, end, other_low, other_end;
@@ -151,7 +141,7 @@ static void objects_are_found(void **state)
 }
 
 /* Of a pool and of all else of its group only the ranges are drawn from, also by first touches. */
-static void ranges_part_objects(void **state)
+TEST(ranges_part_objects)
 {
     const uint64_t heap = UINT64_C(2) << 40;
     struct model_range of_pool[] = {{0, 640}, {6400, 640}}, of_rest[] = {{0, 3200}, {9600, 64}};
@@ -170,7 +160,6 @@ static void ranges_part_objects(void **state)
     struct recall recall;
     uint64_t low, end;
 
-    (void)state;
     assert_true(recall_init(&recall, &model, 0));
     for (uint32_t i = 0; i < sizeof owners / sizeof *owners; i++)
         assert_int_equal(recall_object_at(&recall, heap + 640 * i + 64, &low, &end), owners[i]);
@@ -184,15 +173,4 @@ static void ranges_part_objects(void **state)
     assert_int_equal(recall.logs[0].alive_count, 20); /* all lines of the pool */
     assert_int_equal(recall.logs[1].alive_count, 20);
     recall_release(&recall);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_the_nearest),
-        cmocka_unit_test(first_touches_are_of_other_lines),
-        cmocka_unit_test(objects_are_found),
-        cmocka_unit_test(ranges_part_objects),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,7 @@
 #ifndef PSNAP_TEST_WATCH_SUPPORT_H
 #define PSNAP_TEST_WATCH_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "simcore/simcore.h"
