@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrays that grow.
+ * Arrays that grow, and sorted ones.
  */
 #ifndef PSNAP_BASE_ROOM_H
 #define PSNAP_BASE_ROOM_H
@@ -52,6 +52,21 @@ static inline bool psnap_resize(void *array, size_t wanted, size_t size)
     if (resized)
         memcpy(array, &resized, sizeof resized);
     return resized != NULL;
+}
+
+/* How many items of a sorted array are at or below a number that each of them begins with. */
+static inline size_t psnap_place(const void *items, size_t count, size_t size, uint64_t key)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (*(const uint64_t *)(const void *)((const char *)items + middle * size) <= key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 #endif

@@ -56,21 +56,6 @@ struct psnap_touched {
 
 /* ---------------------------------------------------------------- the layers */
 
-/* The last range that starts at or below `address`. */
-static size_t range_at(const struct layer *layer, uint64_t address)
-{
-    size_t low = 0, high = layer->range_count;
-
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (layer->ranges[middle].first <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Merges `upper` into `lower`, in one walk through both. */
 static bool merge(struct layer *lower, struct layer *upper)
 {
@@ -144,13 +129,14 @@ static const char *object_at(const struct psnap_touched *touched, uint64_t addre
     *last = UINT64_MAX;
     for (uint32_t i = touched->layer_count; i-- > 0 && !name;) {
         const struct layer *layer = &touched->layers[i];
-        const size_t at = range_at(layer, address);
+        const size_t end =
+            psnap_place(layer->ranges, layer->range_count, sizeof(struct range), address);
 
-        if (layer->ranges[at].first > *first)
-            *first = layer->ranges[at].first;
-        if (at + 1 < layer->range_count && layer->ranges[at + 1].first - 1 < *last)
-            *last = layer->ranges[at + 1].first - 1;
-        name = layer->ranges[at].name;
+        if (layer->ranges[end - 1].first > *first)
+            *first = layer->ranges[end - 1].first;
+        if (end < layer->range_count && layer->ranges[end].first - 1 < *last)
+            *last = layer->ranges[end].first - 1;
+        name = layer->ranges[end - 1].name;
     }
     return name;
 }

@@ -37,25 +37,11 @@ static uint32_t add(struct objects *objects, const struct data_object *object)
     return objects->count++;
 }
 
-/* How many ranges begin at or below an address. */
-static size_t place_of(const struct objects *objects, uint64_t address)
-{
-    size_t low = 0, high = objects->range_count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (objects->ranges[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Takes the ranges out that a new one overlaps; returns its place. */
 static size_t hide(struct objects *objects, uint64_t low, uint64_t end)
 {
-    size_t from = place_of(objects, low), to;
+    size_t from = psnap_place(objects->ranges, objects->range_count, sizeof *objects->ranges, low),
+           to;
 
     if (from && objects->ranges[from - 1].end > low)
         from--;
@@ -139,7 +125,7 @@ uint32_t objects_at(struct objects *objects, const struct psnap_program *program
     for (; objects->known < program->object_count; objects->known++)
         if (!announce(objects, &program->objects[objects->known]))
             return PSNAP_NONE;
-    at = place_of(objects, address);
+    at = psnap_place(objects->ranges, objects->range_count, sizeof *objects->ranges, address);
     if (at && address < objects->ranges[at - 1].end)
         return objects->ranges[at - 1].object;
     return group_at(objects, address);

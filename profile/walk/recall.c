@@ -206,25 +206,11 @@ static bool is_of_group(const struct model_object *object, uint64_t address)
     return a.group == b.group && a.index == b.index;
 }
 
-/* How many bounds are at or below an address. */
-static uint32_t bounds_below(const struct recall *recall, uint64_t address)
-{
-    uint32_t from = 0, to = recall->bound_count;
-
-    while (from < to) {
-        const uint32_t middle = from + (to - from) / 2;
-        if (recall->bounds[middle].low <= address)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
 uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_t *low,
                           uint64_t *end)
 {
-    const uint32_t at = bounds_below(recall, address);
+    const size_t at =
+        psnap_place(recall->bounds, recall->bound_count, sizeof *recall->bounds, address);
     const uint64_t base = address & ~(PSNAP_LAYOUT_INSTANCE - 1);
 
     *low = at ? recall->bounds[at - 1].low : 0;
@@ -304,7 +290,9 @@ static bool find_bounds(struct recall *recall)
                 continue;
             for (uint32_t k = 0; k < (object->range_count ? object->range_count : 1); k++) {
                 part_of(object, k, &low, &end);
-                for (uint32_t at = bounds_below(recall, low) - 1;
+                for (size_t at = psnap_place(recall->bounds, recall->bound_count,
+                                             sizeof *recall->bounds, low) -
+                                 1;
                      at < recall->bound_count && recall->bounds[at].low < end; at++)
                     recall->bounds[at].object = i;
             }
