@@ -93,9 +93,8 @@ static bool merge(struct layer *lower, struct layer *upper)
 
 static bool add_object(struct psnap_touched *touched, const struct psnap_object *object)
 {
-    const uint64_t end = object->address + object->size_bytes; /* at most 0 or beyond: the top */
-    struct layer *top = &touched->layers[touched->layer_count];
-    size_t n = 0;
+    const uint64_t end = object->address + object->size_bytes;  /* at most 0 or beyond: the top */
+    struct layer *top = &touched->layers[touched->layer_count]; /* zeroed */
 
     if (!object->size_bytes)
         return true;
@@ -103,11 +102,11 @@ static bool add_object(struct psnap_touched *touched, const struct psnap_object 
     if (!top->ranges)
         return false;
     if (object->address)
-        top->ranges[n++] = (struct range){0, NULL};
-    top->ranges[n++] = (struct range){object->address, object->name ? object->name : ""};
+        top->ranges[top->range_count++] = (struct range){0, NULL};
+    top->ranges[top->range_count++] =
+        (struct range){object->address, object->name ? object->name : ""};
     if (end > object->address)
-        top->ranges[n++] = (struct range){end, NULL};
-    top->range_count = n;
+        top->ranges[top->range_count++] = (struct range){end, NULL};
     top->objects = 1;
     for (; top > touched->layers && top[-1].objects == top->objects; top--)
         if (!merge(&top[-1], top))
