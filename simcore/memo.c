@@ -27,7 +27,6 @@ struct memo {
     struct tier of_runs;
     uint64_t accesses_min;  /* of a run that is looked up alone */
     struct phrases phrases; /* if a tier of them is outside of_runs */
-    uint64_t known;
     struct noted noted; /* the run in hand, or another one */
 };
 
@@ -65,7 +64,6 @@ static bool look_up(struct memo *memo, const struct psnap_run *run)
         return memo->host.simulate(memo->host.context, run);
     outcome = tier_find(tier, memo->noted.run, bytes);
     if (outcome) {
-        memo->known += run->count * run->width;
         tier_tell(tier, outcome, &memo->host);
         return true;
     }
@@ -126,7 +124,7 @@ static bool put_in_phrase(struct memo *memo, const struct psnap_run *run, bool i
     if (is_begin && is_noted)
         phrases_begin(phrases, &memo->noted);
     if (is_noted && phrases_follow(phrases, &memo->noted)) {
-        memo->known += phrases_tell(phrases, &memo->host);
+        phrases_tell(phrases, &memo->host);
         return true;
     }
     if (phrases->state == PHRASE_FOLLOW) {
@@ -150,11 +148,6 @@ bool memo_put(struct memo *memo, const struct psnap_run *run)
 bool memo_is_in_phrase(const struct memo *memo)
 {
     return memo->phrases.state != PHRASE_NONE;
-}
-
-uint64_t memo_known(const struct memo *memo)
-{
-    return memo->known;
 }
 
 /* ------------------------------------------------------------------- making */

@@ -164,7 +164,7 @@ void phrases_begin(struct phrases *phrases, const struct noted *noted)
 
     if (!tier_begin(tier, noted->base, noted->thread, noted_hash(noted)))
         return;
-    phrases->bytes = phrases->put_off = 0;
+    phrases->bytes = 0;
     phrases->outcome = tier_find(tier, NULL, 0);
     if (phrases->outcome) {
         phrases->next = phrases->outcome->runs;
@@ -207,17 +207,15 @@ bool phrases_follow(struct phrases *phrases, const struct noted *noted)
             next->accesses[k].key != run->accesses[k].key)
             return false;
     phrases->next = memo_run_next(next);
-    phrases->put_off += run->count * run->width;
     return true;
 }
 
-uint64_t phrases_tell(struct phrases *phrases, const struct memo_host *host)
+void phrases_tell(struct phrases *phrases, const struct memo_host *host)
 {
     const struct outcome *outcome = phrases->outcome;
 
     if ((const char *)phrases->next != (const char *)outcome->runs + outcome->runs_bytes)
-        return 0;
+        return;
     phrases->state = PHRASE_NONE;
     tier_tell(&phrases->tier, outcome, host);
-    return phrases->put_off;
 }

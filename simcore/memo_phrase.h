@@ -49,7 +49,6 @@ struct phrases {
     size_t bytes;                  /* so many of them */
     const struct outcome *outcome; /* that is followed, */
     const struct memo_run *next;   /* up to this one of its runs: */
-    uint64_t put_off;              /* so many accesses */
     uint64_t since_begin;          /* accesses */
     struct stride breaks[PHRASE_ORDERS];
     /* a run that was put off: */
@@ -72,8 +71,8 @@ void phrases_begin(struct phrases *phrases, const struct noted *noted);
 bool phrases_record(struct phrases *phrases, const struct noted *noted);
 /* Whether it is the next run of the phrase that is followed, if one is; then it is put off. */
 bool phrases_follow(struct phrases *phrases, const struct noted *noted);
-/* If the phrase that is followed is whole, has its outcome told. Returns its accesses, or 0. */
-uint64_t phrases_tell(struct phrases *phrases, const struct memo_host *host);
+/* If the phrase that is followed is whole, has its outcome told. */
+void phrases_tell(struct phrases *phrases, const struct memo_host *host);
 /* A run that was put off, as it came or so that it touches the same lines; valid until the next
  * call. */
 struct psnap_run phrases_rebuild(struct phrases *phrases, const struct memo_run *noted);

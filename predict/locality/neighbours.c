@@ -381,11 +381,6 @@ static count_chunk *best_count(void)
     return count_narrow;
 }
 
-void neighbours_be_narrow(struct neighbours *neighbours)
-{
-    neighbours->count_chunk = count_narrow;
-}
-
 enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t address,
                                     uint16_t *counts, unsigned *time)
 {

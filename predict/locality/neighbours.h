@@ -31,8 +31,6 @@ struct neighbours;
  */
 struct neighbours *neighbours_new(uint32_t reach, unsigned unit);
 void neighbours_free(struct neighbours *neighbours);
-/* Goes on as on processors without wide vectors: with the same results. */
-void neighbours_be_narrow(struct neighbours *neighbours);
 
 /* Goes on with smaller units. PSNAP_ERROR_MEMORY, then nothing has changed. */
 enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit);

@@ -121,7 +121,9 @@ void deal_end(struct deal *deal)
 
 /* ------------------------------------------------------------------ a core's way */
 
-uint32_t deal_owner(uint64_t iteration, uint64_t iterations, uint64_t chunk, uint32_t cores)
+/* The core, of so many, that has an iteration of so many: in chunks in turn or, with a chunk of 0,
+ * one part each that differ by one iteration at most, the larger ones first. */
+static uint32_t owner_of(uint64_t iteration, uint64_t iterations, uint64_t chunk, uint32_t cores)
 {
     const uint64_t part = iterations / cores, larger = iterations % cores;
 
@@ -173,8 +175,8 @@ static void next_iteration(struct deal_cursor *cursor, uint32_t count)
     const uint64_t chunk = cursor->chunk && cursor->chunk < count ? count : cursor->chunk;
 
     cursor->where = DEAL_LOOP;
-    cursor->is_mine = deal_owner(middle < cursor->iterations ? middle : cursor->iterations - 1,
-                                 cursor->iterations, chunk, cursor->deal->cores) == cursor->core;
+    cursor->is_mine = owner_of(middle < cursor->iterations ? middle : cursor->iterations - 1,
+                               cursor->iterations, chunk, cursor->deal->cores) == cursor->core;
     cursor->iteration += count;
 }
 
@@ -217,7 +219,7 @@ static bool is_dealt(struct deal_cursor *cursor, uint32_t ref)
     else if (cursor->deal->as_published)
         owner = number / (count->count / cores);
     else
-        owner = deal_owner(number, count->count, 0, cores);
+        owner = owner_of(number, count->count, 0, cores);
     return (owner < cores ? owner : cores - 1) == cursor->core;
 }
 

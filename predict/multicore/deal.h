@@ -69,8 +69,4 @@ bool deal_cursor_mark(struct deal_cursor *cursor, const struct mark *mark);
 /* Whether the core makes this access, which is the cursor's next. */
 bool deal_cursor_access(struct deal_cursor *cursor, uint32_t ref);
 
-/* The core, of so many, that has an iteration of so many: in chunks in turn or, with a chunk of 0,
- * one part each that differ by one iteration at most, the larger ones first. */
-uint32_t deal_owner(uint64_t iteration, uint64_t iterations, uint64_t chunk, uint32_t cores);
-
 #endif

@@ -98,11 +98,6 @@ static inline uint64_t touch(struct stack *stack, uint64_t line)
     return touch_below(stack, line, passed_cell);
 }
 
-uint64_t stack_touch(struct stack *stack, uint64_t line)
-{
-    return touch(stack, line);
-}
-
 /* Lines that are not known to be near are fetched from memory before their turn, in two steps. */
 static bool touch_far(struct stack *stack, const uint64_t *lines, size_t n, uint64_t *distances)
 {

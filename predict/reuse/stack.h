@@ -23,14 +23,9 @@ void stack_free(struct stack *stack);
 void stack_clear(struct stack *stack); /* as it was when new; keeps its memory */
 
 /*
- * Touches a line, any number: its distance, the number of other lines touched since it last was;
- * STACK_COLD at its first touch. After STACK_FAILED the stack can only be freed.
- */
-uint64_t stack_touch(struct stack *stack, uint64_t line);
-
-/*
- * The same of `n` lines in turn, `distances` of which get theirs; faster where the lines are far
- * more than a processor's caches hold. False: out of memory, or too many lines.
+ * Touches `n` lines, any numbers, in turn; distances get theirs: the number of other lines touched
+ * since each last was, or STACK_COLD at its first touch. False: out of memory, or too many lines;
+ * the last distance is STACK_FAILED then, and the stack can only be freed.
  */
 bool stack_touch_all(struct stack *stack, const uint64_t *lines, size_t n, uint64_t *distances);
 

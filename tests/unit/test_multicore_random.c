@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Streams of several cores from random programs of sections, loops, singles and barriers, against
- * lists for each core that are made with the program, in turn and drawn; who an iteration belongs
- * to.
+ * lists for each core that are made with the program, in turn and drawn.
  */
 #include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
-#include "predict/multicore/deal.h"
 #include "predict/predict.h"
 #include "test_multicore_support.h"
 
@@ -229,14 +227,4 @@ TEST(test_uniform)
     }
     assert_true(same_order < 10);
     psnap_program_free(program);
-}
-
-TEST(test_owner)
-{
-    for (uint32_t cores = 1; cores < 9; cores++)
-        for (uint64_t n = 1; n < 40; n++)
-            for (uint64_t chunk = 0; chunk < 5; chunk++)
-                for (uint64_t i = 0; i < n; i++)
-                    assert_int_equal(deal_owner(i, n, chunk, cores),
-                                     naive_owner(i, n, chunk, cores));
 }

@@ -1,82 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locality: what must be so of any stream, of one with several threads or loops, and of the
- * distance of two streams.
+ * Locality: streams with several threads or loops, and the distance of two streams.
  */
 #include "tests/unit/test_locality_support.h"
 
 #include <math.h>
-
-TEST(what_does_not_matter)
-{
-    enum { N = 4000 };
-    static uint64_t other[2 * N];
-    struct psnap_locality *first, *second;
-    struct psnap_rng rng;
-
-    psnap_rng_init(&rng, 6);
-    for (size_t i = 0; i < N; i++)
-        stream[i] = random_address(&rng, 6, i);
-    first = measured(stream, N);
-    for (size_t i = 0; i < N; i++) /* somewhere else */
-        other[i] = stream[i] + 12345671;
-    second = measured(other, N);
-    assert_same_surface(first, second);
-    free(second);
-    for (size_t i = 0; i < N; i++) /* in the mirror */
-        other[i] = 0 - stream[i];
-    second = measured(other, N);
-    for (int s = 0; s < PSNAP_SURFACE_STRIDES; s++)
-        assert_memory_equal(first->surface[s], second->surface[PSNAP_SURFACE_STRIDES - 1 - s],
-                            sizeof first->surface[s]);
-    free(second);
-    for (size_t i = 0; i < N; i++) /* the other way round: reuse is as it was */
-        other[i] = stream[N - 1 - i];
-    second = measured(other, N);
-    assert_memory_equal(first->surface[MIDDLE], second->surface[MIDDLE],
-                        sizeof first->surface[MIDDLE]);
-    free(second);
-    for (size_t i = 0; i < N; i++) { /* twice as far apart: the next class */
-        other[2 * i] = stream[i];
-        other[2 * i + 1] = (UINT64_C(1) << 40) + 4096 * i;
-    }
-    second = measured(other, (size_t)2 * N);
-    for (int s = 0; s < PSNAP_SURFACE_STRIDES; s++) {
-        assert_int_equal(second->surface[s][0], 0);
-        assert_memory_equal(first->surface[s], second->surface[s] + 1,
-                            sizeof first->surface[s] - sizeof first->surface[s][0]);
-    }
-    free(second);
-    free(first);
-}
-
-/* Without recurrence a stream backwards has each stride the other way round. */
-TEST(backwards)
-{
-    enum { N = 1000 };
-    static uint64_t other[N];
-    struct psnap_locality *first, *second;
-    struct psnap_rng rng;
-
-    psnap_rng_init(&rng, 7);
-    for (uint64_t i = 0; i < N; i++)
-        stream[i] = 4 * i;
-    for (size_t i = N; i-- > 1;) {
-        const size_t j = psnap_rng_below(&rng, i + 1);
-        const uint64_t one = stream[i];
-        stream[i] = stream[j];
-        stream[j] = one;
-    }
-    for (size_t i = 0; i < N; i++)
-        other[i] = stream[N - 1 - i];
-    first = measured(stream, N);
-    second = measured(other, N);
-    for (int s = 0; s < PSNAP_SURFACE_STRIDES; s++)
-        assert_memory_equal(first->surface[s], second->surface[PSNAP_SURFACE_STRIDES - 1 - s],
-                            sizeof first->surface[s]);
-    free(first);
-    free(second);
-}
 
 TEST(threads_are_apart)
 {

@@ -6,17 +6,9 @@
 #ifndef PSNAP_TEST_RANDOM_MACHINES_H
 #define PSNAP_TEST_RANDOM_MACHINES_H
 
-#include "tests/unit/test.h"
-
-#include "formats/base/rng.h"
-#include "simcore/simcore.h"
+#include "tests/unit/test_simcore_support.h"
 
 #define RANDOM_ENTRIES_MAX 16 /* of a prefetcher */
-
-static inline uint64_t pick(struct psnap_rng *rng, uint64_t low, uint64_t high)
-{
-    return low + psnap_rng_below(rng, high - low + 1);
-}
 
 /* Replacement and prefetchers; the sizes of levels follow their ways. */
 static inline void random_policies(struct psnap_rng *rng, struct psnap_machine *machine)
@@ -140,16 +132,6 @@ static inline void feed(struct psnap_rng *rng, struct psnap_sink *sim,
         stream += part;
         n -= part;
     }
-}
-
-static inline struct psnap_program *five_refs(void)
-{
-    struct psnap_program *program = psnap_program_new();
-
-    assert_non_null(program);
-    for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(psnap_program_add_ref(program, &(struct psnap_ref){0}), i);
-    return program;
 }
 
 #endif

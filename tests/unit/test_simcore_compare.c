@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of reports, of loops in parts above all, and the errors of the comparison.
+ * The errors of the comparison, of loops in parts above all.
  */
 #include "tests/unit/test.h"
 
@@ -16,57 +16,6 @@ static void put(struct psnap_sink *sim, uint32_t ref, uint64_t address, int time
         const struct psnap_access access = {address, ref, 8, PSNAP_LOAD, (uint16_t)(ref % 2)};
         assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
     }
-}
-
-static void assert_row(const struct scope_rows *rows, size_t index, const char *id,
-                       const char *name, uint64_t accesses)
-{
-    assert_true(index < rows->count);
-    assert_string_equal(rows->rows[index].id, id);
-    assert_string_equal(rows->rows[index].name, name);
-    assert_int_equal(rows->rows[index].tallies[0].accesses, accesses);
-}
-
-TEST(parts_of_a_loop_are_one_row)
-{
-    struct psnap_program *program = program_with_loops();
-    const struct psnap_sim_options options = {.by_thread = true};
-    struct psnap_machine machine;
-    struct psnap_sink *sim;
-    struct scope_rows rows;
-
-    assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
-    sim = psnap_sim_new(&machine, 1, program, &options, NULL);
-    put(sim, 2, 0, 5);  /* f:1.vector */
-    put(sim, 7, 0, 3);  /* f:1.rest */
-    put(sim, 4, 0, 10); /* f:2 */
-    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_LOOP, sim, 1, program, NULL, NULL),
-                     PSNAP_OK);
-    assert_int_equal(rows.count, 2); /* none for f: it has no accesses */
-    assert_row(&rows, 0, "f:2", "f f.c:3", 10);
-    assert_row(&rows, 1, "f:1", "f f.c:2", 8);
-    scope_rows_release(&rows);
-    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_BLOCK, sim, 1, program, NULL, NULL),
-                     PSNAP_OK);
-    assert_int_equal(rows.count, 3);
-    assert_row(&rows, 1, "b1", "f:1.vector", 5);
-    assert_row(&rows, 2, "b3", "f:1.rest", 3);
-    scope_rows_release(&rows);
-    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_THREAD, sim, 1, program, NULL, NULL),
-                     PSNAP_OK);
-    assert_int_equal(rows.count, 2);
-    assert_row(&rows, 0, "0", "thread 0", 15);
-    assert_row(&rows, 1, "1", "thread 1", 3);
-    scope_rows_release(&rows);
-    psnap_sink_free(sim);
-    sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
-    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_TOTAL, sim, 1, program, NULL, NULL),
-                     PSNAP_OK);
-    assert_int_equal(rows.count, 1); /* also of nothing */
-    assert_row(&rows, 0, "total", "all", 0);
-    scope_rows_release(&rows);
-    psnap_sink_free(sim);
-    psnap_program_free(program);
 }
 
 static void side_of(struct compare_side *side, struct psnap_program *program,
@@ -109,13 +58,11 @@ TEST(errors_are_as_defined)
     static const int observed_counts[] = {1, 2, 50, 350, 10, 487, 50, 50};
     static const int synthetic_counts[] = {2, 1, 100, 400, 0, 0, 0, 0};
     struct psnap_program *program = program_with_loops();
-    struct psnap_machine machines[2];
+    const struct psnap_machine machines[] = {machine_of("1K:64:2"), machine_of("1K:64:2,8K:64:4")};
     struct compare_side observed, synthetic;
     struct compare compare;
     const struct compare_row *row;
 
-    assert_int_equal(psnap_machine_find("1K:64:2", &machines[0], NULL), PSNAP_OK);
-    assert_int_equal(psnap_machine_find("1K:64:2,8K:64:4", &machines[1], NULL), PSNAP_OK);
     side_of(&observed, program, machines, 2, observed_counts);
     side_of(&synthetic, program, machines, 2, synthetic_counts);
     assert_int_equal(compare_init(&compare, machines, 2, &observed, &synthetic, NULL), PSNAP_OK);

@@ -1,121 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What machines do access by access (simcore/detail.h): each by hand, and all together against a
- * naive simulator of lists of lines, in which inclusion and exclusion are looked at after every
- * access. What plain machines do in detail is in test_simcore_oracle.c.
+ * What machines do access by access (simcore/detail.h), and several cores: against a naive
+ * simulator of lists of lines, in which inclusion and exclusion are looked at after every access.
+ * By hand what it has not: lines that come with others, and coherence. What plain machines do in
+ * detail is in test_simcore_oracle.c.
  */
-#include "tests/unit/test_watch_support.h"
+#include "tests/unit/test_simcore_support.h"
 
 enum { LINE = 16 };
 
-/* Lines by letters in sets of one: "A" is loaded, "a" stored to, and a word of what is to be
- * counted of it: the level that has it from 1 (the last: memory). */
-static void assert_levels(struct psnap_machine *machine, const char *lines, const char *levels)
+/* Lines by their number, loaded one after the other: the level that has each, from 1. */
+static void assert_levels(const struct psnap_machine *machine, const char *lines,
+                          const char *levels)
 {
     struct watch watch;
 
-    assert_int_equal(psnap_machine_check(machine, NULL), PSNAP_OK);
-    watch_begin(&watch, machine);
+    watch_begin(&watch, machine, NULL);
     for (size_t i = 0; lines[i]; i++) {
-        const bool store = lines[i] >= 'a';
-        const uint64_t line = (uint64_t)(lines[i] - (store ? 'a' : 'A'));
-        const struct psnap_tally tally =
-            step(&watch, line * LINE, 4, store ? PSNAP_STORE : PSNAP_LOAD, 0, 0);
+        const struct psnap_tally tally = step(
+            &watch, (struct psnap_access){(uint64_t)(lines[i] - '0') * LINE, 0, 4, PSNAP_LOAD, 0});
         uint32_t level = 0;
         while (level < machine->level_count && !tally.hits[level])
             level++;
         if (levels[i] != (char)('1' + level))
-            fail_msg("%s: step %zu of %s is from %u", machine->name, i, lines, level + 1);
+            fail_msg("step %zu of %s is from %u", i, lines, level + 1);
     }
     watch_end(&watch);
-}
-
-static struct psnap_tally total_of(struct psnap_machine *machine, const char *lines)
-{
-    struct psnap_access stream[64];
-    size_t n = 0;
-
-    assert_int_equal(psnap_machine_check(machine, NULL), PSNAP_OK);
-    for (; lines[n]; n++) {
-        const bool store = lines[n] >= 'a';
-        stream[n] = (struct psnap_access){(uint64_t)(lines[n] - (store ? 'a' : 'A')) * LINE, 0, 4,
-                                          store ? PSNAP_STORE : PSNAP_LOAD, 0};
-    }
-    return tally_of(machine, stream, n);
-}
-
-TEST(an_inclusive_level_takes_its_lines_back)
-{
-    struct psnap_machine machine = machine_of("64:16:full,32:16:full");
-
-    assert_levels(&machine, "ABCABC", "333111"); /* level 2 has B and C, level 1 all */
-    machine.levels[1].inclusion = PSNAP_INCLUSIVE;
-    assert_levels(&machine, "ABCABC", "333333");
-    assert_int_equal(total_of(&machine, "ABC").invalidations[0], 1);
-    /* a, dirty in level 1, is written back by level 2, which has it clean */
-    assert_int_equal(total_of(&machine, "aBC").write_backs[1], 1);
-    assert_int_equal(total_of(&machine, "aBC").write_backs[0], 0);
-}
-
-TEST(an_exclusive_level_adds_its_size)
-{
-    struct psnap_machine machine = machine_of("32:16:full,32:16:full");
-
-    assert_levels(&machine, "ABCDABCD", "33333333");
-    machine.levels[1].inclusion = PSNAP_EXCLUSIVE;
-    assert_levels(&machine, "ABCDABCD", "33332222");
-    assert_levels(&machine, "ABCDEAB", "3333333");
-    /* a goes down dirty, comes up dirty, and leaves at last */
-    assert_levels(&machine, "aBCABCDEF", "333222333");
-    assert_int_equal(total_of(&machine, "aBCABCDEF").write_backs[1], 1);
-}
-
-TEST(a_victim_cache_mends_conflicts)
-{
-    struct psnap_machine machine = machine_of("32:16:1");
-
-    assert_levels(&machine, "ACACAC", "222222"); /* the same set of two */
-    machine.levels[0].victim_lines = 1;
-    assert_levels(&machine, "ACACAC", "221111");
-    assert_levels(&machine, "ACEACE", "222222");
-    assert_int_equal(total_of(&machine, "ACACAC").victim_hits[0], 4);
-    assert_int_equal(total_of(&machine, "aCE").write_backs[0], 1);
-    assert_int_equal(total_of(&machine, "aCE").evictions[0], 1);
-}
-
-TEST(stores_go_through)
-{
-    struct psnap_machine machine = machine_of("32:16:full,64:16:full");
-    struct psnap_tally tally;
-
-    machine.levels[0].write_through = true;
-    tally =
-        total_of(&machine, "aabCDE"); /* a and b leave level 1 clean, and are dirty in level 2 */
-    assert_int_equal(tally.write_throughs[0], 3);
-    assert_int_equal(tally.write_backs[0], 0);
-    assert_int_equal(tally.write_backs[1], 1); /* E takes the place of a */
-}
-
-TEST(stores_need_not_allocate)
-{
-    struct psnap_machine machine = machine_of("32:16:full,64:16:full");
-
-    machine.levels[0].no_write_allocate = true;
-    assert_levels(&machine, "aaAaAbB", "3221132"); /* a is level 2's until it is loaded */
-    machine.levels[1].no_write_allocate = true;
-    assert_levels(&machine, "aaAab", "33313");
 }
 
 TEST(next_lines_come_too)
 {
     struct psnap_machine machine = machine_of("256:16:full,1K:16:full");
+    struct psnap_access stream[3];
     struct psnap_tally tally;
 
     machine.levels[0].prefetch.next_lines = 1;
-    assert_levels(&machine, "ABCDAB", "313111");
+    assert_levels(&machine, "012301", "313111");
     machine.levels[0].prefetch.next_lines = 3;
-    assert_levels(&machine, "ABCDEF", "311131");
-    tally = total_of(&machine, "ABC");
+    assert_levels(&machine, "012345", "311131");
+    for (uint64_t i = 0; i < 3; i++)
+        stream[i] = (struct psnap_access){.address = i * LINE, .size = 4};
+    tally = tally_of(&machine, stream, 3);
     assert_int_equal(tally.prefetches[0], 3);
     assert_int_equal(tally.prefetches_useful[0], 2);
 }
@@ -137,60 +62,50 @@ TEST(stores_take_lines_from_others)
         {1, PSNAP_LOAD, 1, 0, 1, 1},
     };
     struct psnap_machine machine = machine_of("32:16:full,256:16:full");
-    struct psnap_program *program = eight_refs();
-    const struct psnap_sim_options options = {.cores = 2};
-    struct psnap_tally before = {0};
-    struct psnap_sink *sim;
+    struct watch watch;
 
     machine.levels[1].shared_by = 2;
     machine.coherent = true;
-    sim = psnap_sim_new(&machine, 1, program, &options, NULL);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        const struct psnap_access access = {64, 0, 4, steps[i].kind, steps[i].core};
-        struct psnap_tally now = {0};
+    watch_begin(&watch, &machine, &(struct psnap_sim_options){.cores = 2});
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        const struct psnap_tally tally =
+            step(&watch, (struct psnap_access){64, 0, 4, steps[i].kind, steps[i].core});
 
-        assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
-        psnap_sim_add_total(sim, 0, &now);
-        if ((steps[i].level < 2 && now.hits[steps[i].level] != before.hits[steps[i].level] + 1) ||
-            now.invalidations[0] != before.invalidations[0] + steps[i].invalidations ||
-            now.write_backs[0] != before.write_backs[0] + steps[i].write_backs ||
-            now.coherence[0] != before.coherence[0] + steps[i].coherence)
+        if ((steps[i].level < 2 && tally.hits[steps[i].level] != 1) ||
+            tally.invalidations[0] != steps[i].invalidations ||
+            tally.write_backs[0] != steps[i].write_backs ||
+            tally.coherence[0] != steps[i].coherence)
             fail_msg("step %zu", i);
-        before = now;
     }
-    psnap_sink_free(sim);
-    psnap_program_free(program);
+    watch_end(&watch);
 }
 
 /* An exclusive level loses the line, too, when the level above it does, which it gave it to. */
-TEST(what_is_taken_is_gone_from_exclusive_levels)
+TEST(exclusive_levels_lose_what_is_taken)
 {
     struct psnap_machine machine = machine_of("32:16:full,256:16:full");
-    struct psnap_program *program = eight_refs();
-    const struct psnap_sim_options options = {.cores = 2, .classify = true};
-    const struct psnap_access block[] = {
-        {64, 0, 4, PSNAP_LOAD, 0}, {64, 0, 4, PSNAP_STORE, 1}, {64, 0, 4, PSNAP_LOAD, 0}};
-    struct psnap_tally tally = {0};
-    struct psnap_sink *sim;
+    struct watch watch;
+    struct psnap_tally tally;
 
     machine.levels[1].inclusion = PSNAP_EXCLUSIVE;
     machine.coherent = true;
     assert_int_equal(psnap_machine_check(&machine, NULL), PSNAP_OK);
-    sim = psnap_sim_new(&machine, 1, program, &options, NULL);
-    assert_int_equal(psnap_sink_put(sim, block, 3, NULL), PSNAP_OK);
-    psnap_sim_add_total(sim, 0, &tally);
+    watch_begin(&watch, &machine, &(struct psnap_sim_options){.cores = 2, .classify = true});
+    step(&watch, (struct psnap_access){64, 0, 4, PSNAP_LOAD, 0});
+    step(&watch, (struct psnap_access){64, 0, 4, PSNAP_STORE, 1});
+    step(&watch, (struct psnap_access){64, 0, 4, PSNAP_LOAD, 0});
+    tally = total_of(watch.sim, 0);
     for (int level = 0; level < 2; level++) {
         assert_int_equal(tally.cold[level], 2);
         assert_int_equal(tally.coherence[level], 1);
         assert_int_equal(tally.capacity[level], 0);
     }
-    psnap_sink_free(sim);
-    psnap_program_free(program);
+    watch_end(&watch);
 }
 
 /* ------------------------------------------------------------- a naive simulator */
 
-enum { LEVELS = 3, SETS = 4, WAYS = 4, VICTIMS = 3 };
+enum { CORES = 6, LEVELS = 3, SETS = 4, WAYS = 4, VICTIMS = 3 };
 
 struct entry {
     uint64_t line; /* number; NOTHING: empty */
@@ -200,8 +115,9 @@ struct entry {
 
 struct naive {
     const struct psnap_machine *machine;
-    struct entry sets[LEVELS][SETS][WAYS]; /* the newest first */
-    struct entry victims[LEVELS][VICTIMS];
+    struct entry sets[LEVELS][CORES][SETS][WAYS]; /* the newest first; cache k of a level is at k */
+    struct entry victims[LEVELS][VICTIMS];        /* of one core */
+    uint32_t core;                                /* whose access it is */
     bool moved_dirty;
     uint32_t depth;
     struct psnap_tally tally;
@@ -209,7 +125,9 @@ struct naive {
 
 static struct entry *set_of(struct naive *naive, uint32_t l, uint64_t line)
 {
-    return naive->sets[l][line % naive->machine->levels[l].sets];
+    const struct psnap_cache_level *shape = &naive->machine->levels[l];
+
+    return naive->sets[l][naive->core / shape->shared_by][line % shape->sets];
 }
 
 static bool drop(struct entry *list, size_t n, uint64_t line, struct entry *found)
@@ -348,11 +266,6 @@ static void check_laws(struct naive *naive)
         }
 }
 
-static uint64_t pick(struct psnap_rng *rng, uint64_t low, uint64_t high)
-{
-    return low + psnap_rng_below(rng, high - low + 1);
-}
-
 /* A level that is inclusive has no victims: they might keep what it gave up from nearer ones. */
 static void random_levels(struct psnap_rng *rng, struct psnap_machine *machine)
 {
@@ -361,6 +274,7 @@ static void random_levels(struct psnap_rng *rng, struct psnap_machine *machine)
     for (uint32_t l = 0; l < machine->level_count; l++) {
         struct psnap_cache_level *level = &machine->levels[l];
         level->line_bytes = LINE;
+        level->shared_by = 1;
         level->ways = pick(rng, 1, WAYS);
         level->size_bytes = LINE * level->ways * pick(rng, 1, SETS);
         level->inclusion = l ? (enum psnap_inclusion)pick(rng, 0, 2) : PSNAP_NON_INCLUSIVE;
@@ -374,17 +288,54 @@ static void random_levels(struct psnap_rng *rng, struct psnap_machine *machine)
     assert_int_equal(psnap_machine_check(machine, NULL), PSNAP_OK);
 }
 
-static bool agrees(const struct psnap_machine *machine, const struct psnap_tally *a,
-                   const struct psnap_tally *b)
+static struct naive *naive_new(const struct psnap_machine *machine)
 {
-    bool same = true;
+    struct naive *naive = calloc(1, sizeof *naive);
 
-    for (uint32_t l = 0; l < machine->level_count; l++)
-        same &= a->hits[l] == b->hits[l] && a->write_backs[l] == b->write_backs[l] &&
-                a->write_throughs[l] == b->write_throughs[l] &&
-                a->evictions[l] == b->evictions[l] && a->victim_hits[l] == b->victim_hits[l] &&
-                a->invalidations[l] == b->invalidations[l];
-    return same;
+    assert_non_null(naive);
+    naive->machine = machine;
+    for (int l = 0; l < LEVELS; l++) {
+        struct entry *const entries = &naive->sets[l][0][0][0];
+        for (size_t i = 0; i < sizeof naive->sets[l] / sizeof *entries; i++)
+            entries[i].line = NOTHING;
+        for (int v = 0; v < VICTIMS; v++)
+            naive->victims[l][v].line = NOTHING;
+    }
+    return naive;
+}
+
+/* Accesses to a few lines, of as many cores: after each the counts are the same. */
+static void assert_as_naive(struct psnap_rng *rng, const struct psnap_machine *machine,
+                            uint32_t cores)
+{
+    struct naive *naive = naive_new(machine);
+    const struct psnap_sim_options options = {.cores = cores > 1 ? cores : 0};
+    struct watch watch;
+
+    watch_begin(&watch, machine, &options);
+    for (int i = 0; i < 200; i++) {
+        const uint64_t line = pick(rng, 0, 15) * pick(rng, 1, cores > 1 ? 5 : 3);
+        const bool store = pick(rng, 0, 1);
+        struct psnap_tally got;
+
+        naive->core = (uint32_t)pick(rng, 0, cores - 1);
+        naive->depth = 0;
+        naive->moved_dirty = false;
+        naive_serve(naive, 0, line, store);
+        naive->tally.accesses++;
+        if (naive->depth < machine->level_count)
+            naive->tally.hits[naive->depth]++;
+        step(&watch, (struct psnap_access){line * LINE, 0, 4, store ? PSNAP_STORE : PSNAP_LOAD,
+                                           (uint16_t)naive->core});
+        got = total_of(watch.sim, 0);
+        if (cores > 1) /* counted of machines in detail alone */
+            memset(naive->tally.evictions, 0, sizeof naive->tally.evictions);
+        else
+            check_laws(naive);
+        assert_memory_equal(&got, &naive->tally, sizeof got);
+    }
+    watch_end(&watch);
+    free(naive);
 }
 
 TEST(all_together_as_the_naive_one)
@@ -394,52 +345,103 @@ TEST(all_together_as_the_naive_one)
     psnap_rng_init(&rng, 20);
     for (int round = 0; round < 3000; round++) {
         struct psnap_machine machine;
-        struct naive naive = {.machine = &machine};
-        struct watch watch;
 
         random_levels(&rng, &machine);
-        memset(naive.sets, 0xff, sizeof naive.sets);
-        memset(naive.victims, 0xff, sizeof naive.victims);
-        for (int l = 0; l < LEVELS; l++) {
-            for (int s = 0; s < SETS; s++)
-                for (int w = 0; w < WAYS; w++)
-                    naive.sets[l][s][w].dirty = false;
-            for (int v = 0; v < VICTIMS; v++)
-                naive.victims[l][v].dirty = false;
-        }
-        watch_begin(&watch, &machine);
-        for (int i = 0; i < 200; i++) {
-            const uint64_t line = pick(&rng, 0, 15) * pick(&rng, 1, 3);
-            const bool store = pick(&rng, 0, 1);
-            struct psnap_tally got;
+        assert_as_naive(&rng, &machine, 1);
+    }
+}
 
-            naive.depth = 0;
-            naive.moved_dirty = false;
-            naive_serve(&naive, 0, line, store);
-            if (naive.depth < machine.level_count)
-                naive.tally.hits[naive.depth]++;
-            step(&watch, line * LINE, 4, store ? PSNAP_STORE : PSNAP_LOAD, 0, 0);
-            got = watch_total(&watch);
-            check_laws(&naive);
-            if (!agrees(&machine, &got, &naive.tally))
-                fail_msg("machine %d, access %d", round, i);
+TEST(cores_share_caches_as_in_the_naive_one)
+{
+    static const uint32_t shares[] = {1, 2, 3, CORES, 100};
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, 19);
+    for (int round = 0; round < 1000; round++) {
+        struct psnap_machine machine = {.level_count = (uint32_t)pick(&rng, 1, LEVELS)};
+
+        for (uint32_t l = 0; l < machine.level_count; l++) {
+            const uint64_t ways = pick(&rng, 1, WAYS), sets = pick(&rng, 1, SETS);
+            machine.levels[l] = (struct psnap_cache_level){.line_bytes = LINE,
+                                                           .ways = ways,
+                                                           .size_bytes = LINE * ways * sets,
+                                                           .shared_by = shares[pick(&rng, 0, 4)]};
+        }
+        assert_int_equal(psnap_machine_check(&machine, NULL), PSNAP_OK);
+        assert_as_naive(&rng, &machine, CORES);
+    }
+}
+
+/* Of a bundled machine no level of which is shared, with a prefetcher and a TLB each, cores do as
+ * each would alone. */
+TEST(cores_that_share_nothing_are_apart)
+{
+    static const char *const names[] = {"table1-4", "prefetch-3", "tlb-64", "plru-3"};
+    enum { N = 6000 };
+    static struct psnap_access stream[N], own[N];
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, 7);
+    for (size_t m = 0; m < COUNT(names); m++) {
+        const struct psnap_machine machine = machine_of(names[m]);
+        struct watch watch;
+
+        watch_begin(&watch, &machine,
+                    &(struct psnap_sim_options){.by_thread = true, .cores = CORES});
+        for (uint64_t i = 0; i < N; i++) {
+            const uint16_t core = (uint16_t)pick(&rng, 0, CORES - 1);
+            stream[i] =
+                (struct psnap_access){i * 24 * (core + 1u) % (1u << 20), (uint32_t)pick(&rng, 0, 7),
+                                      8, (uint8_t)pick(&rng, 0, 1), core};
+        }
+        assert_int_equal(psnap_sink_put(watch.sim, stream, N, NULL), PSNAP_OK);
+        for (uint16_t core = 0; core < CORES; core++) {
+            struct psnap_tally together = {0}, apart;
+            size_t n = 0;
+            for (size_t i = 0; i < N; i++)
+                if (stream[i].thread == core)
+                    own[n++] = stream[i];
+            apart = tally_of(&machine, own, n);
+            psnap_sim_add(watch.sim, 0, PSNAP_VIEW_THREAD, core, &together);
+            assert_memory_equal(&together, &apart, sizeof apart);
         }
         watch_end(&watch);
     }
 }
 
+TEST(threads_are_cores)
+{
+    const struct psnap_machine machine = machine_of("1K:64:2");
+    const struct psnap_access access = {.size = 1, .thread = 2};
+    struct psnap_error error;
+    struct watch watch;
+
+    watch_begin(&watch, &machine, &(struct psnap_sim_options){.cores = 2});
+    assert_int_equal(psnap_sink_put(watch.sim, &access, 1, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "thread 2, but there are only 2 cores"));
+    watch_end(&watch);
+}
+
 /* An access across the end of the address space has the last line and line 0. */
 TEST(line_zero_is_behind_the_top)
 {
+    static const struct {
+        uint64_t address;
+        uint8_t size, kind, hits;
+    } steps[] = {{UINT64_MAX - 3, 8, PSNAP_STORE, 0},
+                 {0, 1, PSNAP_LOAD, 1},
+                 {UINT64_MAX, 1, PSNAP_LOAD, 1},
+                 {UINT64_MAX - 3, 8, PSNAP_LOAD, 1},
+                 {LINE, 1, PSNAP_LOAD, 0}};
     struct psnap_machine machine = machine_of("64:16:full,128:16:full");
     struct watch watch;
 
     machine.levels[0].write_through = true;
-    watch_begin(&watch, &machine);
-    assert_int_equal(step(&watch, UINT64_MAX - 3, 8, PSNAP_STORE, 0, 0).hits[0], 0);
-    assert_int_equal(step(&watch, 0, 1, PSNAP_LOAD, 0, 0).hits[0], 1);
-    assert_int_equal(step(&watch, UINT64_MAX, 1, PSNAP_LOAD, 0, 0).hits[0], 1);
-    assert_int_equal(step(&watch, UINT64_MAX - 3, 8, PSNAP_LOAD, 0, 0).hits[0], 1);
-    assert_int_equal(step(&watch, LINE, 1, PSNAP_LOAD, 0, 0).hits[0], 0);
+    watch_begin(&watch, &machine, NULL);
+    for (size_t i = 0; i < COUNT(steps); i++)
+        assert_int_equal(step(&watch, (struct psnap_access){steps[i].address, 0, steps[i].size,
+                                                            steps[i].kind, 0})
+                             .hits[0],
+                         steps[i].hits);
     watch_end(&watch);
 }

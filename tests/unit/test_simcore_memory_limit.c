@@ -2,26 +2,14 @@
 /* Limits of control groups, of files as Linux has them under a directory of the test. */
 #include "tests/unit/test.h"
 
-#include <sys/stat.h>
-
 #include "simcore/memory_limit.h"
+#include "tests/unit/test_simcore_support.h"
 
 static char root[] = "/tmp/psnap-limit-XXXXXX";
 
 static void write_file(const char *name, const char *text)
 {
-    char path[256];
-    FILE *file;
-
-    for (const char *slash = strchr(name + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        snprintf(path, sizeof path, "%s%.*s", root, (int)(slash - name), name);
-        mkdir(path, 0777);
-    }
-    snprintf(path, sizeof path, "%s%s", root, name);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    write_below(root, name + 1, text);
 }
 
 static int enter(void **state)

@@ -3,9 +3,8 @@
  * The simulator against a naive one: the rules of MACHINES.md said again with
  * bytes one by one, lines with time stamps, and nothing clever. Thousands of
  * random machines and streams; every single access must go as deep, evict as
- * many dirty lines and have as many lines prefetched in both. And a TLB against
- * one list of pages. Every other machine is simulated in detail (simcore/detail.h), which has to do
- * the same.
+ * many dirty lines and have as many lines prefetched in both. Every other machine is simulated in
+ * detail (simcore/detail.h), which has to do the same.
  */
 #include "tests/unit/test_random_machines.h"
 
@@ -318,7 +317,7 @@ TEST(every_access_agrees_with_the_naive_simulator)
 {
     struct psnap_rng rng;
     struct naive *naive = malloc(sizeof *naive), *tlb = malloc(sizeof *tlb);
-    struct psnap_program *program = five_refs();
+    struct psnap_program *program = program_with_refs(5);
 
     psnap_rng_init(&rng, 2026);
     for (int round = 0; round < 3000; round++) {
@@ -347,46 +346,4 @@ TEST(every_access_agrees_with_the_naive_simulator)
     psnap_program_free(program);
     free(naive);
     free(tlb);
-}
-
-/* A fully associative TLB against pages in a list, the last used one first. */
-TEST(a_tlb_is_a_list_of_pages)
-{
-    enum { PAGES = 64 };
-    struct psnap_program *program = five_refs();
-    struct psnap_machine machine;
-    struct psnap_rng rng;
-
-    assert_int_equal(psnap_machine_find("tlb-64", &machine, NULL), PSNAP_OK);
-    psnap_rng_init(&rng, 17);
-    for (int round = 0; round < 20; round++) {
-        struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
-        const uint64_t span = pick(&rng, 1, 200) << 12;
-        uint64_t list[PAGES], hits = 0;
-        size_t used = 0;
-        struct psnap_tally tally = {0};
-
-        for (int i = 0; i < 5000; i++) {
-            const struct psnap_access access = {pick(&rng, 0, span - 8) & ~UINT64_C(7), 0, 8,
-                                                PSNAP_STORE, 0};
-            const uint64_t page = access.address / 4096;
-            size_t at = 0;
-
-            assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
-            while (at < used && list[at] != page)
-                at++;
-            hits += at < used;
-            if (at == used && used < PAGES)
-                used++;
-            for (at = at < used ? at : used - 1; at; at--)
-                list[at] = list[at - 1];
-            list[0] = page;
-        }
-        psnap_sim_add_total(sim, 0, &tally);
-        assert_int_equal(tally.tlb_hits[0], hits);
-        assert_int_equal(psnap_tally_tlb_reached(&tally, 0), 5000);
-        assert_true(psnap_tally_tlb_hit_rate(&tally, 0) == (double)hits / 5000);
-        psnap_sink_free(sim);
-    }
-    psnap_program_free(program);
 }

@@ -3,21 +3,9 @@
  * The simulator: cases small enough to work out by hand, the stream it takes,
  * and the rates and sums that reports are made of.
  */
-#include "tests/unit/test.h"
-
 #include <math.h>
 
-#include "simcore/simcore.h"
-
-static struct psnap_program *program_with_refs(uint32_t n)
-{
-    struct psnap_program *program = psnap_program_new();
-
-    assert_non_null(program);
-    for (uint32_t i = 0; i < n; i++)
-        psnap_program_add_ref(program, &(struct psnap_ref){.loop = PSNAP_NONE});
-    return program;
-}
+#include "tests/unit/test_simcore_support.h"
 
 struct step {
     uint64_t address;
@@ -30,11 +18,9 @@ struct step {
 static void check_steps(const char *machine_text, const struct step *steps, uint32_t n)
 {
     struct psnap_program *program = program_with_refs(n);
-    struct psnap_machine machine;
-    struct psnap_sink *sim;
+    const struct psnap_machine machine = machine_of(machine_text);
+    struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
 
-    assert_int_equal(psnap_machine_find(machine_text, &machine, NULL), PSNAP_OK);
-    sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
     assert_non_null(sim);
     for (uint32_t i = 0; i < n; i++) {
         const struct psnap_access access = {steps[i].address, i, steps[i].size, steps[i].kind, 0};
@@ -60,42 +46,6 @@ static void check_steps(const char *machine_text, const struct step *steps, uint
 #define L PSNAP_LOAD
 #define S PSNAP_STORE
 #define A PSNAP_ATOMIC
-
-TEST(least_recently_used_goes_first)
-{
-    /* one set of two ways, lines of 16 bytes */
-    static const struct step steps[] = {
-        {0x00, 4, L, 1, {0}}, {0x10, 4, L, 1, {0}}, {0x00, 4, L, 0, {0}}, {0x20, 4, L, 1, {0}},
-        {0x0c, 4, L, 0, {0}}, {0x10, 4, L, 1, {0}}, {0x20, 4, L, 1, {0}},
-    };
-
-    CHECK("32:16:2", steps);
-}
-
-TEST(line_zero_is_a_line_and_the_top_wraps)
-{
-    static const struct step steps[] = {
-        {0, 1, L, 1, {0}},
-        {0, 1, L, 0, {0}},
-        {UINT64_MAX, 1, L, 1, {0}},
-        {UINT64_MAX - 3, 8, L, 0, {0}}, /* the last line and line 0 */
-    };
-
-    CHECK("64:16:full", steps);
-    CHECK("1K:16:1", steps);
-    CHECK("4K:16:full", steps); /* 256 ways: the listed representation */
-}
-
-TEST(sets_are_a_modulo)
-{
-    /* three sets, direct mapped: lines 0 and 3 share a set, 1 and 2 have their own */
-    static const struct step steps[] = {
-        {0, 8, L, 1, {0}},  {16, 8, L, 1, {0}}, {32, 8, L, 1, {0}}, {0, 8, L, 0, {0}},
-        {48, 8, L, 1, {0}}, {0, 8, L, 1, {0}},  {16, 8, L, 0, {0}}, {32, 8, L, 0, {0}},
-    };
-
-    CHECK("48:16:1", steps);
-}
 
 TEST(straddling_is_one_access_and_needs_all_its_lines)
 {
@@ -191,9 +141,8 @@ TEST(nonsense_is_an_error_of_the_stream)
     static const struct psnap_access bad[] = {
         {0, 3, 8, L, 0}, {0, 0, 0, L, 0}, {0, 0, 65, L, 0}, {0, 0, 8, 3, 0}, {0, 0, 8, 255, 0}};
     struct psnap_program *program = program_with_refs(3);
-    struct psnap_machine machine;
+    const struct psnap_machine machine = machine_of("1K:64:2");
 
-    assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const struct psnap_access block[] = {{0, 2, 64, A, 65535}, bad[i]};
         struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
@@ -214,61 +163,76 @@ TEST(nonsense_is_an_error_of_the_stream)
     psnap_program_free(program);
 }
 
-TEST(programs_may_grow_between_blocks)
-{
-    struct psnap_program *program = program_with_refs(1);
-    struct psnap_machine machine;
-    struct psnap_sink *sim;
-    struct psnap_tally tally = {0};
-
-    assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
-    sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
-    for (uint32_t i = 0; i < 1000; i++) {
-        const struct psnap_access access = {0, i, 8, L, 0};
-        assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
-        psnap_program_add_ref(program, &(struct psnap_ref){0});
-    }
-    assert_int_equal(psnap_sim_rows(sim, PSNAP_VIEW_REF), 1000);
-    assert_int_equal(psnap_sim_rows(sim, PSNAP_VIEW_THREAD), 0);
-    assert_int_equal(psnap_sim_accesses(sim), 1000);
-    psnap_sim_add(sim, 0, PSNAP_VIEW_REF, 1000, &tally);
-    assert_int_equal(tally.accesses, 0);
-    psnap_sim_add_total(sim, 0, &tally);
-    assert_int_equal(tally.accesses, 1000);
-    assert_int_equal(tally.hits[0], 999);
-    psnap_sink_free(sim);
-    psnap_program_free(program);
-}
-
+/* References of a program that grows, in any order. */
 TEST(references_come_in_any_order)
 {
     enum { REFS = 10000, EVERY = 100 };
-    struct psnap_program *program = program_with_refs(REFS);
-    struct psnap_machine machine;
-    struct psnap_sink *sim;
+    struct psnap_program *program = program_with_refs(1);
+    const struct psnap_machine machine = machine_of("1K:64:2");
+    struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
 
-    assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
-    sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
+    assert_int_equal(psnap_sink_put(sim, (struct psnap_access[]){{0, 0, 8, L, 0}}, 1, NULL),
+                     PSNAP_OK);
+    while (psnap_program_add_ref(program, &(struct psnap_ref){0}) < REFS - 1)
+        ;
     for (uint32_t ref = REFS - EVERY; ref > 0; ref -= EVERY)
         for (uint32_t i = 0; i < ref / EVERY; i++) {
             const struct psnap_access access = {64 * ref, ref, 8, L, 0};
             assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
         }
     assert_int_equal(psnap_sim_rows(sim, PSNAP_VIEW_REF), REFS - EVERY + 1);
+    assert_int_equal(psnap_sim_rows(sim, PSNAP_VIEW_THREAD), 0);
     for (uint32_t ref = 0; ref < REFS; ref++) {
-        const uint32_t times = ref % EVERY ? 0 : ref / EVERY;
+        const uint32_t times = ref % EVERY ? 0 : ref ? ref / EVERY : 1;
         struct psnap_tally tally = {0};
         psnap_sim_add(sim, 0, PSNAP_VIEW_REF, ref, &tally);
         assert_int_equal(tally.accesses, times);
         assert_int_equal(tally.hits[0], times ? times - 1 : 0);
     }
+    assert_int_equal(total_of(sim, 0).accesses, psnap_sim_accesses(sim));
     psnap_sink_free(sim);
     psnap_program_free(program);
+}
+
+/* Simulators of no program count what one with a program does, several at once; no machine and no
+ * such reference are errors. */
+TEST(simulators_alone)
+{
+    const struct psnap_machine machine = machine_of("1K:64:2,4K:64:4");
+    struct psnap_error error = {.code = PSNAP_OK};
+    struct psnap_sink *alone = psnap_sim_new_alone("1K:64:2,4K:64:4", &error);
+    struct psnap_sink *other = psnap_sim_new_alone("i7-5960x", &error);
+    struct psnap_tally total, wanted, of_ref = {0};
+    struct psnap_access stream[2000];
+    struct psnap_rng rng;
+
+    assert_true(alone && other);
+    psnap_rng_init(&rng, 1);
+    for (size_t i = 0; i < COUNT(stream); i++) {
+        stream[i] =
+            (struct psnap_access){8 * psnap_rng_below(&rng, 1000), (uint32_t)pick(&rng, 0, 1), 8,
+                                  (uint8_t)pick(&rng, 0, 1), 0};
+        assert_int_equal(psnap_sink_put(alone, &stream[i], 1, &error), PSNAP_OK);
+        assert_int_equal(psnap_sink_put(other, &stream[i], 1, &error), PSNAP_OK);
+    }
+    total = total_of(alone, 0);
+    wanted = tally_of(&machine, stream, COUNT(stream));
+    assert_memory_equal(&total, &wanted, sizeof total);
+    psnap_sim_add(alone, 0, PSNAP_VIEW_REF, 1, &of_ref);
+    assert_in_range(of_ref.accesses, COUNT(stream) / 3, COUNT(stream) * 2 / 3);
+    stream[0].ref = 2;
+    assert_int_equal(psnap_sink_put(alone, stream, 1, &error), PSNAP_ERROR_VALUE);
+    psnap_sink_free(other);
+    psnap_sink_free(alone);
+    assert_null(psnap_sim_new_alone("32K:64", &error));
+    assert_true(error.message[0]);
+    assert_null(psnap_sim_new_alone("nonesuch", NULL));
 }
 
 TEST(rates_follow_from_counts)
 {
     const struct psnap_tally tally = {.accesses = 100, .hits = {80, 15, 0}};
+    const struct psnap_tally translated = {.accesses = 100, .tlb_hits = {80, 15}};
     const struct psnap_tally all = {.accesses = 5, .hits = {5}}, none = {0};
 
     assert_int_equal(psnap_tally_reached(&tally, 0), 100);
@@ -280,4 +244,8 @@ TEST(rates_follow_from_counts)
     assert_true(psnap_tally_cumulative(&all, 1) == 1);
     assert_true(isnan(psnap_tally_hit_rate(&all, 1)));
     assert_true(isnan(psnap_tally_cumulative(&none, 0)));
+    assert_int_equal(psnap_tally_tlb_reached(&translated, 1), 20);
+    assert_true(psnap_tally_tlb_hit_rate(&translated, 1) == 0.75);
+    assert_true(psnap_tally_tlb_cumulative(&translated, 1) == 0.95);
+    assert_true(isnan(psnap_tally_tlb_cumulative(&none, 0)));
 }
