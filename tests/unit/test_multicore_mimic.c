@@ -10,89 +10,42 @@
 #include "test_multicore_support.h"
 #include "tests/unit/vectors.h"
 
-TEST(test_by_hand)
+static void deal(const char *stream, struct psnap_mimic_options options, const char *expected)
 {
     struct psnap_program *program = program_with_marks();
-    struct psnap_mimic_options options = {.cores = 2};
-    struct list input = {0}, got;
+    struct list input = listed(stream);
 
-    /* s; each: p; 8 iterations of a vectorised loop, a to d of 4 and 4; e and f of the last two */
-    push(&input, at('s', FIRST));
-    push(&input, mark(PARALLEL));
-    push(&input, at('p', FIRST));
-    push(&input, mark(LOOP));
-    push(&input, mark(ITERATION_4));
-    push(&input, at('a', FIRST));
-    push(&input, at('b', FIRST));
-    push(&input, mark(ITERATION_4));
-    push(&input, at('c', FIRST));
-    push(&input, at('d', FIRST));
-    push(&input, mark(ITERATION));
-    push(&input, at('e', FIRST));
-    push(&input, mark(ITERATION));
-    push(&input, at('f', FIRST));
-    push(&input, mark(LOOP_END));
-    push(&input, mark(PARALLEL_END));
-    push(&input, at('t', FIRST));
-    got = run(&input, program, &options);
-    expect(&got, "0s 0p 1p 0a 1c 0b 1d 1e 1f 0t"); /* 10 iterations: 4 are core 0's, 6 core 1's */
-    free(got.items);
-    options.chunk = 1; /* four at once are a chunk */
-    got = run(&input, program, &options);
-    expect(&got, "0s 0p 1p 0a 1c 0b 1d 0e 1f 0t");
-    free(got.items);
+    expect(read_all(mimic_of(&input, program, &options)), expected);
     free(input.items);
     psnap_program_free(program);
 }
 
-/* Loops without marked iterations are dealt by counts, as is everything as published. */
-TEST(test_by_counts)
+/* s; each: p; 8 iterations of a vectorised loop, a to d of 4 and 4; e and f of the last two. Of the
+ * 10 iterations 4 are core 0's and 6 core 1's, or four at once are a chunk. Loops without marked
+ * iterations are dealt by counts, as is everything as published: x and y, fewer than cores, are all
+ * cores', of the seven A to G each has 3, 2 and 2, or 7 / 3 = 2 and the last one what is left; 7
+ * are fewer than twice 4 cores. A mark of no iterations, as one may write, says nothing. */
+TEST(dealt_by_hand)
 {
-    struct psnap_program *program = program_with_marks();
-    struct psnap_mimic_options options = {.cores = 3};
-    struct list input = {0}, none = {0}, got;
+    static const char vectors[] = "s{p[4ab4cd1e1f]}t", counted[] = "{[xyABCDEFG]}";
 
-    push(&input, mark(PARALLEL));
-    push(&input, mark(LOOP));
-    push(&input, at('x', FIRST)); /* twice: fewer than cores, all have them */
-    push(&input, at('y', FIRST));
-    for (char c = 'a'; c <= 'g'; c++) /* seven: 3, 2, 2 */
-        push(&input, at((uint64_t)c, FIRST + 1));
-    push(&input, mark(LOOP_END));
-    push(&input, mark(PARALLEL_END));
-    got = run(&input, program, &options);
-    expect(&got, "0x 1x 2x 0y 1y 2y 0a 1d 2f 0b 1e 2g 0c");
-    free(got.items);
-    push(&none, mark(PARALLEL)); /* a mark of no iterations, as one may write: it says nothing */
-    push(&none, mark(LOOP));
-    for (char c = 'a'; c <= 'c'; c++) {
-        push(&none, mark(ITERATION_0));
-        push(&none, at((uint64_t)c, FIRST));
-    }
-    push(&none, mark(LOOP_END));
-    push(&none, mark(PARALLEL_END));
-    got = run(&none, program, &options);
-    expect(&got, "0a 1b 2c");
-    free(got.items);
-    free(none.items);
-    options.as_published = true; /* 7 / 3 = 2 each, what is left is the last core's */
-    got = run(&input, program, &options);
-    expect(&got, "0x 1x 2x 0y 1y 2y 0a 1c 2e 0b 1d 2f 2g");
-    free(got.items);
-    options.cores = 4; /* 7 are fewer than twice the cores */
-    got = run(&input, program, &options);
-    assert_int_equal(got.count, 4 * 9);
-    free(got.items);
-    free(input.items);
-    psnap_program_free(program);
+    deal(vectors, (struct psnap_mimic_options){.cores = 2}, "0s 0p 1p 0a 1c 0b 1d 1e 1f 0t");
+    deal(vectors, (struct psnap_mimic_options){.cores = 2, .chunk = 1},
+         "0s 0p 1p 0a 1c 0b 1d 0e 1f 0t");
+    deal(counted, (struct psnap_mimic_options){.cores = 3},
+         "0x 1x 2x 0y 1y 2y 0A 1D 2F 0B 1E 2G 0C");
+    deal(counted, (struct psnap_mimic_options){.cores = 3, .as_published = true},
+         "0x 1x 2x 0y 1y 2y 0A 1C 2E 0B 1D 2F 2G");
+    deal("{[ABCDEFG]}", (struct psnap_mimic_options){.cores = 4, .as_published = true},
+         "0A 1A 2A 3A 0B 1B 2B 3B 0C 1C 2C 3C 0D 1D 2D 3D 0E 1E 2E 3E 0F 1F 2F 3F 0G 1G 2G 3G");
+    deal("{[0a0b0c]}", (struct psnap_mimic_options){.cores = 3}, "0a 1b 2c");
 }
 
 /* The paper's example, w x w y x z z w, and it on two cores. */
-TEST(test_paper)
+TEST(paper)
 {
     struct psnap_program *program = program_with_marks();
     const struct psnap_reuse_options alone = {.line_bytes = 1};
-    const char *const text = "wxwyxzzw";
     struct psnap_error error;
 
     for (uint32_t share = 1; share <= 2; share++) {
@@ -101,19 +54,13 @@ TEST(test_paper)
         struct psnap_sink *groups = psnap_groups_new(reuse, share);
         struct psnap_distances *sum = psnap_distances_new();
         struct psnap_distance_count each = {0};
-        struct list input = {0};
-        struct psnap_source *mimic;
+        struct list input = listed("{wxwyxzzw}");
+        struct psnap_source *mimic = mimic_of(&input, program, &options);
         size_t n = 0;
         /* PRD: two cores of inf inf 1 inf 2 inf 0 3; CRD: w w x x w w y y ...: every second one is
          * 0, and the first of each pair as alone */
         static const uint64_t counts[3][5] = {{0}, {2, 2, 2, 2, 8}, {9, 1, 1, 1, 4}};
 
-        push(&input, mark(PARALLEL));
-        for (const char *c = text; *c; c++)
-            push(&input, at((uint64_t)*c, FIRST));
-        push(&input, mark(PARALLEL_END));
-        mimic =
-            psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
         assert_int_equal(psnap_pump(mimic, groups, NULL, &error), PSNAP_OK);
         for (uint32_t ref = 0; ref < psnap_reuse_rows(reuse, PSNAP_VIEW_REF); ref++)
             if (psnap_reuse_row(reuse, PSNAP_VIEW_REF, ref))
@@ -133,31 +80,22 @@ TEST(test_paper)
     psnap_program_free(program);
 }
 
-TEST(test_sections)
+/* Three sections, two executions of one; and two parts, of which each core has more of one: they
+ * wait for each other. */
+TEST(sections_are_counted)
 {
     struct psnap_program *program = program_with_marks();
     const struct psnap_mimic_options options = {.cores = 2};
+    struct list input = listed("a{[4B]}!4B}{[4B]}"), waiting = listed("{[1aaaaa1bb]|[1aa1bbbbb]|}");
+    struct psnap_source *mimic = mimic_of(&input, program, &options);
     struct psnap_access block[100];
     const struct psnap_section *sections;
-    struct psnap_error error;
-    struct list input = {0};
-    struct psnap_source *mimic;
     size_t count;
-    ssize_t n;
 
-    push(&input, at(1, FIRST));
-    for (int i = 0; i < 3; i++) {
-        push(&input, mark(i == 1 ? OTHER : PARALLEL));
-        push(&input, mark(LOOP));
-        push(&input, mark(ITERATION_4));
-        push(&input, at(2, FIRST + 1));
-        push(&input, mark(LOOP_END));
-        push(&input, mark(PARALLEL_END));
-    }
-    mimic = psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
-    for (uint32_t i = 0; (n = psnap_source_next(mimic, block, 100, &error)) > 0; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         static const uint32_t of[] = {0, 1, 2, 1};
-        assert_int_equal(n, 1);
+        const ssize_t n = psnap_source_next(mimic, block, 100, NULL);
+        assert_int_equal(n, of[i] == 2 ? 2 : 1); /* in no loop all have an iteration */
         assert_int_equal(psnap_mimic_section(mimic), of[i]);
     }
     sections = psnap_mimic_sections(mimic, &count);
@@ -176,36 +114,8 @@ TEST(test_sections)
     assert_int_equal(sections[1].busiest_accesses, 2);
     assert_int_equal(sections[0].busiest_accesses, 1);
     psnap_source_free(mimic);
-    free(input.items);
-    psnap_program_free(program);
-}
-
-/* Two parts, of which each core has more of one: they wait for each other. */
-TEST(test_busiest)
-{
-    struct psnap_program *program = program_with_marks();
-    const struct psnap_mimic_options options = {.cores = 2};
-    struct psnap_access block[100];
-    const struct psnap_section *sections;
-    struct psnap_error error;
-    struct list input = {0};
-    struct psnap_source *mimic;
-    size_t count;
-
-    push(&input, mark(PARALLEL));
-    for (int p = 0; p < 2; p++) {
-        push(&input, mark(LOOP));
-        for (int i = 0; i < 2; i++) {
-            push(&input, mark(ITERATION));
-            for (int k = 0; k < (i == p ? 5 : 2); k++)
-                push(&input, at(1, FIRST));
-        }
-        push(&input, mark(LOOP_END));
-        push(&input, mark(BARRIER));
-    }
-    push(&input, mark(PARALLEL_END));
-    mimic = psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
-    while (psnap_source_next(mimic, block, 100, &error) > 0)
+    mimic = mimic_of(&waiting, program, &options);
+    while (psnap_source_next(mimic, block, 100, NULL) > 0)
         ;
     sections = psnap_mimic_sections(mimic, &count);
     assert_int_equal(count, 2);
@@ -215,45 +125,32 @@ TEST(test_busiest)
     assert_int_equal(sections[1].barriers, 2);
     psnap_source_free(mimic);
     free(input.items);
+    free(waiting.items);
     psnap_program_free(program);
 }
 
 /* A chunk that is not known has to be said, but where loops are not dealt by marks. */
-TEST(test_unknown_chunk)
+TEST(unknown_chunk)
 {
+    static const char stream[] = "{?1a1b1c1d]}";
+    const struct psnap_mimic_options options = {.cores = 2};
     struct psnap_program *program = program_with_marks();
-    struct psnap_mimic_options options = {.cores = 2};
+    struct list input = listed(stream);
+    struct psnap_source *mimic = mimic_of(&input, program, &options);
     struct psnap_access block[100];
     struct psnap_error error;
-    struct psnap_source *mimic;
-    struct list input = {0}, got;
 
-    push(&input, mark(PARALLEL));
-    push(&input, mark(LOOP_0));
-    for (char c = 'a'; c <= 'd'; c++) {
-        push(&input, mark(ITERATION));
-        push(&input, at((uint64_t)c, FIRST));
-    }
-    push(&input, mark(LOOP_END));
-    push(&input, mark(PARALLEL_END));
-    mimic = psnap_mimic_new(vector_source_new(input.items, input.count, program), &options, &error);
     assert_int_equal(psnap_source_next(mimic, block, 100, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "section main.omp_outlined (f.c:10) has a loop"));
     assert_non_null(strstr(error.message, "--chunk"));
     psnap_source_free(mimic);
-    options.chunk = 1;
-    got = run(&input, program, &options);
-    expect(&got, "0a 1b 0c 1d");
-    free(got.items);
-    options = (struct psnap_mimic_options){.cores = 2, .as_published = true};
-    got = run(&input, program, &options);
-    expect(&got, "0a 1c 0b 1d");
-    free(got.items);
     free(input.items);
     psnap_program_free(program);
+    deal(stream, (struct psnap_mimic_options){.cores = 2, .chunk = 1}, "0a 1b 0c 1d");
+    deal(stream, (struct psnap_mimic_options){.cores = 2, .as_published = true}, "0a 1c 0b 1d");
 }
 
-TEST(test_bad)
+TEST(bad)
 {
     struct psnap_program *program = program_with_marks();
     const struct psnap_access two[] = {{.ref = FIRST, .size = 1, .thread = 1}},
@@ -277,7 +174,7 @@ TEST(test_bad)
 }
 
 /* What a block has that is refused is not delivered, whoever asks again, in whatever pieces. */
-TEST(test_bad_stays)
+TEST(bad_stays)
 {
     enum { BLOCK = PSNAP_BLOCK_ACCESSES };
     static struct psnap_access stream[BLOCK + 2];
@@ -293,11 +190,11 @@ TEST(test_bad_stays)
             struct psnap_source *mimic;
 
             for (size_t i = 0; i < BLOCK; i++)
-                stream[i] = at('a', FIRST);
+                stream[i] = (struct psnap_access){.address = 'a', .ref = FIRST, .size = 1};
             if (in_section)
                 stream[0] = mark(PARALLEL);
             stream[BLOCK] = bad[kind];
-            stream[BLOCK + 1] = at('b', FIRST);
+            stream[BLOCK + 1] = stream[BLOCK - 1];
             mimic =
                 psnap_mimic_new(vector_source_new(stream, BLOCK + 2, program), &options, &error);
             if (!in_section)

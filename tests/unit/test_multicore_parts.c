@@ -113,41 +113,18 @@ TEST(test_many_groups)
 }
 
 /* Threads of a recorded run meet where sections begin and end, and at barriers. */
-TEST(test_aligned)
+TEST(threads_are_aligned)
 {
     struct psnap_program *program = program_with_marks();
-    struct list threads[2] = {{0}}, got = {0};
-    struct psnap_source *sources[2], *aligned;
-    struct psnap_access block[3];
-    struct psnap_error error;
-    ssize_t n;
+    struct list threads[2] = {listed("st{[ab]|x}z"), listed("{[fgh]|y}")};
+    struct psnap_source *sources[2];
 
-    push(&threads[0], at('s', FIRST));
-    push(&threads[0], at('t', FIRST));
-    for (int t = 0; t < 2; t++) {
-        push(&threads[t], mark(PARALLEL));
-        push(&threads[t], mark(LOOP));
-        for (int i = 0; i < 2 + t; i++)
-            push(&threads[t], at((uint64_t)('a' + 5 * t + i), FIRST));
-        push(&threads[t], mark(LOOP_END));
-        push(&threads[t], mark(BARRIER));
-        push(&threads[t], at((uint64_t)('x' + t), FIRST));
-        push(&threads[t], mark(PARALLEL_END));
-    }
-    push(&threads[0], at('z', FIRST));
     for (int t = 0; t < 2; t++) {
         for (size_t i = 0; i < threads[t].count; i++)
             threads[t].items[i].thread = (uint16_t)t;
         sources[t] = vector_source_new(threads[t].items, threads[t].count, program);
     }
-    aligned = psnap_aligned_new(sources, 2, program);
-    while ((n = psnap_source_next(aligned, block, 3, &error)) > 0)
-        for (ssize_t i = 0; i < n; i++)
-            push(&got, block[i]);
-    assert_int_equal(n, 0);
-    expect(&got, "0s 0t 0a 1f 0b 1g 1h 0x 1y 0z");
-    psnap_source_free(aligned);
-    free(got.items);
+    expect(read_all(psnap_aligned_new(sources, 2, program)), "0s 0t 0a 1f 0b 1g 1h 0x 1y 0z");
     free(threads[0].items);
     free(threads[1].items);
     psnap_program_free(program);

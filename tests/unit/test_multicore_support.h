@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program with marks, and what a mimic makes of streams of it, for the tests of several cores.
- * Include behind cmocka.h.
  */
 #ifndef PSNAP_TEST_MULTICORE_SUPPORT_H
 #define PSNAP_TEST_MULTICORE_SUPPORT_H
+
+#include "tests/unit/test.h"
 
 #include "formats/base/access.h"
 #include "formats/base/layout.h"
@@ -90,40 +91,59 @@ static inline void push(struct list *list, struct psnap_access access)
     list->items[list->count++] = access;
 }
 
-/* All that a mimic delivers, in blocks of random sizes. */
-static inline struct list run(const struct list *input, struct psnap_program *program,
-                              const struct psnap_mimic_options *options)
+/* A stream by characters: marks, and letters that are accesses to their own code, small ones of the
+ * first reference and capitals of the second. */
+static inline struct list listed(const char *text)
+{
+    static const char marks[] = "{}[<]14()|!?0"; /* in the order of the references */
+    struct list list = {0};
+
+    for (; *text; text++) {
+        const char *of = strchr(marks, *text);
+        push(&list, of ? mark((uint32_t)(of - marks))
+                       : (struct psnap_access){
+                             .address = (uint64_t)*text, .ref = FIRST + (*text < 'a'), .size = 1});
+    }
+    return list;
+}
+
+static inline struct psnap_source *mimic_of(const struct list *input, struct psnap_program *program,
+                                            const struct psnap_mimic_options *options)
+{
+    struct psnap_source *mimic =
+        psnap_mimic_new(vector_source_new(input->items, input->count, program), options, NULL);
+
+    assert_non_null(mimic);
+    return mimic;
+}
+
+/* All that a source delivers, in blocks of random sizes; frees it. */
+static inline struct list read_all(struct psnap_source *source)
 {
     struct psnap_error error;
-    struct psnap_source *mimic =
-        psnap_mimic_new(vector_source_new(input->items, input->count, program), options, &error);
     struct psnap_access block[100];
     struct psnap_rng rng;
     struct list all = {0};
     ssize_t n;
 
-    assert_non_null(mimic);
     psnap_rng_init(&rng, 5);
-    while ((n = psnap_source_next(mimic, block, 1 + psnap_rng_below(&rng, 100), &error)) > 0)
+    while ((n = psnap_source_next(source, block, 1 + psnap_rng_below(&rng, 100), &error)) > 0)
         for (ssize_t i = 0; i < n; i++)
             push(&all, block[i]);
     assert_int_equal(n, 0);
-    psnap_source_free(mimic);
+    psnap_source_free(source);
     return all;
 }
 
-static inline struct psnap_access at(uint64_t address, uint32_t ref)
+/* That the list is these accesses, core and address: "0a 1b"; frees it. */
+static inline void expect(struct list got, const char *text)
 {
-    return (struct psnap_access){.address = address, .ref = ref, .size = 1};
-}
-
-static inline void expect(const struct list *got, const char *text) /* core and address: "0a 1b" */
-{
-    assert_int_equal(got->count, (strlen(text) + 1) / 3);
-    for (size_t i = 0; i < got->count; i++) {
-        assert_int_equal(got->items[i].thread, text[3 * i] - '0');
-        assert_int_equal(got->items[i].address, text[3 * i + 1]);
+    assert_int_equal(got.count, (strlen(text) + 1) / 3);
+    for (size_t i = 0; i < got.count; i++) {
+        assert_int_equal(got.items[i].thread, text[3 * i] - '0');
+        assert_int_equal(got.items[i].address, text[3 * i + 1]);
     }
+    free(got.items);
 }
 
 #endif

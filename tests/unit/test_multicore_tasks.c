@@ -8,6 +8,7 @@
 
 #include "formats/base/rng.h"
 #include "predict/multicore/tasks.h"
+#include "tests/unit/test_text_support.h"
 
 /* A list of two tasks with a run of 1 and one of 4 cores. */
 static void make(struct tasks *tasks, uint64_t seed)
@@ -107,63 +108,42 @@ TEST(test_round_trip)
     }
 }
 
-TEST(test_bad_lists)
-{
-    static const char *const lists[][2] = {
-        {"psnap_tasks: 2\nprogram: p\ntasks: []\n", "psnap_tasks"},
-        {"psnap_tasks: 1\nprogram: p\ntasks: []\n", "at least one task"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, filee: f}\n", "filee"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 1, bytes: 1, operations: {}, runs: [{cores: 0, "
-         "accesses: 1, busiest_core_accesses: 1, profiles: []}]}\n",
-         "cores"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 1, bytes: 1, operations: {}, runs: [{cores: 1, "
-         "accesses: 1, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "0, histogram: [[1, 2, 3]]}]}]}\n",
-         "[distance, count]"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "1, histogram: [[1, 10]]}]}]}\n",
-         "more than the run's 10 accesses"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "1, histogram: [[0, 9223372036854775807], [1, 9223372036854775807], [2, 11]]}]}]}\n",
-         "more than the run's 10 accesses"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "1, histogram: [[1, 8]]}]}]}\n",
-         "of 9 of the run's 10 accesses"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "0, histogram: []}]}]}\n",
-         "of 0 of the run's 10 accesses"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "11, histogram: []}]}]}\n",
-         "cold"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-         "accesses: 21, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "21, histogram: []}]}]}\n",
-         "accesses"},
-        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-         "accesses: 9, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
-         "9, histogram: []}]}]}\n",
-         "accesses"},
-    };
+/* A list of a task of 10 accesses, with a place in it changed, or another list. */
+static const char good[] =
+    "psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+    "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+    "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: 1, "
+    "histogram: [[1, 9]]}]}]}\n";
 
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        struct psnap_error error;
-        struct tasks tasks;
-        assert_true(from_text(&tasks, lists[i][0], &error) < 0);
-        assert_non_null(strstr(error.message, lists[i][1]));
+TEST(bad_lists)
+{
+    static const char *const changes[][3] = {
+        {"psnap_tasks: 1", "psnap_tasks: 2", "psnap_tasks"},
+        {"file: f", "filee: f", "filee"},
+        {"cores: 2", "cores: 0", "cores"},
+        {"[1, 9]", "[1, 2, 3]", "[distance, count]"},
+        {"[1, 9]", "[1, 10]", "more than the run's 10 accesses"},
+        {"[1, 9]", "[0, 9223372036854775807], [1, 9223372036854775807], [2, 11]",
+         "more than the run's 10 accesses"},
+        {"[1, 9]", "[1, 8]", "of 9 of the run's 10 accesses"},
+        {"cold: 1, histogram: [[1, 9]]", "cold: 0, histogram: []", "of 0 of the run's 10 accesses"},
+        {"cold: 1, histogram: [[1, 9]]", "cold: 11, histogram: []", "cold"},
+        {"accesses: 10, busiest", "accesses: 21, busiest", "accesses"},
+        {"accesses: 10, busiest", "accesses: 9, busiest", "accesses"},
+    };
+    struct psnap_error error;
+    struct tasks tasks;
+
+    assert_int_equal(from_text(&tasks, good, &error), PSNAP_OK);
+    tasks_release(&tasks);
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        char *text = replaced(good, changes[i][0], changes[i][1]);
+
+        assert_true(from_text(&tasks, text, &error) < 0);
+        assert_non_null(strstr(error.message, changes[i][2]));
         assert_string_equal(error.file, "list");
+        free(text);
     }
+    assert_true(from_text(&tasks, "psnap_tasks: 1\nprogram: p\ntasks: []\n", &error) < 0);
+    assert_non_null(strstr(error.message, "at least one task"));
 }
