@@ -5,13 +5,12 @@
  * where there are some and nowhere else, and what a model makes of references that the sample does
  * not have.
  */
-#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_model_support.h"
 
 #include "profile/address/depend.h"
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
 #include "profile/address/visit.h"
-#include "profile/model.h"
 #include "profile/walk/measure.h"
 
 /* ---- sample ---- */
@@ -192,20 +191,6 @@ enum { REFS = 4, EXECUTIONS = 20000 };
 
 static struct psnap_access accesses[REFS * EXECUTIONS];
 
-static struct psnap_stream_model *model_of(struct psnap_program *program, size_t n)
-{
-    struct psnap_sink *builder = model_builder_new(program);
-    struct psnap_stream_model *model;
-
-    assert_non_null(builder);
-    assert_int_equal(psnap_sink_put(builder, accesses, n, NULL), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-    model = model_builder_take(builder, NULL);
-    assert_non_null(model);
-    psnap_sink_free(builder);
-    return model;
-}
-
 static struct model_ref *ref_of(struct psnap_stream_model *model, uint32_t number)
 {
     for (uint32_t i = 0; i < model->ref_count; i++)
@@ -233,7 +218,7 @@ TEST(rules_are_found)
             accesses[i * REFS + r] =
                 (struct psnap_access){.address = addresses[r], .ref = r, .size = 8};
     }
-    model = model_of(program, REFS * EXECUTIONS);
+    model = model_of(program, accesses, COUNT(accesses));
     assert_int_equal(ref_of(model, 0)->rule, MODEL_REUSE);
     assert_int_equal(ref_of(model, 1)->rule, MODEL_DEPENDENT);
     assert_ptr_equal(&model->refs[ref_of(model, 1)->bases[0]], ref_of(model, 0));
@@ -262,7 +247,7 @@ TEST(there_are_no_circles)
         accesses[i] =
             (struct psnap_access){.address = address, .ref = (uint32_t)(i % REFS), .size = 8};
     }
-    model = model_of(program, REFS * EXECUTIONS);
+    model = model_of(program, accesses, COUNT(accesses));
     for (uint32_t i = 0; i < model->ref_count; i++) {
         uint32_t at = i, steps = 0;
         for (; model->refs[at].rule == MODEL_DEPENDENT; at = model->refs[at].bases[0])
@@ -320,7 +305,7 @@ TEST(replays_are_measured)
     for (uint64_t i = 0; i < EXECUTIONS * REFS; i++)
         accesses[i] =
             (struct psnap_access){.address = HEAP + 8 * psnap_rng_below(&rng, 8000), .size = 8};
-    model = model_of(program, EXECUTIONS * REFS);
+    model = model_of(program, accesses, COUNT(accesses));
     ref = ref_of(model, 0);
     assert_int_equal(ref->rule, MODEL_REUSE);
     assert_true(ref->off < 0.02);
@@ -372,10 +357,7 @@ TEST(what_was_regular_is_counted)
         assert_int_equal(psnap_sink_put(builder, accesses + is_run * REGULAR,
                                         ALL - (size_t)is_run * REGULAR, NULL),
                          PSNAP_OK);
-        assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-        model = model_builder_take(builder, NULL);
-        assert_non_null(model);
-        psnap_sink_free(builder);
+        model = end_model(builder);
         ref = ref_of(model, 0);
         assert_int_equal(ref->rule, MODEL_REUSE);
         for (uint32_t i = 0; i < ref->reuse_count; i++)

@@ -4,29 +4,13 @@
  * goes by: a field of a record stays with the record, one whose place differs from record to record
  * is drawn, and threads that share memory are replayed and measured one by one.
  */
-#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_model_support.h"
 
-#include "profile/model.h"
 #include "profile/walk/measure.h"
 
 enum { REFS = 2, EXECUTIONS = 100000 };
 
 static struct psnap_access accesses[REFS * EXECUTIONS];
-
-static struct psnap_stream_model *model_of(const struct psnap_program *program)
-{
-    struct psnap_sink *builder = model_builder_new(program);
-    struct psnap_stream_model *model;
-
-    assert_non_null(builder);
-    assert_int_equal(psnap_sink_put(builder, accesses, REFS * EXECUTIONS, NULL), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-    model = model_builder_take(builder, NULL);
-    assert_non_null(model);
-    assert_int_equal(model->ref_count, REFS);
-    psnap_sink_free(builder);
-    return model;
-}
 
 /* Records at random, in each of which reference 1 follows reference 0 by an offset of the record:
  * `step` times 1 up to `places`, as a hash of the record's number says. */
@@ -45,7 +29,7 @@ static struct psnap_stream_model *model_of_records(const struct psnap_program *p
         for (uint32_t r = 0; r < REFS; r++)
             accesses[REFS * i + r] = (struct psnap_access){.address = at[r], .ref = r, .size = 8};
     }
-    return model_of(program);
+    return model_of(program, accesses, COUNT(accesses));
 }
 
 /* One offset for all records, in the same line or in another one: the rule keeps records together,
@@ -124,7 +108,7 @@ TEST(threads_have_their_own_reuse_times)
                 .address = HEAP + 64 * psnap_rng_below(&rng, 1 + psnap_rng_below(&rng, 100000)),
                 .size = 8,
                 .thread = i % 2};
-        model = model_of(program);
+        model = model_of(program, accesses, COUNT(accesses));
         assert_int_equal(model->order_count, 2);
         assert_true(walk_measure(model, UINT64_MAX, NULL, off));
         for (uint32_t i = 0; i < REFS; i++) {
@@ -201,9 +185,7 @@ TEST(runs_are_measured_as_their_accesses)
             if (i < 50)
                 assert_int_equal(psnap_sink_put(builder, accesses, 20, NULL), PSNAP_OK);
         }
-        assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-        model = model_builder_take(builder, NULL);
-        assert_non_null(model);
+        model = end_model(builder);
         assert_true(walk_measure(model, UINT64_MAX, NULL, off));
         for (uint32_t i = 0; i < model->ref_count; i++) {
             const double differ = off[i] - measure_slowly(model, i);
@@ -211,7 +193,6 @@ TEST(runs_are_measured_as_their_accesses)
             drawn += model->refs[i].rule == MODEL_REUSE;
         }
         assert_int_equal(drawn, 1);
-        psnap_sink_free(builder);
         model_free(model);
         psnap_program_free(program);
     }

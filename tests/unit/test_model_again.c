@@ -5,11 +5,10 @@
  * Streams of nests, some of which come again, and of accesses; in some of them a reference, trip
  * counts or the order become irregular, early, late or at the very end.
  */
-#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_model_support.h"
 
 #include "profile/collect/choose.h"
 #include "profile/collect/lane.h"
-#include "profile/model.h"
 
 enum { LOOPS = 4, REFS = 3, PARTS = 120, SINGLE = 40 };
 
@@ -125,7 +124,6 @@ TEST(models_are_those_of_eager_lanes)
         struct both both = {model_builder_new(program), lane_new(program, true)};
         const unsigned from = seed % 3 ? (unsigned)(seed * 37 % (PARTS + 1)) : PARTS;
         struct psnap_stream_model *a, *b = model_new();
-        struct psnap_error error = {0};
         struct psnap_rng rng;
         unsigned references;
 
@@ -134,17 +132,14 @@ TEST(models_are_those_of_eager_lanes)
             put_matrix(&both, (uint32_t)psnap_rng_below(&rng, 9));
             put_single(&both, i >= from, &rng);
         }
-        assert_int_equal(psnap_sink_finish(both.builder, &error), PSNAP_OK);
+        a = end_model(both.builder);
         assert_true(lane_end(both.lane) && lane_take(both.lane, 0, b) && model_choose(b, NULL));
-        a = model_builder_take(both.builder, NULL);
-        assert_non_null(a);
         references = assert_same_model(a, b);
         drawn += references > 0;
         plain += references == 0;
         model_free(a);
         model_free(b);
         lane_free(both.lane);
-        psnap_sink_free(both.builder);
         psnap_program_free(program);
     }
     print_message("%u models with irregular references, %u without\n", drawn, plain);
@@ -178,7 +173,6 @@ TEST(what_is_no_nest_may_be_kept_no_longer)
         struct psnap_program *program = make_program(LOOPS, REFS);
         struct both both = {model_builder_new(program), lane_new(program, true)};
         struct psnap_stream_model *a, *b = model_new();
-        struct psnap_error error = {0};
         struct psnap_rng rng;
         uint32_t loop = 0;
 
@@ -191,10 +185,8 @@ TEST(what_is_no_nest_may_be_kept_no_longer)
         }
         for (int k = 0; k < 20; k++)
             put_single(&both, is_irregular, &rng);
-        assert_int_equal(psnap_sink_finish(both.builder, &error), PSNAP_OK);
+        a = end_model(both.builder);
         assert_true(lane_end(both.lane) && lane_take(both.lane, 0, b) && model_choose(b, NULL));
-        a = model_builder_take(both.builder, NULL);
-        assert_non_null(a);
         assert_int_equal(assert_same_model(a, b), is_irregular);
         assert_int_equal(a->body_count, b->body_count);
         assert_int_equal(a->chain_count, b->chain_count);
@@ -207,7 +199,6 @@ TEST(what_is_no_nest_may_be_kept_no_longer)
         model_free(a);
         model_free(b);
         lane_free(both.lane);
-        psnap_sink_free(both.builder);
         psnap_program_free(program);
     }
 }

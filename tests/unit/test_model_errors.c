@@ -4,6 +4,7 @@
  * error with its line: names that are not there, counts that contradict each other, what cannot be.
  */
 #include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_text_support.h"
 
 static const char base[] =
     "psnap: 1\n"                                                                           /* 1 */
@@ -44,20 +45,6 @@ static const char base[] =
     "       places: {0: 50, 8: 50}}, {object: h, times: {2: 2}}]}\n"                       /* 36 */
     "  - {ref: 1, load: 8, base: 0, offset: 8}\n"                                          /* 37 */
     "  - {ref: 2, load: 8, base: {loop: g, ref: 1}, offsets: {0: 1, -8: 3}}\n";            /* 38 */
-
-/* The text with one place changed. */
-static char *change(const char *from, const char *to)
-{
-    const char *at = strstr(base, from);
-    const size_t size = sizeof base + strlen(to);
-    char *text = malloc(size);
-
-    if (!at)
-        fail_msg("there is no '%s'", from);
-    assert_non_null(text);
-    snprintf(text, size, "%.*s%s%s", (int)(at - base), base, to, at + strlen(from));
-    return text;
-}
 
 TEST(the_base_is_good)
 {
@@ -179,7 +166,7 @@ TEST(mistakes_have_their_line)
 {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         const struct mistake *mistake = &mistakes[i];
-        char *text = change(mistake->from, mistake->to);
+        char *text = replaced(base, mistake->from, mistake->to);
         struct psnap_error error = {0};
         struct psnap_profile *profile = try_text(text, &error);
         if (profile)

@@ -5,18 +5,11 @@
  * triangles of any width come back access for access, rows of random lengths with all that the
  * parts sweep together; neither depends on how the stream was cut into blocks and runs.
  */
-#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_model_support.h"
 
-#include "profile/model.h"
 #include "profile/order/expand.h"
-#include "replay/replay.h"
 
-enum { OUTER, VECTOR, NARROW, REST, LOOPS, REFS = 8, STREAM_MAX = 1 << 18 };
-
-struct stream {
-    struct psnap_access of[STREAM_MAX];
-    size_t count;
-};
+enum { OUTER, VECTOR, NARROW, REST, LOOPS, REFS = 8 };
 
 static struct stream recorded, replayed, again;
 
@@ -164,9 +157,10 @@ static void put(struct putting *p, const struct psnap_access *first, const int64
         run.count = part;
         assert_int_equal(psnap_sink_put_run(p->sink, &run, NULL), PSNAP_OK);
         for (uint64_t i = 0; i < part; i++)
-            for (size_t k = 0; k < width && p->stream->count < STREAM_MAX; k++) {
-                p->stream->of[p->stream->count] = cut[k];
-                p->stream->of[p->stream->count++].address += i * (uint64_t)strides[k];
+            for (size_t k = 0; k < width; k++) {
+                struct psnap_access access = cut[k];
+                access.address += i * (uint64_t)strides[k];
+                add_access(p->stream, access);
             }
     }
 }
@@ -216,24 +210,6 @@ static void make_rows(struct putting *p, const struct shape *shape)
     }
 }
 
-static void read_all(struct psnap_source *source, struct stream *to)
-{
-    ssize_t n;
-
-    assert_non_null(source);
-    to->count = 0;
-    while ((n = psnap_source_next(source, &to->of[to->count], STREAM_MAX - to->count, NULL)) > 0)
-        to->count += (size_t)n;
-    assert_int_equal(n, 0);
-    psnap_source_free(source);
-}
-
-static void assert_same_stream(const struct stream *x, const struct stream *y, uint64_t seed)
-{
-    if (x->count != y->count || memcmp(x->of, y->of, x->count * sizeof *x->of) != 0)
-        fail_msg("seed %u: another stream", (unsigned)seed);
-}
-
 /* Bytes of the loads of a[] in their order: whatever the trip counts, they are swept. */
 static void assert_sweep(const struct shape *shape, const struct stream *stream, uint64_t seed)
 {
@@ -271,19 +247,15 @@ static void programs(bool is_triangle)
         recorded.count = 0;
         for (uint64_t time = 1 + psnap_rng_below(&rng, 3); time; time--)
             make_rows(&p, &shape);
-        assert_true(recorded.count < STREAM_MAX);
-        assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_OK);
-        model = model_builder_take(sink, NULL);
-        assert_non_null(model);
-        psnap_sink_free(sink);
-        read_all(model_source_new(model, NULL, NULL, seed), &replayed);
+        model = end_model(sink);
+        read_all(model_source_new(model, NULL, NULL, seed), &replayed, STREAM_MAX, NULL);
         model_free(model);
         profile = build(program, recorded.of, recorded.count, &options);
         text = write_text(profile);
         counted += strstr(text, "of: [{body: ") != NULL;
         shared += strstr(text, "sweep: ") != NULL;
         read = read_text(text);
-        read_all(psnap_replay_new(read, seed, NULL), &again);
+        read_all(psnap_replay_new(read, seed, NULL), &again, STREAM_MAX, NULL);
         assert_int_equal(again.count, recorded.count);
         if (is_triangle) {
             assert_same_stream(&recorded, &replayed, seed);

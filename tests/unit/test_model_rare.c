@@ -3,21 +3,18 @@
  * Rare code: of a program of very many bodies the rarest become two. There are as many loads and
  * stores as there were, the other bodies are what they were, and the profile reads.
  */
-#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_model_support.h"
 
-#include "profile/model.h"
-#include "replay/replay.h"
+enum { LOOPS = 700, REFS = 2, HOT = 1000 };
 
-enum { LOOPS = 700, REFS = 2, HOT = 1000, STREAM_MAX = 1 << 18 };
-
-static struct psnap_access stream[STREAM_MAX], replayed[STREAM_MAX];
-static size_t count;
+static struct stream recorded, replayed;
 
 static void add(uint32_t ref, uint64_t address)
 {
-    assert_true(count < STREAM_MAX);
-    stream[count++] = (struct psnap_access){
-        .address = address, .ref = ref, .size = 4, .kind = ref % 3 ? PSNAP_STORE : PSNAP_LOAD};
+    add_access(&recorded, (struct psnap_access){.address = address,
+                                                .ref = ref,
+                                                .size = 4,
+                                                .kind = ref % 3 ? PSNAP_STORE : PSNAP_LOAD});
 }
 
 /* Loop 0 sweeps over an array; the others come once or twice between its executions, one after the
@@ -27,7 +24,7 @@ static void make(bool is_in_order)
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, is_in_order);
-    count = 0;
+    recorded.count = 0;
     for (uint32_t i = 0; i < LOOPS - 1; i++) {
         const uint32_t loop = is_in_order ? 1 + i : 1 + (uint32_t)psnap_rng_below(&rng, LOOPS - 1);
         for (uint64_t k = 0; k < HOT / 8; k++) {
@@ -42,26 +39,12 @@ static void make(bool is_in_order)
     }
 }
 
-static size_t replay(const struct psnap_profile *profile)
-{
-    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
-    size_t all = 0;
-    ssize_t n;
-
-    assert_non_null(source);
-    while ((n = psnap_source_next(source, replayed + all, STREAM_MAX - all, NULL)) > 0)
-        all += (size_t)n;
-    assert_int_equal(n, 0);
-    psnap_source_free(source);
-    return all;
-}
-
-static uint64_t loads_of(const struct psnap_access *of)
+static uint64_t loads_of(const struct stream *stream)
 {
     uint64_t loads = 0;
 
-    for (size_t i = 0; i < count; i++)
-        loads += of[i].kind == PSNAP_LOAD;
+    for (size_t i = 0; i < stream->count; i++)
+        loads += stream->of[i].kind == PSNAP_LOAD;
     return loads;
 }
 
@@ -75,18 +58,20 @@ TEST(rare_code_is_one_loop)
         const struct psnap_profile_loop *last;
         char *text, *again;
         make(is_in_order);
-        profile = build(program, stream, count, &options);
+        profile = build(program, recorded.of, recorded.count, &options);
         last = &profile->loops[profile->loop_count - 1];
         assert_string_equal(last->id, PSNAP_RARE);
-        assert_in_range(last->accesses, 1, count / 250);
+        assert_in_range(last->accesses, 1, recorded.count / 250);
         assert_in_range(profile->stream->body_count, 2, 128 + 2);
-        assert_int_equal(replay(profile), count);
-        assert_int_equal(loads_of(replayed), loads_of(stream));
+        read_all(psnap_replay_new(profile, 1, NULL), &replayed, STREAM_MAX, NULL);
+        assert_int_equal(replayed.count, recorded.count);
+        assert_int_equal(loads_of(&replayed), loads_of(&recorded));
         text = write_text(profile);
         read = read_text(text);
         again = write_text(read);
         assert_string_equal(text, again);
-        assert_int_equal(replay(read), count);
+        read_all(psnap_replay_new(read, 1, NULL), &replayed, STREAM_MAX, NULL);
+        assert_int_equal(replayed.count, recorded.count);
         free(text);
         free(again);
         psnap_profile_free(read);

@@ -5,18 +5,9 @@
  * as it did, with the same sizes and kinds, in the same threads; the stream depends on the seed
  * alone, not on how it is read; a profile that is written and read is the same.
  */
-#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_model_support.h"
 
-#include "profile/model.h"
-#include "replay/replay.h"
-#include "tests/next_run.h"
-
-enum { LOOPS = 8, REFS = 6, ALL_REFS = LOOPS * REFS, STREAM_MAX = 1 << 18 };
-
-struct stream {
-    struct psnap_access of[STREAM_MAX];
-    size_t count;
-};
+enum { LOOPS = 8, REFS = 6, ALL_REFS = LOOPS * REFS };
 
 static struct stream recorded, replayed, again;
 
@@ -109,54 +100,6 @@ static void make_stream(struct stream *stream, bool is_affine, struct psnap_rng 
 
 /* ---- a model's stream ---- */
 
-static struct psnap_sink *collect(const struct psnap_program *program, const struct stream *from)
-{
-    struct psnap_sink *builder = model_builder_new(program);
-
-    assert_non_null(builder);
-    assert_int_equal(psnap_sink_put(builder, from->of, from->count, NULL), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-    return builder;
-}
-
-/* All of a source: in blocks of a random length, or runs as well. */
-static void read_all(struct psnap_source *source, struct stream *to, struct psnap_rng *rng,
-                     bool by_runs)
-{
-    struct psnap_run run = {0};
-
-    assert_non_null(source);
-    to->count = 0;
-    for (;;) {
-        struct psnap_access block[300];
-        const size_t capacity = 1 + psnap_rng_below(rng, 300);
-        const bool is_run = by_runs && psnap_rng_below(rng, 4);
-        const ssize_t n = is_run ? next_run(source, block, capacity, &run, NULL)
-                                 : psnap_source_next(source, block, capacity, NULL);
-        assert_in_range(n, 0, capacity);
-        assert_true(to->count + (size_t)n <= STREAM_MAX);
-        memcpy(&to->of[to->count], block, (size_t)n * sizeof *block);
-        to->count += (size_t)n;
-        if (!is_run)
-            run.count = 0;
-        for (uint64_t i = 0; i < run.count; i++)
-            for (size_t k = 0; k < run.width; k++) {
-                assert_true(to->count < STREAM_MAX);
-                to->of[to->count] = run.first[k];
-                to->of[to->count++].address = psnap_run_address(&run, i, k);
-            }
-        if (!n && !run.count)
-            break;
-    }
-    psnap_source_free(source);
-}
-
-static void assert_same_stream(const struct stream *a, const struct stream *b, uint64_t seed)
-{
-    if (a->count != b->count || memcmp(a->of, b->of, a->count * sizeof *a->of) != 0)
-        fail_msg("seed %u: another stream", (unsigned)seed);
-}
-
 /* How often each reference accesses, by thread. */
 static void assert_same_counts(const struct stream *a, const struct stream *b, uint64_t seed)
 {
@@ -208,22 +151,16 @@ static void models(bool is_affine)
     for (uint64_t seed = 0; seed < (is_affine ? 80 : 60); seed++) {
         struct psnap_program *program = make_program(LOOPS, REFS);
         struct psnap_stream_model *model;
-        struct psnap_sink *builder;
         struct psnap_rng rng;
         psnap_rng_init(&rng, seed);
         make_stream(&recorded, is_affine, &rng);
-        builder = collect(program, &recorded);
-        model = model_builder_take(builder, NULL);
-        assert_non_null(model);
-        psnap_sink_free(builder);
-        read_all(model_source_new(model, NULL, NULL, seed), &replayed, &rng, false);
+        model = model_of(program, recorded.of, recorded.count);
+        read_all(model_source_new(model, NULL, NULL, seed), &replayed, 300, NULL);
         if (is_affine)
             assert_same_stream(&recorded, &replayed, seed);
         assert_same_counts(&recorded, &replayed, seed);
-        for (int way = 0; way < 2; way++) {
-            read_all(model_source_new(model, NULL, NULL, seed), &again, &rng, way);
-            assert_same_stream(&replayed, &again, seed);
-        }
+        read_all(model_source_new(model, NULL, NULL, seed), &again, 300, &rng);
+        assert_same_stream(&replayed, &again, seed);
         assert_model(model, seed);
         model_free(model);
         psnap_program_free(program);
@@ -247,7 +184,6 @@ TEST(threads_keep_their_lives)
     enum { TURN = 256, TURNS = 22 };
     struct psnap_program *program = make_program(LOOPS, REFS);
     struct psnap_stream_model *model;
-    struct psnap_sink *builder;
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, 1);
@@ -263,17 +199,14 @@ TEST(threads_keep_their_lives)
                                       .kind = (uint8_t)(ref % 3),
                                       .thread = thread};
         }
-    builder = collect(program, &recorded);
-    model = model_builder_take(builder, NULL);
-    assert_non_null(model);
-    psnap_sink_free(builder);
+    model = model_of(program, recorded.of, recorded.count);
     assert_int_equal(model->orders[1].after, 1000);
     assert_int_equal(model->orders[1].turn, UINT32_MAX);
     assert_int_equal(model->orders[2].after, 1000 + TURN);
     assert_int_equal(model->orders[2].with, 0);
     assert_int_equal(model->orders[2].turn, TURN);
     for (int way = 0; way < 2; way++) {
-        read_all(model_source_new(model, NULL, NULL, 1), &replayed, &rng, way);
+        read_all(model_source_new(model, NULL, NULL, 1), &replayed, 300, way ? &rng : NULL);
         assert_same_stream(&recorded, &replayed, 1);
     }
     model_free(model);
@@ -298,8 +231,8 @@ TEST(profiles_are_read_as_written)
         read = read_text(text);
         other = write_text(read);
         assert_string_equal(text, other);
-        read_all(psnap_replay_new(profile, seed, NULL), &replayed, &rng, false);
-        read_all(psnap_replay_new(read, seed, NULL), &again, &rng, true);
+        read_all(psnap_replay_new(profile, seed, NULL), &replayed, 300, NULL);
+        read_all(psnap_replay_new(read, seed, NULL), &again, 300, &rng);
         assert_same_stream(&replayed, &again, seed);
         assert_int_equal(recorded.count, replayed.count);
         psnap_profile_free(read);
@@ -326,8 +259,8 @@ TEST(sources_outlive_profiles)
     sources[0] = psnap_replay_new(profile, 1, NULL);
     sources[1] = psnap_replay_new(profile, 1, NULL);
     psnap_profile_free(profile);
-    read_all(sources[0], &replayed, &rng, true);
-    read_all(sources[1], &again, &rng, true);
+    read_all(sources[0], &replayed, 300, &rng);
+    read_all(sources[1], &again, 300, &rng);
     assert_same_stream(&replayed, &again, 1);
     assert_int_equal(recorded.count, replayed.count);
 }
