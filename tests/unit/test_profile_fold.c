@@ -10,12 +10,14 @@
 
 enum { LONGEST = 200000 };
 
+static uint32_t input[LONGEST];
+
 struct result {
     struct psnap_arena *arena;
     struct psnap_sequence sequence;
 };
 
-static struct result fold(const uint32_t *input, size_t n, bool exact, uint32_t limit)
+static struct result fold(size_t n, bool exact, uint32_t limit)
 {
     struct result result = {.arena = psnap_arena_new()};
     struct fold folding;
@@ -66,19 +68,17 @@ static size_t random_nest(struct psnap_rng *rng, unsigned depth, uint32_t *out, 
 
 TEST(test_exact_folds_unfold)
 {
-    uint32_t *input = malloc(LONGEST * sizeof *input), *back = malloc(LONGEST * sizeof *back);
+    static uint32_t back[LONGEST];
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, 1);
     for (unsigned round = 0; round < 400; round++) {
         size_t n = random_nest(&rng, round % 4, input, 0);
-        struct result result = fold(input, n, true, UINT32_MAX);
+        struct result result = fold(n, true, UINT32_MAX);
         assert_int_equal(unfold(&result.sequence, 0, result.sequence.count, back, 0), n);
         assert_memory_equal(input, back, n * sizeof *input);
         psnap_arena_free(result.arena);
     }
-    free(input);
-    free(back);
 }
 
 /* A visit of 0 and `rounds` times 1 and 2. */
@@ -105,7 +105,6 @@ static void assert_amounts(const struct psnap_sequence *sequence, const uint64_t
 
 TEST(test_regular_nests_become_small)
 {
-    uint32_t *input = malloc(LONGEST * sizeof *input);
     struct result result;
     size_t n = 0;
 
@@ -114,7 +113,7 @@ TEST(test_regular_nests_become_small)
         input[n++] = 3;
     }
     for (unsigned exact = 0; exact < 2; exact++) {
-        result = fold(input, n, exact, 256);
+        result = fold(n, exact, 256);
         assert_int_equal(result.sequence.count, 6);
         assert_int_equal(result.sequence.items[0].repeat, 30);
         assert_int_equal(result.sequence.items[0].span, 5);
@@ -123,24 +122,21 @@ TEST(test_regular_nests_become_small)
         assert_int_equal(result.sequence.items[3].accesses, 30 * 100 * 2);
         psnap_arena_free(result.arena);
     }
-    free(input);
 }
 
 /* Trip counts that differ from entry to entry fold into their mean. */
 TEST(test_counts_are_averaged)
 {
-    uint32_t *input = malloc(LONGEST * sizeof *input);
     struct result result;
     size_t n = 0;
 
     for (unsigned t = 2; t <= 100; t++)
         n = visit(t, input, n);
-    result = fold(input, n, false, 256);
+    result = fold(n, false, 256);
     assert_int_equal(result.sequence.count, 5); /* 99 times: 0, 51 times (1, 2) */
     assert_int_equal(result.sequence.items[0].repeat, 99);
     assert_int_equal(result.sequence.items[2].repeat, 51);
     psnap_arena_free(result.arena);
-    free(input);
 }
 
 /* One sweep of a grid of `size` planes. */
@@ -179,7 +175,6 @@ static size_t v_cycle(unsigned size, uint32_t *out, size_t n)
 TEST(test_cycles_of_nests_fold)
 {
     enum { CYCLES = 8 };
-    uint32_t *input = malloc(LONGEST * sizeof *input);
     uint64_t wanted[64] = {0};
     struct result result;
     size_t n = 0;
@@ -188,19 +183,17 @@ TEST(test_cycles_of_nests_fold)
         n = v_cycle(64, input, n);
     for (size_t i = 0; i < n; i++)
         wanted[input[i]] += input[i] + 1;
-    result = fold(input, n, false, 256);
+    result = fold(n, false, 256);
     assert_int_equal(result.sequence.count, 14); /* per grid: 0, twice (1, 4s, a sweep), 5 */
     assert_int_equal(result.sequence.items[0].span, 13);
     assert_int_equal(result.sequence.items[0].repeat, 5 * CYCLES);
     assert_amounts(&result.sequence, wanted);
     psnap_arena_free(result.arena);
-    free(input);
 }
 
 /* Whatever comes: bounded, every index there, amounts kept. */
 TEST(test_noise_stays_small)
 {
-    uint32_t *input = malloc(LONGEST * sizeof *input);
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, 2);
@@ -214,12 +207,11 @@ TEST(test_noise_stays_small)
                 input[i] = input[i - 10];
             wanted[input[i]] += input[i] + 1;
         }
-        result = fold(input, n, false, 256);
+        result = fold(n, false, 256);
         assert_true(result.sequence.count <= 5 * 257);
         assert_amounts(&result.sequence, wanted);
         psnap_arena_free(result.arena);
     }
-    free(input);
 }
 
 /* After a long time without order, order is found again: of other indices at once, of the same
@@ -227,7 +219,6 @@ TEST(test_noise_stays_small)
 TEST(test_order_after_noise)
 {
     enum { NOISE = 60000, ROUNDS = 20000 };
-    uint32_t *input = malloc(LONGEST * sizeof *input);
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, 3);
@@ -239,7 +230,7 @@ TEST(test_order_after_noise)
             input[n++] = (uint32_t)psnap_rng_below(&rng, 9);
         for (uint32_t i = 0; i < 3 * ROUNDS; i++)
             input[n++] = base + i % 3;
-        result = fold(input, n, false, 256);
+        result = fold(n, false, 256);
         for (uint32_t i = 0; i < result.sequence.count; i++)
             if (result.sequence.items[i].what == PSNAP_NONE && result.sequence.items[i].span == 3)
                 group = &result.sequence.items[i];
@@ -247,7 +238,6 @@ TEST(test_order_after_noise)
         assert_true(group->repeat >= (base ? ROUNDS - 1 : ROUNDS / 8));
         psnap_arena_free(result.arena);
     }
-    free(input);
 }
 
 /* More indices than are kept in order, in no order: each visit is quick, the result bounded. */

@@ -22,34 +22,40 @@ static struct psnap_program *make_loops(void)
 
 static void take(const struct psnap_access *access, void *to)
 {
-    struct psnap_error error = {0};
-
-    assert_int_equal(psnap_sink_put(to, access, 1, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_put(to, access, 1, NULL), PSNAP_OK);
 }
 
-static void put_both(struct psnap_sink *by_nest, struct psnap_sink *by_access,
-                     const struct psnap_nest *nest)
+static void put_both(const struct builders *both, const struct psnap_nest *nest)
 {
-    struct psnap_error error = {0};
     uint64_t iteration[PSNAP_NEST_LEVELS];
 
-    assert_int_equal(psnap_sink_put_nest(by_nest, nest, &error), PSNAP_OK);
-    for_each_access(nest, 0, 0, iteration, take, by_access);
+    assert_int_equal(psnap_sink_put_nest(both->whole, nest, NULL), PSNAP_OK);
+    for_each_access(nest, 0, 0, iteration, take, both->singly);
 }
 
 /* A run of what the nests begin with. */
-static void put_run(struct psnap_sink *by_nest, struct psnap_sink *by_access,
-                    const struct random_nest *made, uint64_t count)
+static void put_run(const struct builders *both, const struct random_nest *made, uint64_t count)
 {
     const int64_t stride = 8;
     const struct psnap_run run = {
         .first = made->first, .strides = &stride, .width = 1, .count = count};
-    struct psnap_error error = {0};
-    struct psnap_access access = run.first[0];
 
-    assert_int_equal(psnap_sink_put_run(by_nest, &run, &error), PSNAP_OK);
-    for (uint64_t i = 0; i < count; i++, access.address += (uint64_t)stride)
-        take(&access, by_access);
+    assert_int_equal(psnap_sink_put_run(both->whole, &run, NULL), PSNAP_OK);
+    assert_int_equal(psnap_sink_put_repetitions(both->singly, &run, 0, count, NULL), PSNAP_OK);
+}
+
+/* A nest of no more than `most` accesses, whose outermost loop may be longer than the others. */
+static struct psnap_nest make_nest(struct random_nest *made, struct psnap_rng *rng, unsigned levels,
+                                   uint64_t count, uint64_t outermost, uint64_t most)
+{
+    struct psnap_nest nest;
+
+    do {
+        nest = make_affine(made, rng, levels, count);
+        if (outermost)
+            made->made[0].count = 1 + (int64_t)psnap_rng_below(rng, outermost);
+    } while (psnap_nest_accesses(&nest) > most);
+    return nest;
 }
 
 static void put_random_nests(const struct psnap_builder_options *options, uint64_t seeds)
@@ -58,10 +64,7 @@ static void put_random_nests(const struct psnap_builder_options *options, uint64
         struct random_nest made[MADE];
         struct psnap_nest nests[MADE];
         struct psnap_rng rng;
-        struct psnap_error error = {0};
-        struct psnap_program *program = make_loops();
-        struct psnap_sink *by_nest = psnap_profile_builder_new(program, options, &error);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, options, &error);
+        const struct builders both = new_builders(make_loops(), options);
 
         psnap_rng_init(&rng, seed);
         for (unsigned i = 0; i < MADE; i++) {
@@ -70,25 +73,21 @@ static void put_random_nests(const struct psnap_builder_options *options, uint64
                                            .areas = seed % 5 ? 3 : 40, /* near, or anywhere */
                                            .base = 0x100000,
                                            .is_uneven = i % 3 == 0};
-            nests[i] = make_affine(&made[i], &rng, 2 + (unsigned)(seed % 3), seed % 2 ? 12 : 40);
-            if (psnap_nest_accesses(&nests[i]) > 20000)
-                i--; /* another one */
+            nests[i] =
+                make_nest(&made[i], &rng, 2 + (unsigned)(seed % 3), seed % 2 ? 12 : 40, 0, 20000);
         }
         for (unsigned i = 0; i < 40; i++) {
             const unsigned which = (unsigned)psnap_rng_below(&rng, MADE);
-            put_both(by_nest, by_access, &nests[which]);
-            if (psnap_rng_below(&rng, 3) == 0) {
-                take(&made[0].first[0], by_nest);
-                take(&made[0].first[0], by_access);
-            }
+            put_both(&both, &nests[which]);
             if (psnap_rng_below(&rng, 3) == 0)
-                put_run(by_nest, by_access, &made[1], 1 + psnap_rng_below(&rng, 60));
+                put_run(&both, &made[0], 1);
+            if (psnap_rng_below(&rng, 3) == 0)
+                put_run(&both, &made[1], 1 + psnap_rng_below(&rng, 60));
             if (psnap_rng_below(&rng, 3) == 0) /* elsewhere the next time */
                 for (uint32_t k = 0; k < made[which].width; k++)
                     made[which].first[k].address += 8 * psnap_rng_below(&rng, 20);
         }
-        assert_same_profile(by_nest, by_access, (unsigned)seed);
-        psnap_program_free(program);
+        assert_same_profile(&both, (unsigned)seed, NULL, NULL);
     }
 }
 
@@ -111,10 +110,7 @@ TEST(regular_nests_equal_their_accesses_in_nests)
         struct random_nest made[MADE];
         struct psnap_nest nests[MADE];
         struct psnap_rng rng;
-        struct psnap_error error = {0};
-        struct psnap_program *program = make_loops();
-        struct psnap_sink *by_nest = psnap_profile_builder_new(program, &options, &error);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, &options, &error);
+        const struct builders both = new_builders(make_loops(), &options);
         const unsigned count = 1 + (unsigned)(seed % MADE);
 
         psnap_rng_init(&rng, 1000 + seed);
@@ -124,19 +120,15 @@ TEST(regular_nests_equal_their_accesses_in_nests)
                                            .areas = 3,
                                            .base = 0x100000,
                                            .is_uneven = seed % 3 == 0};
-            nests[i] = make_affine(&made[i], &rng, 2 + (unsigned)(seed % 3), 9);
-            made[i].made[0].count = 1 + (int64_t)psnap_rng_below(&rng, 40);
-            if (psnap_nest_accesses(&nests[i]) > 5000)
-                i--; /* another one */
+            nests[i] = make_nest(&made[i], &rng, 2 + (unsigned)(seed % 3), 9, 40, 5000);
         }
         for (unsigned i = 0; i < 30; i++) {
             struct random_nest *which = &made[i % count];
-            put_both(by_nest, by_access, &nests[i % count]);
+            put_both(&both, &nests[i % count]);
             for (uint32_t k = 0; k < which->width; k++)
                 which->first[k].address += 64 * (seed % 4);
         }
-        assert_same_profile(by_nest, by_access, (unsigned)seed);
-        psnap_program_free(program);
+        assert_same_profile(&both, (unsigned)seed, NULL, NULL);
     }
 }
 
@@ -145,7 +137,7 @@ TEST(regions_grow_as_by_accesses)
 {
     static const int64_t outer[] = {64, 128, 256, 264, 376, 384, 400, 4096};
 
-    for (unsigned i = 0; i < sizeof outer / sizeof *outer; i++) {
+    for (unsigned i = 0; i < COUNT(outer); i++) {
         const struct psnap_access first = {.address = 0x10000, .ref = 0, .size = 8};
         const int64_t warm[PSNAP_NEST_LEVELS] = {0, 8};
         const int64_t strides[PSNAP_NEST_LEVELS] = {outer[i], 8};
@@ -153,15 +145,12 @@ TEST(regions_grow_as_by_accesses)
                                                 {.count = 17, .width = 1}};
         struct psnap_nest nest = {
             .loops = loops, .first = &first, .loop_count = 2, .levels = PSNAP_NEST_LEVELS};
-        struct psnap_error error = {0};
-        struct psnap_program *program = make_loops();
-        struct psnap_sink *by_nest = psnap_profile_builder_new(program, NULL, &error);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, NULL, &error);
+        const struct builders both = new_builders(make_loops(), NULL);
+
         nest.strides = warm;
-        put_both(by_nest, by_access, &nest);
+        put_both(&both, &nest);
         nest.strides = strides;
-        put_both(by_nest, by_access, &nest);
-        assert_same_profile(by_nest, by_access, i);
-        psnap_program_free(program);
+        put_both(&both, &nest);
+        assert_same_profile(&both, i, NULL, NULL);
     }
 }

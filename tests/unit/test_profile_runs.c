@@ -114,40 +114,14 @@ static double differ(const struct model_ref *ref, const struct model_ref *other)
     return sum;
 }
 
-/* That profiles tell the same but for at most this share of reuse times. */
-static void assert_nearly_same(struct psnap_sink *one, struct psnap_sink *other, double share,
-                               unsigned turn)
+static void put_both(const struct builders *both, const struct psnap_run *run)
 {
-    struct psnap_profile *profiles[2] = {end_profile(one), end_profile(other)};
-    char *texts[2] = {write_text(profiles[0]), write_text(profiles[1])};
-
-    for (int i = 0; i < 2; i++)
-        cut_reuse(texts[i]);
-    if (strcmp(texts[0], texts[1]) != 0)
-        fail_msg("turn %u: another profile:\n%s\n---\n%s", turn, texts[0], texts[1]);
-    for (uint32_t i = 0; i < profiles[0]->stream->ref_count; i++) {
-        const struct model_ref *ref = &profiles[0]->stream->refs[i];
-        if (differ(ref, &profiles[1]->stream->refs[i]) > share)
-            fail_msg("turn %u: reference %u has other reuse times", turn, i);
-    }
-    for (int i = 0; i < 2; i++) {
-        psnap_profile_free(profiles[i]);
-        free(texts[i]);
-    }
-}
-
-/* Puts what a run says into one builder, its accesses one by one into the other. */
-static void put_both(struct psnap_sink *by_run, struct psnap_sink *by_access,
-                     const struct psnap_run *run)
-{
-    struct psnap_error error = {0};
-
-    assert_int_equal(psnap_sink_put_run(by_run, run, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_put_run(both->whole, run, NULL), PSNAP_OK);
     for (uint64_t r = 0; r < run->count; r++)
         for (size_t k = 0; k < run->width; k++) {
             struct psnap_access access = run->first[k];
             access.address = psnap_run_address(run, r, k);
-            assert_int_equal(psnap_sink_put(by_access, &access, 1, &error), PSNAP_OK);
+            assert_int_equal(psnap_sink_put(both->singly, &access, 1, NULL), PSNAP_OK);
         }
 }
 
@@ -157,10 +131,7 @@ static void put_runs(const struct psnap_builder_options *options, uint64_t seeds
 
     for (uint64_t seed = 0; seed < seeds; seed++) {
         struct psnap_rng rng;
-        struct psnap_error error = {0};
-        struct psnap_program *program = make_striped(ids, ids, LOOPS, REFS);
-        struct psnap_sink *by_run = psnap_profile_builder_new(program, options, &error);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, options, &error);
+        const struct builders both = new_builders(make_striped(ids, ids, LOOPS, REFS), options);
 
         psnap_rng_init(&rng, seed);
         for (unsigned i = 0; i < 100; i++) {
@@ -173,10 +144,9 @@ static void put_runs(const struct psnap_builder_options *options, uint64_t seeds
                 add_turns(&run, first, strides, &rng);
             if (psnap_rng_below(&rng, 2))
                 add_columns(&run, first, columns, words, &rng);
-            put_both(by_run, by_access, &run);
+            put_both(&both, &run);
         }
-        assert_same_profile(by_run, by_access, (unsigned)seed);
-        psnap_program_free(program);
+        assert_same_profile(&both, (unsigned)seed, NULL, NULL);
     }
 }
 
@@ -192,7 +162,7 @@ TEST(runs_equal_their_accesses_in_nests)
 
 /* Long runs, until reuse times are sampled, of up to three iterations a repetition: the first
  * reference's addresses are random, those of the others mostly go on by the same strides. */
-static void put_mixed(struct psnap_sink *by_run, struct psnap_sink *by_access, uint64_t seed)
+static void put_mixed(const struct builders *both, uint64_t seed)
 {
     static const int64_t choices[] = {8, 8, 16, -8, 0, 72};
     static uint64_t words[MIXED_MAX];
@@ -224,7 +194,7 @@ static void put_mixed(struct psnap_sink *by_run, struct psnap_sink *by_access, u
         }
         if (run.columns)
             first[0].address = words[0] + 64;
-        put_both(by_run, by_access, &run);
+        put_both(both, &run);
     }
 }
 
@@ -234,19 +204,17 @@ TEST(mixed_runs_equal_their_accesses)
     const struct psnap_builder_options options = {.nests = true};
 
     for (uint64_t seed = 0; seed < 12; seed++) {
-        struct psnap_program *program = make_striped(ids, seed % 2 ? ids : src_ids, 1, 5);
-        struct psnap_sink *by_run = psnap_profile_builder_new(program, &options, NULL);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, &options, NULL);
+        const struct builders both =
+            new_builders(make_striped(ids, seed % 2 ? ids : src_ids, 1, 5), &options);
 
-        put_mixed(by_run, by_access, seed);
-        assert_same_profile(by_run, by_access, (unsigned)seed);
-        psnap_program_free(program);
+        put_mixed(&both, seed);
+        assert_same_profile(&both, (unsigned)seed, NULL, NULL);
     }
 }
 
 /* A hundred equal sweeps over arrays, some of which references share, at strides that may differ;
  * then addresses at random, which make the references irregular. */
-static void put_sweeps(struct psnap_sink *by_run, struct psnap_sink *by_access, uint64_t seed)
+static void put_sweeps(const struct builders *both, uint64_t seed)
 {
     static const int64_t choices[] = {4, 8, 8, 8, 16, 32, -8, 48, 0};
     struct psnap_rng rng;
@@ -264,13 +232,13 @@ static void put_sweeps(struct psnap_sink *by_run, struct psnap_sink *by_access, 
         strides[k] = psnap_rng_below(&rng, 4) ? common : choices[psnap_rng_below(&rng, 9)];
     }
     for (unsigned i = 0; i < 100; i++)
-        put_both(by_run, by_access, &run);
+        put_both(both, &run);
     run.count = 1;
     for (unsigned i = 0; i < 4000; i++) {
         for (uint64_t k = 0; k < 4; k++)
             first[k].address =
                 0x110000 + psnap_rng_below(&rng, 4) * 0x100000 + 8 * psnap_rng_below(&rng, 5000);
-        put_both(by_run, by_access, &run);
+        put_both(both, &run);
     }
 }
 
@@ -280,12 +248,17 @@ TEST(sweeps_of_irregular_references_are_counted)
     const struct psnap_builder_options options = {.nests = true};
 
     for (uint64_t seed = 0; seed < 15; seed++) {
-        struct psnap_program *program = make_striped(ids, ids, 1, 4);
-        struct psnap_sink *by_run = psnap_profile_builder_new(program, &options, NULL);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, &options, NULL);
+        const struct builders both = new_builders(make_striped(ids, ids, 1, 4), &options);
+        struct psnap_profile *profiles[2];
 
-        put_sweeps(by_run, by_access, seed);
-        assert_nearly_same(by_run, by_access, 0.15, (unsigned)seed);
-        psnap_program_free(program);
+        put_sweeps(&both, seed);
+        assert_same_profile(&both, (unsigned)seed, cut_reuse, profiles);
+        for (uint32_t i = 0; i < profiles[0]->stream->ref_count; i++) {
+            const struct model_ref *ref = &profiles[0]->stream->refs[i];
+            if (differ(ref, &profiles[1]->stream->refs[i]) > 0.15)
+                fail_msg("seed %u: reference %u has other reuse times", (unsigned)seed, i);
+        }
+        psnap_profile_free(profiles[0]);
+        psnap_profile_free(profiles[1]);
     }
 }

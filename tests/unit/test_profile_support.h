@@ -129,19 +129,45 @@ static inline char *write_text(const struct psnap_profile *profile)
     return text;
 }
 
-/* That two builders have made the same profile of what they were given; frees both. */
-static inline void assert_same_profile(struct psnap_sink *one, struct psnap_sink *other,
-                                       unsigned turn)
-{
-    struct psnap_profile *profiles[2] = {end_profile(one), end_profile(other)};
-    char *texts[2] = {write_text(profiles[0]), write_text(profiles[1])};
+/* Two builders of one program, to be given the same in two ways. */
+struct builders {
+    struct psnap_program *program;
+    struct psnap_sink *whole, *singly; /* runs and nests as they are; access by access */
+};
 
+static inline struct builders new_builders(struct psnap_program *program,
+                                           const struct psnap_builder_options *options)
+{
+    const struct builders both = {program, psnap_profile_builder_new(program, options, NULL),
+                                  psnap_profile_builder_new(program, options, NULL)};
+
+    assert_true(both.whole && both.singly);
+    return both;
+}
+
+/* That both have made the same profile, but for the lines that `cut` (NULL: none) takes out. Frees
+ * them, and returns the profiles if `profiles` is not NULL. */
+static inline void assert_same_profile(const struct builders *both, unsigned turn,
+                                       void (*cut)(char *text), struct psnap_profile *profiles[2])
+{
+    struct psnap_profile *made[2] = {end_profile(both->whole), end_profile(both->singly)};
+    char *texts[2];
+
+    for (int i = 0; i < 2; i++) {
+        texts[i] = write_text(made[i]);
+        if (cut)
+            cut(texts[i]);
+    }
     if (strcmp(texts[0], texts[1]) != 0)
         fail_msg("turn %u: another profile:\n%s\n---\n%s", turn, texts[0], texts[1]);
     for (int i = 0; i < 2; i++) {
-        psnap_profile_free(profiles[i]);
         free(texts[i]);
+        if (profiles)
+            profiles[i] = made[i];
+        else
+            psnap_profile_free(made[i]);
     }
+    psnap_program_free(both->program);
 }
 
 /* NULL, and why, when it is no profile. */
