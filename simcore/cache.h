@@ -32,7 +32,7 @@
 #include "formats/base/rng.h"
 #include "simcore/simcore.h"
 
-#define CACHE_FLAT_WAYS_MAX 64         /* more ways are listed: see bench_sim for the crossing */
+#define CACHE_FLAT_WAYS_MAX 64         /* a list of more ways is faster */
 #define CACHE_FLAT_LINE_BYTES_MIN 4    /* two flag bits */
 #define CACHE_GENERAL_LINE_BYTES_MIN 8 /* three */
 

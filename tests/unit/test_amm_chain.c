@@ -18,33 +18,35 @@ static void assert_near(double got, double expected, double relative)
         fail_msg("%.17g instead of %.17g", got, expected);
 }
 
+/* That blocks are executed this often. */
+static void assert_executions(const struct branch *branches, size_t count, uint32_t blocks,
+                              const double *expected)
+{
+    struct psnap_error error;
+    double executions[BLOCKS_MAX];
+
+    assert_int_equal(chain_solve(branches, count, blocks, executions, &error), PSNAP_OK);
+    for (uint32_t b = 0; b < blocks; b++)
+        assert_near(executions[b], expected[b], 1e-14);
+}
+
 /*
  * entry -> b0 -> b1; b1 goes round with 0.9, b0 is entered again from b1 with 0.06:
- * N0 = 1 + 0.06 N1, N1 = N0 + 0.9 N1, so N1 = 10 N0, N0 = 1 / (1 - 0.6) = 2.5, N1 = 25.
+ * N0 = 1 + 0.06 N1, N1 = N0 + 0.9 N1, so N1 = 10 N0, N0 = 1 / (1 - 0.6) = 2.5, N1 = 25. A loop of
+ * 10^12 iterations, whose probabilities differ from 1 in the last digits. A closed loop that is
+ * never entered does no harm.
  */
 TEST(by_hand)
 {
-    const struct branch branches[] = {
+    const struct branch two[] = {
         {PSNAP_NONE, 0, 1}, {0, 1, 1}, {1, 1, 0.9}, {1, 0, 0.06}, {1, PSNAP_NONE, 0.04}};
-    struct psnap_error error;
-    double executions[3] = {-1, -1, -1};
-
-    assert_int_equal(chain_solve(branches, 5, 3, executions, &error), PSNAP_OK);
-    assert_near(executions[0], 2.5, 1e-14);
-    assert_near(executions[1], 25, 1e-14);
-    assert_true(executions[2] == 0);
-}
-
-/* A loop of 10^12 iterations, whose probabilities differ from 1 in the last digits. */
-TEST(nearly_singular)
-{
-    const struct branch branches[] = {
+    const struct branch long_loop[] = {
         {PSNAP_NONE, 0, 1}, {0, 0, 1 - 1e-12}, {0, PSNAP_NONE, 1e-12}};
-    struct psnap_error error;
-    double executions[1];
+    const struct branch apart[] = {{PSNAP_NONE, 0, 1}, {0, PSNAP_NONE, 1}, {2, 3, 1}, {3, 2, 1}};
 
-    assert_int_equal(chain_solve(branches, 3, 1, executions, &error), PSNAP_OK);
-    assert_near(executions[0], 1e12, 1e-14);
+    assert_executions(two, 5, 3, (const double[]){2.5, 25, 0});
+    assert_executions(long_loop, 3, 1, (const double[]){1e12});
+    assert_executions(apart, 4, 4, (const double[]){1, 0, 0, 0});
 }
 
 /* Solves (I - P^T) N = e with pivots; rows of `a` have n + 1 entries. */
@@ -139,16 +141,4 @@ TEST(stays_and_leaves)
     must_fail(branches, 3, "block b0 add up to 1.000000");
     branches[1].probability = 1 - 1.0000005e-7; /* within a millionth of 1e-7 */
     assert_int_equal(chain_solve(branches, 3, 4, executions, &error), PSNAP_OK);
-}
-
-/* A closed loop that is never entered does no harm. */
-TEST(never_entered)
-{
-    const struct branch branches[] = {{PSNAP_NONE, 0, 1}, {0, PSNAP_NONE, 1}, {2, 3, 1}, {3, 2, 1}};
-    struct psnap_error error;
-    double executions[4];
-
-    assert_int_equal(chain_solve(branches, 4, 4, executions, &error), PSNAP_OK);
-    assert_near(executions[0], 1, 0);
-    assert_true(executions[2] == 0 && executions[3] == 0);
 }

@@ -49,115 +49,110 @@ static void make(struct small *small, size_t n)
                      PSNAP_OK);
 }
 
-static void release(struct small *small)
+/* Of the test that runs: an input of 10 lines, and one of 1000. */
+static struct small small, large;
+
+static int begin(void **state)
 {
-    measure_release(&small->measure);
-    psnap_source_free(small->source);
-    psnap_program_free(small->program);
-    free(small->accesses);
+    (void)state;
+    make(&small, 10);
+    make(&large, 1000);
+    return 0;
 }
 
-TEST(same)
+static int end(void **state)
 {
-    struct small small;
+    struct small *const all[] = {&small, &large};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        measure_release(&all[i]->measure);
+        psnap_source_free(all[i]->source);
+        psnap_program_free(all[i]->program);
+        free(all[i]->accesses);
+    }
+    return 0;
+}
+
+/* The accesses of the larger input that the smaller one says nothing of; or the error. */
+static double at_large(const char *message)
+{
+    struct target target;
+    struct psnap_error error;
+    double unknown;
+    const enum psnap_status status = target_at(&target, &small.measure, &large.measure, &error);
+
+    assert_int_equal(status, message ? PSNAP_ERROR_VALUE : PSNAP_OK);
+    if (message)
+        assert_non_null(strstr(error.message, message));
+    unknown = target.unknown;
+    target_release(&target);
+    return unknown;
+}
+
+/* Distances are 10 but for the first pass: a cache of 11 lines has them, one of 10 has not. */
+TEST_WITHIN(begin, end, same)
+{
     struct target target;
     struct psnap_error error;
 
-    make(&small, 10);
     assert_int_equal(target_same(&target, &small.measure, &error), PSNAP_OK);
     assert_true(target.accesses[0] == 40 && target.accesses[1] == 4);
     assert_true(target.operations[PSNAP_OP_FP_ADD] == 8);
     assert_true(target.iterations[0] == 40 && target.entries[0] == 4);
-    /* distance 10 but for the first pass: a cache of 11 lines has them, one of 10 has not */
     assert_true(fabs(target_hit_rate(&target, 0, false, 0, 11, 11) - 0.75) < 1e-12);
     assert_true(target_hit_rate(&target, 0, false, 0, 10, 10) == 0);
     target_release(&target);
-    release(&small);
 }
 
 /* The larger one's counts, the smaller one's distances. */
-TEST(at)
+TEST_WITHIN(begin, end, at)
 {
-    struct small small, large;
     struct target target;
     struct psnap_error error;
 
-    make(&small, 10);
-    make(&large, 1000);
     assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
     assert_true(target.accesses[0] == 4000 && target.accesses[1] == 4);
     assert_true(target.operations[PSNAP_OP_FP_ADD] == 8 && target.iterations[0] == 4000);
     assert_true(fabs(target_hit_rate(&target, 0, false, 0, 11, 11) - 0.75) < 1e-12);
     target_release(&target);
-    release(&small);
-    release(&large);
 }
 
-/* The larger input is to be of the same program, and do little that the small one did not. */
-TEST(at_another)
+/* The larger input is to be of the same program: a copy of it has another name, another build may
+ * have the same blocks. */
+TEST_WITHIN(begin, end, at_another)
 {
-    struct small small, large;
-    struct target target;
-    struct psnap_error error;
-
-    make(&small, 10);
-    make(&large, 1000);
     small.program->provenance.name = "small";
     large.program->provenance.name = "large";
-    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
-    assert_non_null(strstr(error.message, "'large' instead of 'small'"));
-    target_release(&target);
-    /* a copy of it has another name */
+    at_large("'large' instead of 'small'");
     small.program->provenance.build_id = large.program->provenance.build_id = "ab";
-    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
-    target_release(&target);
-    /* another build: with the same blocks, then with others */
+    at_large(NULL);
     large.program->provenance.name = "small";
     large.program->provenance.build_id = "cd";
-    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
-    target_release(&target);
+    at_large(NULL);
     large.program->loops[0].id = "g:1";
-    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
-    assert_non_null(strstr(error.message, "another build"));
-    target_release(&target);
-    release(&small);
-    release(&large);
+    at_large("another build");
 }
 
-/* Up to a tenth is left out. */
-TEST(at_unknown)
+/* Up to a tenth of what the small one did not do is left out. */
+TEST_WITHIN(begin, end, at_unknown)
 {
-    struct small small, large;
-    struct target target;
-    struct psnap_error error;
-
-    make(&small, 10);
-    make(&large, 1000);
     small.measure.executions[1] = 0;
     large.measure.executions[1] = 444;
-    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
-    assert_true(target.unknown == 444 && target.accesses[0] == 4000);
-    target_release(&target);
+    assert_true(at_large(NULL) == 444);
     large.measure.executions[1] = 445;
-    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
-    assert_non_null(strstr(error.message, "10 % of the larger input's accesses"));
-    target_release(&target);
-    release(&small);
-    release(&large);
+    at_large("10 % of the larger input's accesses");
 }
 
 /* Block 1's executions are not told: they grow as those of its loop. */
-TEST(by_executions)
+TEST_WITHIN(begin, end, by_executions)
 {
     const double executions[] = {120, -1};
-    struct small small;
     struct target target;
     struct psnap_error error;
 
-    make(&small, 10);
     assert_int_equal(target_executions(&target, &small.measure, executions, &error), PSNAP_OK);
     assert_true(target.accesses[0] == 120 && target.accesses[1] == 12);
     assert_true(target.operations[PSNAP_OP_FP_ADD] == 24 && target.unknown == 0);
     target_release(&target);
-    release(&small);
 }

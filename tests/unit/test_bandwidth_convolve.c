@@ -72,16 +72,36 @@ static uint32_t add_load(struct psnap_program *program, const struct psnap_block
     return psnap_program_add_ref(program, &ref);
 }
 
+static struct psnap_sink *begin_trace(FILE *file, struct psnap_program *program)
+{
+    struct psnap_sink *sink = psnap_trace_writer_new("pst", file, program, NULL);
+
+    assert_non_null(sink);
+    return sink;
+}
+
+static void put_load(struct psnap_sink *sink, uint32_t ref, uint64_t address)
+{
+    const struct psnap_access access = {address, ref, 8, PSNAP_LOAD, 0};
+
+    assert_int_equal(psnap_sink_put(sink, &access, 1, NULL), PSNAP_OK);
+}
+
+static void end_trace(FILE *file, struct psnap_program *program, struct psnap_sink *sink)
+{
+    assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_OK);
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+    assert_int_equal(fclose(file), 0);
+}
+
 /* As the profile; "far" has two parts, as of an optimiser, one after the other. */
 static void write_trace(FILE *file)
 {
     struct psnap_program *program = psnap_program_new();
-    struct psnap_error error;
-    struct psnap_access access = {.size = 8, .kind = PSNAP_LOAD};
     struct psnap_sink *sink;
     uint32_t refs[3];
 
-    assert_non_null(program);
     refs[0] =
         add_load(program, &(struct psnap_block){.loop = add_loop(program, "far.vector", "far"),
                                                 .operations[PSNAP_OP_FP_ADD] = 4,
@@ -101,16 +121,14 @@ static void write_trace(FILE *file)
                                             .operations[PSNAP_OP_FP_MATH] = 5,
                                             .operations[PSNAP_OP_CONVERT] = 7,
                                             .executions = 1});
-    sink = psnap_trace_writer_new("pst", file, program, &error);
-    assert_non_null(sink);
-    for (uint64_t i = 0; i < FAR + NEAR; i++) {
-        access.ref = refs[i < 700 ? 0 : i < FAR ? 1 : 2];
-        access.address = i < FAR ? (1 << 20) + i * LINE_BYTES : 1 << 12;
-        assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
-    }
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    psnap_program_free(program);
+    sink = begin_trace(file, program);
+    for (uint64_t i = 0; i < FAR + NEAR; i++)
+        put_load(sink,
+                 refs[i < 700   ? 0
+                      : i < FAR ? 1
+                                : 2],
+                 i < FAR ? (1 << 20) + i * LINE_BYTES : 1 << 12);
+    end_trace(file, program, sink);
 }
 
 /* -------------------------------------------------------------------- predictions */
@@ -249,7 +267,6 @@ TEST(trace_of_two_loops)
     FILE *file = create(path);
 
     write_trace(file);
-    assert_int_equal(fclose(file), 0);
     check_file(path);
     unlink(path);
 }
@@ -272,29 +289,20 @@ static void check_chain(bool has_operations)
     char path[] = "/tmp/psnap-chain-XXXXXX";
     FILE *file = create(path);
     struct psnap_program *program = psnap_program_new();
-    struct psnap_access access = {.size = 8, .kind = PSNAP_LOAD};
     struct fits *fits = known_fits();
     const struct convolve_settings settings = {
         .input = PSNAP_INPUT_DEFAULTS, .fits = fits, .count = 1};
     struct convolve_input input = {.path = path};
     struct psnap_error error;
-    struct psnap_sink *sink;
-
-    assert_non_null(program);
-    access.ref =
+    const uint32_t ref =
         add_load(program, &(struct psnap_block){.loop = add_loop(program, "far", "far"),
                                                 .operations[PSNAP_OP_INT_ADD] = has_operations,
                                                 .executions = FAR});
-    sink = psnap_trace_writer_new("pst", file, program, &error);
-    assert_non_null(sink);
-    for (uint64_t i = 0; i < FAR; i++) {
-        access.address = (1 << 20) + i * i % 1009 * LINE_BYTES * 3 + i * LINE_BYTES * 4096;
-        assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
-    }
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    psnap_program_free(program);
-    assert_int_equal(fclose(file), 0);
+    struct psnap_sink *sink = begin_trace(file, program);
+
+    for (uint64_t i = 0; i < FAR; i++)
+        put_load(sink, ref, (1 << 20) + i * i % 1009 * LINE_BYTES * 3 + i * LINE_BYTES * 4096);
+    end_trace(file, program, sink);
     fits->latencies[0] = 1e-9;
     fits->latencies[1] = 5e-9;
     fits->latencies[2] = 90e-9;

@@ -11,31 +11,13 @@
 #include "formats/base/rng.h"
 #include "predict/bandwidth/maps.h"
 #include "tests/unit/test_bandwidth_support.h"
-
-static struct psnap_machine machine_of(const char *text)
-{
-    struct psnap_machine machine;
-    struct psnap_error error;
-
-    if (psnap_machine_parse_inline(text, &machine, &error))
-        fail_msg("%s", error.message);
-    return machine;
-}
-
-static struct psnap_program *program_of_one(void)
-{
-    struct psnap_program *program = psnap_program_new();
-
-    assert_non_null(program);
-    assert_int_equal(psnap_program_add_anonymous(program, "all"), PSNAP_OK);
-    return program;
-}
+#include "tests/unit/test_simcore_support.h"
 
 static struct supply supply_of_addresses(const char *machine_text, const uint64_t *addresses,
                                          size_t n)
 {
     const struct psnap_machine machine = machine_of(machine_text);
-    struct psnap_program *program = program_of_one();
+    struct psnap_program *program = program_with_refs(1);
     struct psnap_error error;
     struct psnap_sink *sink = supply_sink_new(&machine, program, 0, &error);
     struct supply supply;
@@ -139,33 +121,24 @@ TEST(sums_are_the_simulators)
 {
     static const char machine_text[] = "512:64:2,2K:64:4";
     const struct psnap_machine machine = machine_of(machine_text);
-    struct psnap_program *program = program_of_one();
-    struct psnap_tally tally = {0};
-    struct psnap_error error;
-    struct psnap_sink *sim = psnap_sim_new(&machine, 1, program, NULL, &error);
-    uint64_t addresses[3000];
+    struct psnap_access stream[3000];
+    uint64_t addresses[COUNT(stream)];
+    struct psnap_tally tally;
     struct supply supply;
     struct psnap_rng rng;
 
-    assert_non_null(sim);
     psnap_rng_init(&rng, 1);
-    for (size_t i = 0; i < 3000; i++) {
+    for (size_t i = 0; i < COUNT(stream); i++) {
         const uint64_t r = psnap_rng_below(&rng, 64);
 
         addresses[i] = r * r % 64 * 64 + 8 * psnap_rng_below(&rng, 8);
+        stream[i] = (struct psnap_access){.address = addresses[i], .size = 8};
     }
-    for (size_t i = 0; i < 3000; i++) {
-        const struct psnap_access access = {.address = addresses[i], .size = 8};
-
-        assert_int_equal(psnap_sink_put(sim, &access, 1, &error), PSNAP_OK);
-    }
-    psnap_sim_add_total(sim, 0, &tally);
-    supply = supply_of_addresses(machine_text, addresses, 3000);
-    assert_near(supply_total(&supply), 3000, 0);
+    tally = tally_of(&machine, stream, COUNT(stream));
+    supply = supply_of_addresses(machine_text, addresses, COUNT(stream));
+    assert_near(supply_total(&supply), COUNT(stream), 0);
     for (uint32_t i = 0; i < 2; i++)
         assert_near(supply_hit_rate(&supply, i), psnap_tally_cumulative(&tally, i), 1e-12);
-    psnap_sink_free(sim);
-    psnap_program_free(program);
 }
 
 /* A point's supply, by its definition: all accesses of as many passes, one by one. */
@@ -173,7 +146,7 @@ static struct supply slow_supply(const struct map_point *point, const char *mach
 {
     const struct psnap_machine machine = machine_of(machine_text);
     const uint64_t count = map_pass_accesses(point), each = count / point->streams;
-    struct psnap_program *program = program_of_one();
+    struct psnap_program *program = program_with_refs(1);
     struct psnap_error error;
     struct psnap_sink *sink = supply_sink_new(&machine, program, point->size_bytes, &error);
     struct supply before = {0}, supply;

@@ -339,35 +339,6 @@ TEST(sets_against_simulator)
     psnap_program_free(program);
 }
 
-/* An access across the end of the address space has the last line and line 0. */
-TEST(line_zero_is_behind_the_top)
-{
-    static const struct psnap_access stream[] = {{UINT64_MAX - 3, 0, 8, PSNAP_LOAD, 0},
-                                                 {UINT64_MAX, 1, 1, PSNAP_LOAD, 0},
-                                                 {0, 2, 1, PSNAP_LOAD, 0},
-                                                 {64, 3, 1, PSNAP_LOAD, 0}};
-    static const uint64_t distances[] = {PSNAP_DISTANCE_COLD, 1, 1, PSNAP_DISTANCE_COLD};
-    struct psnap_program *program = new_program();
-    struct psnap_sink *reuse =
-        psnap_reuse_new(program, &(struct psnap_reuse_options){.line_bytes = 64}, NULL);
-
-    assert_non_null(reuse);
-    assert_int_equal(psnap_sink_put(reuse, stream, 4, NULL), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(reuse, NULL), PSNAP_OK);
-    assert_int_equal(psnap_reuse_lines(reuse), 3);
-    for (uint32_t ref = 0; ref < 4; ref++) {
-        const struct psnap_distances *row = psnap_reuse_row(reuse, PSNAP_VIEW_REF, ref);
-        struct psnap_distance_count each = {0};
-        assert_int_equal(psnap_distances_cold(row), distances[ref] == PSNAP_DISTANCE_COLD);
-        if (distances[ref] != PSNAP_DISTANCE_COLD) {
-            assert_true(psnap_distances_next(row, &each));
-            assert_int_equal(each.distance, distances[ref]);
-        }
-    }
-    psnap_sink_free(reuse);
-    psnap_program_free(program);
-}
-
 TEST(bad_input)
 {
     static const uint64_t sizes[] = {0, 3, 48, UINT64_C(1) << 31};
