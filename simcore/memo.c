@@ -27,7 +27,7 @@ struct memo {
     struct tier of_runs;
     uint64_t accesses_min;  /* of a run that is looked up alone */
     struct phrases phrases; /* if a tier of them is outside of_runs */
-    struct noted noted; /* the run in hand, or another one */
+    struct noted noted;     /* the run in hand, or another one */
 };
 
 bool memo_block(struct memo *memo, const struct psnap_access *block, size_t n)

@@ -66,7 +66,6 @@ bool memo_settle(struct memo *memo);
 /* No phrase goes on, before anything else is simulated on the hierarchy. False: out of memory. */
 bool memo_interrupt(struct memo *memo);
 
-
 /* As hierarchy_run(), of accesses of one thread, and has it counted. */
 bool memo_block(struct memo *memo, const struct psnap_access *block, size_t n);
 

@@ -108,12 +108,16 @@ TEST(test_round_trip)
     }
 }
 
+#define RUN(accesses, reused)                                                                      \
+    "accesses: " #accesses                                                                         \
+    ", busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, "                       \
+    "cold: 1, histogram: [[1, " #reused "]]"
+
 /* A list of a task of 10 accesses, with a place in it changed, or another list. */
 static const char good[] =
     "psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
-    "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
-    "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: 1, "
-    "histogram: [[1, 9]]}]}]}\n";
+    "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, " RUN(
+        10, 9) "}]}]}\n";
 
 TEST(bad_lists)
 {
@@ -128,8 +132,8 @@ TEST(bad_lists)
         {"[1, 9]", "[1, 8]", "of 9 of the run's 10 accesses"},
         {"cold: 1, histogram: [[1, 9]]", "cold: 0, histogram: []", "of 0 of the run's 10 accesses"},
         {"cold: 1, histogram: [[1, 9]]", "cold: 11, histogram: []", "cold"},
-        {"accesses: 10, busiest", "accesses: 21, busiest", "accesses"},
-        {"accesses: 10, busiest", "accesses: 9, busiest", "accesses"},
+        {RUN(10, 9), RUN(21, 20), "accesses"}, /* more than of two cores */
+        {RUN(10, 9), RUN(9, 8), "accesses"},
     };
     struct psnap_error error;
     struct tasks tasks;

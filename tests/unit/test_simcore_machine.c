@@ -182,169 +182,171 @@ static enum psnap_status read_text(const char *text, struct psnap_machine *machi
     return status;
 }
 
+static const char every_key[] =
+    "machine:\n"
+    "  name: full of keys\n"
+    "  description: with, a comma\n"
+    "  clock_hz: 2.5e9\n"
+    "  cores: 4\n"
+    "  levels:\n"
+    "  - {size_bytes: 32K, line_bytes: 64, ways: 8, latency_cycles: 4.5, "
+    "throughput_cycles: 0.5, shared_by: 2,"
+    " bandwidth_bytes_per_s: 1e11}\n"
+    "  - {size_bytes: 3072, line_bytes: 0x20, ways: full,"
+    " replacement: random, seed: 18446744073709551615}\n"
+    "  - {size_bytes: 1M, line_bytes: 64, ways: 16, replacement: plru,"
+    " prefetch: {entries: 64, degree: 2, distance: 8}}\n"
+    "  - {size_bytes: 3M, line_bytes: 64, ways: 12, replacement: lru,"
+    " prefetch: {}}\n"
+    "  tlb:\n"
+    "  - {entries: 64}\n"
+    "  - {entries: 1536, page_bytes: 2M, ways: 12}\n"
+    "  memory: {latency_cycles: 200, throughput_cycles: 20, bandwidth_bytes_per_s: 2e10,"
+    " first_touch_cycles: 900}\n"
+    "  mispredict_cycles: 15.5\n"
+    "  operations: {fp_div: {latency_cycles: 13, throughput_cycles: 4}}\n"
+    "  parallel: {alone_cycles: 700, section_cycles: 5e3, barrier_cycles: 1500}\n"
+    "  function_cycles: {exp: 12.5, tanh: 60}\n";
+
+static const struct psnap_machine of_every_key = {
+    .name = "full of keys",
+    .description = "with, a comma",
+    .clock_hz = 2.5e9,
+    .cores = 4,
+    .level_count = 4,
+    .levels = {{.size_bytes = 32 << 10,
+                .line_bytes = 64,
+                .ways = 8,
+                .sets = 64,
+                .latency_cycles = 4.5,
+                .throughput_cycles = 0.5,
+                .shared_by = 2,
+                .bandwidth_bytes_per_s = 1e11},
+               {.size_bytes = 3072,
+                .line_bytes = 32,
+                .ways = 96,
+                .sets = 1,
+                .replacement = PSNAP_REPLACE_RANDOM,
+                .seed = UINT64_MAX,
+                .shared_by = 1},
+               {.size_bytes = 1 << 20,
+                .line_bytes = 64,
+                .ways = 16,
+                .sets = 1024,
+                .replacement = PSNAP_REPLACE_PLRU,
+                .prefetch = {.entries = 64, .degree = 2, .distance = 8},
+                .shared_by = 1},
+               {.size_bytes = 3 << 20,
+                .line_bytes = 64,
+                .ways = 12,
+                .sets = 4096,
+                .prefetch = {.entries = 256, .degree = 1, .distance = 1},
+                .shared_by = 1}},
+    .tlb_level_count = 2,
+    .tlb = {{.entries = 64, .page_bytes = 4096, .ways = 64, .sets = 1},
+            {.entries = 1536, .page_bytes = 2 << 20, .ways = 12, .sets = 128}},
+    .memory_latency_cycles = 200,
+    .memory_throughput_cycles = 20,
+    .memory_bandwidth_bytes_per_s = 2e10,
+    .first_touch_cycles = 900,
+    .mispredict_cycles = 15.5,
+    .operations[PSNAP_OP_FP_DIV] = {13, 4},
+    .parallel = {.alone_cycles = 700, .section_cycles = 5000, .barrier_cycles = 1500},
+    .function_cycles[PSNAP_MATH_EXP] = 12.5,
+    .function_cycles[PSNAP_MATH_TANH] = 60};
+
 TEST(files_read_every_key)
 {
-    static const char text[] =
-        "machine:\n"
-        "  name: full of keys\n"
-        "  description: with, a comma\n"
-        "  clock_hz: 2.5e9\n"
-        "  cores: 4\n"
-        "  levels:\n"
-        "  - {size_bytes: 32K, line_bytes: 64, ways: 8, latency_cycles: 4.5, "
-        "throughput_cycles: 0.5, shared_by: 2,"
-        " bandwidth_bytes_per_s: 1e11}\n"
-        "  - {size_bytes: 3072, line_bytes: 0x20, ways: full,"
-        " replacement: random, seed: 18446744073709551615}\n"
-        "  - {size_bytes: 1M, line_bytes: 64, ways: 16, replacement: plru,"
-        " prefetch: {entries: 64, degree: 2, distance: 8}}\n"
-        "  - {size_bytes: 3M, line_bytes: 64, ways: 12, replacement: lru,"
-        " prefetch: {}}\n"
-        "  tlb:\n"
-        "  - {entries: 64}\n"
-        "  - {entries: 1536, page_bytes: 2M, ways: 12}\n"
-        "  memory: {latency_cycles: 200, throughput_cycles: 20, bandwidth_bytes_per_s: 2e10,"
-        " first_touch_cycles: 900}\n"
-        "  mispredict_cycles: 15.5\n"
-        "  operations: {fp_div: {latency_cycles: 13, throughput_cycles: 4}}\n"
-        "  parallel: {alone_cycles: 700, section_cycles: 5e3, barrier_cycles: 1500}\n"
-        "  function_cycles: {exp: 12.5, tanh: 60}\n";
-    const struct psnap_machine wanted = {
-        .name = "full of keys",
-        .description = "with, a comma",
-        .clock_hz = 2.5e9,
-        .cores = 4,
-        .level_count = 4,
-        .levels = {{.size_bytes = 32 << 10,
-                    .line_bytes = 64,
-                    .ways = 8,
-                    .sets = 64,
-                    .latency_cycles = 4.5,
-                    .throughput_cycles = 0.5,
-                    .shared_by = 2,
-                    .bandwidth_bytes_per_s = 1e11},
-                   {.size_bytes = 3072,
-                    .line_bytes = 32,
-                    .ways = 96,
-                    .sets = 1,
-                    .replacement = PSNAP_REPLACE_RANDOM,
-                    .seed = UINT64_MAX,
-                    .shared_by = 1},
-                   {.size_bytes = 1 << 20,
-                    .line_bytes = 64,
-                    .ways = 16,
-                    .sets = 1024,
-                    .replacement = PSNAP_REPLACE_PLRU,
-                    .prefetch = {.entries = 64, .degree = 2, .distance = 8},
-                    .shared_by = 1},
-                   {.size_bytes = 3 << 20,
-                    .line_bytes = 64,
-                    .ways = 12,
-                    .sets = 4096,
-                    .prefetch = {.entries = 256, .degree = 1, .distance = 1},
-                    .shared_by = 1}},
-        .tlb_level_count = 2,
-        .tlb = {{.entries = 64, .page_bytes = 4096, .ways = 64, .sets = 1},
-                {.entries = 1536, .page_bytes = 2 << 20, .ways = 12, .sets = 128}},
-        .memory_latency_cycles = 200,
-        .memory_throughput_cycles = 20,
-        .memory_bandwidth_bytes_per_s = 2e10,
-        .first_touch_cycles = 900,
-        .mispredict_cycles = 15.5,
-        .operations[PSNAP_OP_FP_DIV] = {13, 4},
-        .parallel = {.alone_cycles = 700, .section_cycles = 5000, .barrier_cycles = 1500},
-        .function_cycles[PSNAP_MATH_EXP] = 12.5,
-        .function_cycles[PSNAP_MATH_TANH] = 60};
     struct psnap_machine machine;
 
-    assert_int_equal(read_text(text, &machine, NULL), PSNAP_OK);
-    assert_memory_equal(&machine, &wanted, sizeof machine);
+    assert_int_equal(read_text(every_key, &machine, NULL), PSNAP_OK);
+    assert_memory_equal(&machine, &of_every_key, sizeof machine);
 }
 
 #define SHAPE "size_bytes: 32K, line_bytes: 64, ways: 8"
 #define LEVEL "{" SHAPE "}"
 
+static const struct {
+    const char *text;
+    uint32_t src_line, column;
+    const char *message;
+} mistakes[] = {
+    {"levels:\n- {name: '', " SHAPE "}\n", 2, 10, "name must be one line of 1 to 31 bytes"},
+    {"levels:\n- {name: [], " SHAPE "}\n", 2, 10, "one value"},
+    {"levels:\n- {name: L1 of more than thirty-one bytes, " SHAPE "}\n", 2, 10, "31 bytes"},
+    {"levels:\n- {name: L, " SHAPE "}\n- {name: L, " SHAPE "}\n", 3, 10,
+     "name 'L' is that of level 1, too"},
+    {"source: ''\nlevels: [" LEVEL "]\n", 1, 9, "source must be one line"},
+    {"[]", 1, 1, "map"},
+    {"machines: {}\n", 1, 1, "machines"},
+    {"machine: {}\nmachine: {}\n", 2, 1, "machine"},
+    {"machine: 3\n", 1, 10, "map"},
+    {"machine: {name: ''}\n", 1, 17, "name"},
+    {"machine: {levels: []}\nname: x\n", 2, 1, "name"},
+    {"machine: {name: x}\n", 1, 10, "levels"},
+    {"machine: {name: x, levels: []}\n", 1, 28, "1 to 8 levels"},
+    {"machine: {name: x, levels: 7}\n", 1, 28, "levels"},
+    {"machine:\n  name: x\n  levels:\n  - " LEVEL "\n  speed: 3\n", 5, 3, "speed"},
+    {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 48, ways: 8}\n", 4, 35,
+     "power of two"},
+    {"machine:\n  name: x\n  levels:\n  - " LEVEL
+     "\n  - {size_bytes: 100, line_bytes: 64, ways: 1}\n",
+     5, 18, "whole number of sets"},
+    {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 64}\n", 4, 5, "ways"},
+    {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 64, ways: none}\n", 4, 45,
+     "ways"},
+    {"machine:\n  name: x\n  levels:\n  - {size_bytes: 1M, line_bytes: 64, ways: 1K}\n", 4, 44,
+     "ways"},
+    {"machine: {name: x, cores: 0, levels: [" LEVEL "]}\n", 1, 27, "cores"},
+    {"machine: {name: x, clock_hz: .nan, levels: [" LEVEL "]}\n", 1, 30, "clock_hz"},
+    {"machine: {name: x, memory: {size: 3}, levels: [" LEVEL "]}\n", 1, 29, "size"},
+    {"levels:\n- " LEVEL "\n- {size_bytes: 48K, line_bytes: 64, ways: 12,\n"
+     "   replacement: plru}\n",
+     4, 17, "plru needs a power of two of ways, not 12"},
+    {"levels:\n- {" SHAPE ",\n   replacement: mru}\n", 3, 17,
+     "lru, plru, random, fifo or srrip, not 'mru'"},
+    {"levels:\n- {" SHAPE ", replacement: plru,\n   seed: 7}\n", 3, 10,
+     "a seed is for random replacement, not plru"},
+    {"levels:\n- {" SHAPE ",\n   seed: 0}\n", 3, 10, "a seed is for random replacement, not lru"},
+    {"levels:\n- {" SHAPE ", replacement: random,\n   seed: -1}\n", 3, 10, "seed"},
+    {"levels:\n- {" SHAPE ",\n   prefetch: 2}\n", 3, 14, "map"},
+    {"levels:\n- {" SHAPE ",\n   inclusion: inclusive}\n", 3, 15, "nothing is nearer"},
+    {"levels:\n- " LEVEL "\n- {size_bytes: 64K, line_bytes: 128, ways: 8,\n"
+     "   inclusion: exclusive}\n",
+     4, 15, "has the lines of the one before, 64 bytes, not 128"},
+    {"levels:\n- {" SHAPE ",\n   inclusion: some}\n", 3, 15, "not 'some'"},
+    {"levels:\n- {" SHAPE ",\n   write: behind}\n", 3, 11, "write is back or through"},
+    {"levels:\n- {" SHAPE ",\n   write_allocate: maybe}\n", 3, 20, "yes or no, not 'maybe'"},
+    {"levels:\n- {" SHAPE ",\n   victim_lines: 0}\n", 3, 18, "victim_lines"},
+    {"levels:\n- {" SHAPE ",\n   index: crc}\n", 3, 11, "modulo or xor, not 'crc'"},
+    {"levels:\n- {size_bytes: 12K, line_bytes: 64, ways: 4,\n   index: xor}\n", 3, 11,
+     "power of two of sets, not 48"},
+    {"levels:\n- {" SHAPE ",\n   prefetch: {next_lines: 17}}\n", 3, 27, "next_lines"},
+    {"coherence: mesi\nlevels: [" LEVEL "]\n", 1, 12, "none or invalidate, not 'mesi'"},
+    {"levels:\n- {" SHAPE ",\n   prefetch: {degree: 17}}\n", 3, 23, "degree"},
+    {"levels:\n- {" SHAPE ",\n   prefetch: {distance: 0}}\n", 3, 25, "distance"},
+    {"levels:\n- {" SHAPE ",\n   prefetch: {entries: 0}}\n", 3, 24, "entries"},
+    {"levels:\n- {" SHAPE ",\n   prefetch: {depth: 3}}\n", 3, 15, "depth"},
+    {"levels: [" LEVEL "]\ntlb: {entries: 64}\n", 2, 6, "list"},
+    {"levels: [" LEVEL "]\ntlb: []\n", 2, 6, "1 or 2 levels"},
+    {"levels: [" LEVEL "]\ntlb: [{page_bytes: 4K}]\n", 2, 7, "entries"},
+    {"levels: [" LEVEL "]\ntlb: [{entries: 64, page_bytes: 3000}]\n", 2, 33, "power of two"},
+    {"levels: [" LEVEL "]\ntlb:\n- {entries: 64}\n- {entries: 100, ways: 12}\n", 4, 24,
+     "not a whole number of sets of 12 ways"},
+    {"levels: [" LEVEL "]\ntlb: [{entries: 64, reach: 4}]\n", 2, 21, "reach"},
+};
+
 TEST(files_say_where_the_mistake_is)
 {
-    static const struct {
-        const char *text;
-        uint32_t src_line, column;
-        const char *message;
-    } cases[] = {
-        {"levels:\n- {name: '', " SHAPE "}\n", 2, 10, "name must be one line of 1 to 31 bytes"},
-        {"levels:\n- {name: [], " SHAPE "}\n", 2, 10, "one value"},
-        {"levels:\n- {name: L1 of more than thirty-one bytes, " SHAPE "}\n", 2, 10, "31 bytes"},
-        {"levels:\n- {name: L, " SHAPE "}\n- {name: L, " SHAPE "}\n", 3, 10,
-         "name 'L' is that of level 1, too"},
-        {"source: ''\nlevels: [" LEVEL "]\n", 1, 9, "source must be one line"},
-        {"[]", 1, 1, "map"},
-        {"machines: {}\n", 1, 1, "machines"},
-        {"machine: {}\nmachine: {}\n", 2, 1, "machine"},
-        {"machine: 3\n", 1, 10, "map"},
-        {"machine: {name: ''}\n", 1, 17, "name"},
-        {"machine: {levels: []}\nname: x\n", 2, 1, "name"},
-        {"machine: {name: x}\n", 1, 10, "levels"},
-        {"machine: {name: x, levels: []}\n", 1, 28, "1 to 8 levels"},
-        {"machine: {name: x, levels: 7}\n", 1, 28, "levels"},
-        {"machine:\n  name: x\n  levels:\n  - " LEVEL "\n  speed: 3\n", 5, 3, "speed"},
-        {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 48, ways: 8}\n", 4, 35,
-         "power of two"},
-        {"machine:\n  name: x\n  levels:\n  - " LEVEL
-         "\n  - {size_bytes: 100, line_bytes: 64, ways: 1}\n",
-         5, 18, "whole number of sets"},
-        {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 64}\n", 4, 5, "ways"},
-        {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 64, ways: none}\n", 4,
-         45, "ways"},
-        {"machine:\n  name: x\n  levels:\n  - {size_bytes: 1M, line_bytes: 64, ways: 1K}\n", 4, 44,
-         "ways"},
-        {"machine: {name: x, cores: 0, levels: [" LEVEL "]}\n", 1, 27, "cores"},
-        {"machine: {name: x, clock_hz: .nan, levels: [" LEVEL "]}\n", 1, 30, "clock_hz"},
-        {"machine: {name: x, memory: {size: 3}, levels: [" LEVEL "]}\n", 1, 29, "size"},
-        {"levels:\n- " LEVEL "\n- {size_bytes: 48K, line_bytes: 64, ways: 12,\n"
-         "   replacement: plru}\n",
-         4, 17, "plru needs a power of two of ways, not 12"},
-        {"levels:\n- {" SHAPE ",\n   replacement: mru}\n", 3, 17,
-         "lru, plru, random, fifo or srrip, not 'mru'"},
-        {"levels:\n- {" SHAPE ", replacement: plru,\n   seed: 7}\n", 3, 10,
-         "a seed is for random replacement, not plru"},
-        {"levels:\n- {" SHAPE ",\n   seed: 0}\n", 3, 10,
-         "a seed is for random replacement, not lru"},
-        {"levels:\n- {" SHAPE ", replacement: random,\n   seed: -1}\n", 3, 10, "seed"},
-        {"levels:\n- {" SHAPE ",\n   prefetch: 2}\n", 3, 14, "map"},
-        {"levels:\n- {" SHAPE ",\n   inclusion: inclusive}\n", 3, 15, "nothing is nearer"},
-        {"levels:\n- " LEVEL "\n- {size_bytes: 64K, line_bytes: 128, ways: 8,\n"
-         "   inclusion: exclusive}\n",
-         4, 15, "has the lines of the one before, 64 bytes, not 128"},
-        {"levels:\n- {" SHAPE ",\n   inclusion: some}\n", 3, 15, "not 'some'"},
-        {"levels:\n- {" SHAPE ",\n   write: behind}\n", 3, 11, "write is back or through"},
-        {"levels:\n- {" SHAPE ",\n   write_allocate: maybe}\n", 3, 20, "yes or no, not 'maybe'"},
-        {"levels:\n- {" SHAPE ",\n   victim_lines: 0}\n", 3, 18, "victim_lines"},
-        {"levels:\n- {" SHAPE ",\n   index: crc}\n", 3, 11, "modulo or xor, not 'crc'"},
-        {"levels:\n- {size_bytes: 12K, line_bytes: 64, ways: 4,\n   index: xor}\n", 3, 11,
-         "power of two of sets, not 48"},
-        {"levels:\n- {" SHAPE ",\n   prefetch: {next_lines: 17}}\n", 3, 27, "next_lines"},
-        {"coherence: mesi\nlevels: [" LEVEL "]\n", 1, 12, "none or invalidate, not 'mesi'"},
-        {"levels:\n- {" SHAPE ",\n   prefetch: {degree: 17}}\n", 3, 23, "degree"},
-        {"levels:\n- {" SHAPE ",\n   prefetch: {distance: 0}}\n", 3, 25, "distance"},
-        {"levels:\n- {" SHAPE ",\n   prefetch: {entries: 0}}\n", 3, 24, "entries"},
-        {"levels:\n- {" SHAPE ",\n   prefetch: {depth: 3}}\n", 3, 15, "depth"},
-        {"levels: [" LEVEL "]\ntlb: {entries: 64}\n", 2, 6, "list"},
-        {"levels: [" LEVEL "]\ntlb: []\n", 2, 6, "1 or 2 levels"},
-        {"levels: [" LEVEL "]\ntlb: [{page_bytes: 4K}]\n", 2, 7, "entries"},
-        {"levels: [" LEVEL "]\ntlb: [{entries: 64, page_bytes: 3000}]\n", 2, 33, "power of two"},
-        {"levels: [" LEVEL "]\ntlb:\n- {entries: 64}\n- {entries: 100, ways: 12}\n", 4, 24,
-         "not a whole number of sets of 12 ways"},
-        {"levels: [" LEVEL "]\ntlb: [{entries: 64, reach: 4}]\n", 2, 21, "reach"},
-    };
-
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(mistakes); i++) {
         struct psnap_machine machine;
         struct psnap_error error = {0};
 
-        assert_true(read_text(cases[i].text, &machine, &error) < 0);
-        if (!strstr(error.message, cases[i].message) || error.src_line != cases[i].src_line ||
-            error.column != cases[i].column)
-            fail_msg("%s: %u:%u: %s", cases[i].text, error.src_line, error.column, error.message);
+        assert_true(read_text(mistakes[i].text, &machine, &error) < 0);
+        if (!strstr(error.message, mistakes[i].message) || error.src_line != mistakes[i].src_line ||
+            error.column != mistakes[i].column)
+            fail_msg("%s: %u:%u: %s", mistakes[i].text, error.src_line, error.column,
+                     error.message);
         assert_string_equal(error.file, "m.yaml");
     }
 }
