@@ -20,7 +20,7 @@ struct pst_source {
     struct psnap_trace trace;
     struct psnap_pst_unpacker unpacker;
     struct psnap_pst_decoder decoder;
-    struct psnap_pst_tables_reader tables;
+    struct psnap_pst_tables tables;
     struct psnap_pst_frame chunk; /* the chunk of accesses that is next or under way */
     bool has_chunk;               /* chunk is read, its accesses are not all delivered */
     bool decoding;                /* and the decoder is in it */
@@ -272,7 +272,7 @@ static void pst_free(struct psnap_source *self)
     psnap_reader_free(source->trace.reader);
     psnap_pst_expander_free(source->unpacker.expander);
     psnap_pst_decoder_release(&source->decoder);
-    psnap_pst_tables_reader_release(&source->tables);
+    psnap_pst_tables_release(&source->tables);
     psnap_program_free(source->trace.base.program);
     free(source);
 }

@@ -523,85 +523,73 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
                                              struct psnap_access *block, size_t room, size_t *n,
                                              struct psnap_pst_run *run, struct psnap_error *error);
 
-/* ---- tables: pst_tables_write.c, pst_tables_read.c ---- */
+/* ---- tables: pst_tables.c ---- */
 
-/* What is one row, which is written when it has changed. */
-struct psnap_pst_description {
-    struct psnap_bytes now, last;
-};
-
-/* Zeroed but for the program. */
-struct psnap_pst_tables_writer {
-    struct psnap_program *program;
-    uint32_t loop_count, block_count, ref_count, object_count; /* written */
-    const char **strings; /* by number; 0 is "" and never written */
-    struct psnap_map numbers;
-    uint32_t string_count; /* but for "" */
-    size_t string_room;
-    uint64_t string_bytes;
-    /* where the objects from object_count on were announced */
-    uint64_t *positions;
-    uint32_t noted; /* all objects */
-    size_t position_room;
-    /* sections of the payload being made */
-    struct psnap_bytes new_strings, rows;
-    struct psnap_pst_description provenance, part, rank;
-    uint32_t new_string_count;
-    enum psnap_status status; /* the first thing that went wrong */
-    char message[128];
-};
-
-/* What it has, but for itself. */
-void psnap_pst_tables_writer_release(struct psnap_pst_tables_writer *tables);
-/* Notes that the objects new since the last call were announced before access `position`. */
-enum psnap_status psnap_pst_tables_note(struct psnap_pst_tables_writer *tables, uint64_t position,
-                                        struct psnap_error *error);
-/* Replaces *payload by what is new, a few MiB at a time: empty when nothing is. */
-enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables_writer *tables,
-                                         struct psnap_bytes *payload, struct psnap_error *error);
-/* Appends the executions of all blocks. */
-void psnap_pst_tables_executions(const struct psnap_pst_tables_writer *tables,
-                                 struct psnap_bytes *payload);
-
-/* An object that is not announced yet. */
+/* An object that is not announced yet, and the access before which it is. */
 struct psnap_pst_waiting {
     uint64_t position;
     struct psnap_object object;
 };
 
-/* Zeroed but for the program. */
-struct psnap_pst_tables_reader {
-    struct psnap_program *program;
-    const char **strings; /* by number less 1 */
-    uint32_t string_count;
-    uint64_t string_bytes;
-    uint32_t loops_checked;
-    uint32_t operations; /* that the blocks of this section count */
-    struct psnap_pst_waiting *waiting;
-    uint32_t waiting_count, announced;
-    const char **command;
-    double *errors;
-    size_t string_room, waiting_room, command_room, error_room;
-    const char *regions[PSNAP_PST_REGIONS_MAX + 1];
+struct psnap_pst_strings {
+    const char **items;
+    size_t room;
 };
 
-/* What it has, but for itself. */
-void psnap_pst_tables_reader_release(struct psnap_pst_tables_reader *tables);
+/* Zeroed but for the program. They are written or read. */
+struct psnap_pst_tables {
+    struct psnap_program *program;
+    bool is_read;
+    enum psnap_status status; /* the first thing that went wrong */
+    const char *message;
+    const char **strings;  /* by number; 0 is "" and never written */
+    uint32_t string_count; /* but for "" */
+    size_t string_room;
+    uint64_t string_bytes;
+    uint32_t operations; /* that the blocks of this section count */
+    /* Written: rows so far; those of the section that is made, and of the last ones of one row */
+    uint32_t loop_count, block_count, ref_count, object_count;
+    struct psnap_bytes new_strings, rows, last[3];
+    uint32_t new_string_count;
+    struct psnap_map numbers; /* of strings */
+    uint64_t *positions;      /* where the objects from object_count on were announced */
+    uint32_t noted;           /* all objects */
+    size_t position_room;
+    /* Read: */
+    struct psnap_cursor section;
+    uint32_t loops_checked;
+    struct psnap_pst_waiting *waiting;
+    uint32_t waiting_count, announced;
+    struct psnap_pst_strings command, regions;
+    double *errors;
+    size_t waiting_room, error_room;
+};
+
+/* What they have, but for themselves. */
+void psnap_pst_tables_release(struct psnap_pst_tables *tables);
+/* Notes that the objects new since the last call were announced before access `position`. */
+enum psnap_status psnap_pst_tables_note(struct psnap_pst_tables *tables, uint64_t position,
+                                        struct psnap_error *error);
+/* Replaces *payload by what is new, a few MiB at a time: empty when nothing is. */
+enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables *tables,
+                                         struct psnap_bytes *payload, struct psnap_error *error);
+/* Appends the executions of all blocks. */
+void psnap_pst_tables_executions(const struct psnap_pst_tables *tables,
+                                 struct psnap_bytes *payload);
 /* Adds the rows of a payload to the program; objects wait until they are announced. */
-enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables_reader *tables,
+enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables *tables,
                                         struct psnap_cursor *payload, struct psnap_error *error);
 /* To be called before accesses are read: checks what loops say of rows that came after them. */
-enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables_reader *tables,
+enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables *tables,
                                          struct psnap_error *error);
 /* No more tables come, as the trace was cut off: what loops not yet checked say of rows that are
  * not there is forgotten. */
-void psnap_pst_tables_cut(struct psnap_pst_tables_reader *tables);
+void psnap_pst_tables_cut(struct psnap_pst_tables *tables);
 /* Adds the objects announced up to access `position` to the program; *next gets the position of
  * the first one after (UINT64_MAX: none is known). */
-enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables_reader *tables,
-                                            uint64_t position, uint64_t *next,
-                                            struct psnap_error *error);
-enum psnap_status psnap_pst_tables_read_executions(struct psnap_pst_tables_reader *tables,
+enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables *tables, uint64_t position,
+                                            uint64_t *next, struct psnap_error *error);
+enum psnap_status psnap_pst_tables_read_executions(struct psnap_pst_tables *tables,
                                                    struct psnap_cursor *payload,
                                                    struct psnap_error *error);
 

@@ -21,7 +21,7 @@ struct pst_writer {
     struct psnap_program *program;
     struct psnap_pst_packer packer;
     struct psnap_pst_encoder encoder;
-    struct psnap_pst_tables_writer tables;
+    struct psnap_pst_tables tables;
     struct psnap_bytes payload;
     struct psnap_bytes end;          /* under a limit: the end frame of what is written */
     struct psnap_trace_limit *limit; /* NULL: none */
@@ -279,7 +279,7 @@ static void writer_free(struct psnap_sink *self)
 
     psnap_pst_squeezer_free(writer->packer.squeezer);
     psnap_pst_encoder_release(&writer->encoder);
-    psnap_pst_tables_writer_release(&writer->tables);
+    psnap_pst_tables_release(&writer->tables);
     psnap_bytes_release(&writer->payload);
     psnap_bytes_release(&writer->end);
     free(writer);

@@ -364,7 +364,7 @@ static void put_names(struct psnap_bytes *payload, uint8_t tag, const char *befo
     psnap_bytes_release(&row);
 }
 
-static enum psnap_status read_tables(struct psnap_pst_tables_reader *tables,
+static enum psnap_status read_tables(struct psnap_pst_tables *tables,
                                      const struct psnap_bytes *payload)
 {
     struct psnap_cursor cursor = {payload->data, payload->data + payload->size, false};
@@ -377,7 +377,7 @@ static enum psnap_status read_tables(struct psnap_pst_tables_reader *tables,
 static void test_replaced_rows(void **state)
 {
     struct psnap_program *program = psnap_program_new();
-    struct psnap_pst_tables_reader reader = {.program = program}, *tables = &reader;
+    struct psnap_pst_tables reader = {.program = program}, *tables = &reader;
     struct psnap_bytes payload = {0};
     size_t count = 0;
     long before;
@@ -406,7 +406,7 @@ static void test_replaced_rows(void **state)
               PSNAP_PST_ARGUMENTS_MAX + 1, 0);
     assert_int_equal(read_tables(tables, &payload), PSNAP_ERROR_CORRUPT);
     psnap_bytes_release(&payload);
-    psnap_pst_tables_reader_release(tables);
+    psnap_pst_tables_release(tables);
     psnap_program_free(program);
 }
 
