@@ -22,8 +22,9 @@ struct pst_source {
     struct psnap_pst_decoder decoder;
     struct psnap_pst_tables tables;
     struct psnap_pst_frame chunk; /* the chunk of accesses that is next or under way */
+    struct psnap_cursor payload;  /* and what is in it, */
     bool has_chunk;               /* chunk is read, its accesses are not all delivered */
-    bool decoding;                /* and the decoder is in it */
+    bool decoding;                /* and that the decoder has */
     bool ended;                   /* the end frame was good */
     uint64_t position;            /* number of the next access */
     uint64_t chunk_end;           /* number of the first access after the chunk */
@@ -70,24 +71,17 @@ static enum psnap_status read_end(struct pst_source *source, const struct psnap_
 }
 
 /* A frame that is not a chunk of accesses. */
-static enum psnap_status read_other(struct pst_source *source, struct psnap_pst_frame *frame,
+static enum psnap_status read_other(struct pst_source *source, const struct psnap_pst_frame *frame,
                                     struct psnap_error *error)
 {
-    struct psnap_cursor payload;
-    enum psnap_status status;
-
-    if (frame->type != PSNAP_PST_TABLES && frame->type != PSNAP_PST_END) {
-        if (frame->type & 0x20)
-            return PSNAP_OK; /* first letter is lower case */
-        return psnap_error_set(error, PSNAP_ERROR_VERSION,
-                               "has a kind of chunk that only a newer psnap can read");
-    }
-    status =
-        psnap_pst_unpack_payload(&source->unpacker, source->trace.reader, frame, &payload, error);
-    if (status != PSNAP_OK)
-        return status;
-    return frame->type == PSNAP_PST_TABLES ? psnap_pst_tables_read(&source->tables, &payload, error)
-                                           : read_end(source, frame, &payload, error);
+    if (frame->type == PSNAP_PST_TABLES)
+        return psnap_pst_tables_read(&source->tables, &source->payload, error);
+    if (frame->type == PSNAP_PST_END)
+        return read_end(source, frame, &source->payload, error);
+    if (frame->type & 0x20)
+        return PSNAP_OK; /* first letter is lower case */
+    return psnap_error_set(error, PSNAP_ERROR_VERSION,
+                           "has a kind of chunk that only a newer psnap can read");
 }
 
 /* Says how much of a trace that ends too early is good. */
@@ -110,8 +104,8 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
     struct psnap_pst_frame *frame = &source->chunk;
 
     while (!source->has_chunk && !source->ended) {
-        enum psnap_status status =
-            psnap_pst_unpack(&source->unpacker, source->trace.reader, frame, error);
+        enum psnap_status status = psnap_pst_unpack(&source->unpacker, source->trace.reader, frame,
+                                                    &source->payload, error);
 
         if (status == PSNAP_ERROR_TRUNCATED)
             return truncated(source, error);
@@ -135,19 +129,6 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
                                      error);
 }
 
-static enum psnap_status start_decoding(struct pst_source *source, struct psnap_error *error)
-{
-    struct psnap_cursor payload;
-    enum psnap_status status = psnap_pst_unpack_payload(&source->unpacker, source->trace.reader,
-                                                        &source->chunk, &payload, error);
-
-    if (status == PSNAP_OK)
-        status = psnap_pst_decoder_start(&source->decoder, &payload, source->chunk.accesses,
-                                         source->trace.base.program->ref_count, error);
-    source->decoding = status == PSNAP_OK;
-    return status;
-}
-
 static void advance(struct pst_source *source, uint64_t n)
 {
     source->position += n;
@@ -166,7 +147,9 @@ static enum psnap_status find_accesses(struct pst_source *source, uint64_t *n,
     if (status != PSNAP_OK || source->ended)
         return status;
     if (!source->decoding)
-        status = start_decoding(source, error);
+        status = psnap_pst_decoder_start(&source->decoder, &source->payload, source->chunk.accesses,
+                                         source->trace.base.program->ref_count, error);
+    source->decoding = status == PSNAP_OK;
     *n = source->chunk_end - source->position;
     if (*n > source->next_object - source->position)
         *n = source->next_object - source->position;
@@ -270,7 +253,7 @@ static void pst_free(struct psnap_source *self)
     struct pst_source *source = (struct pst_source *)self;
 
     psnap_reader_free(source->trace.reader);
-    psnap_pst_expander_free(source->unpacker.expander);
+    psnap_pst_unpacker_release(&source->unpacker);
     psnap_pst_decoder_release(&source->decoder);
     psnap_pst_tables_release(&source->tables);
     psnap_program_free(source->trace.base.program);
@@ -296,12 +279,8 @@ static struct psnap_trace *pst_open(const struct psnap_format *format, struct ps
     source->trace.base = (struct psnap_source){.ops = &ops, .program = program};
     source->trace.format = format;
     source->trace.reader = reader;
-    source->unpacker.expander = psnap_pst_expander_new();
     source->tables.program = program;
-    if (!source->unpacker.expander)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    else
-        status = psnap_pst_unpack_file_header(&source->unpacker, reader, error);
+    status = psnap_pst_unpack_file_header(&source->unpacker, reader, error);
     if (status == PSNAP_OK) {
         status = find_chunk(source, error);
         if (status == PSNAP_ERROR_TRUNCATED)

@@ -120,27 +120,34 @@ struct psnap_pst_frame {
     uint8_t method;
 };
 
-/* Writes frames to a file, stored by a squeezer, neither of which it owns; else zeroed at first. */
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+/* Writes frames to a file, which it does not own; else zeroed at first. */
 struct psnap_pst_packer {
     FILE *file;
-    struct psnap_pst_squeezer *squeezer;
     uint64_t chain; /* checksum of what was written last */
     uint64_t written;
     uint64_t max_bytes; /* of the file, before which frames must end from here on; 0: no limit */
+    struct ZSTD_CCtx_s *single, *stream; /* from their first use on */
+    unsigned char *packed;
+    size_t packed_room;
+    uint64_t streamed; /* payload bytes of the stream under way; 0: none is */
 };
 
-/* Reads frames, whose payloads an expander decompresses that it does not own; else zeroed at first.
- */
+/* Reads frames. Zeroed at first. */
 struct psnap_pst_unpacker {
-    struct psnap_pst_expander *expander;
     uint64_t chain;
     size_t consume; /* bytes of the reader's buffer that the frame given out last still needs */
-    uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there; 0:
-                                      there was none, as the file header is there */
-    struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
-    bool has_passed;
-    bool is_behind; /* parts of the stream are missing */
+    struct ZSTD_DCtx_s *single, *stream;
+    unsigned char *raw;
+    size_t raw_room;
+    bool is_streaming; /* a stream was begun, and all of it seen */
 };
+
+/* What they have, but for themselves. */
+void psnap_pst_packer_release(struct psnap_pst_packer *packer);
+void psnap_pst_unpacker_release(struct psnap_pst_unpacker *unpacker);
 
 enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
                                              struct psnap_error *error);
@@ -154,21 +161,15 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
 enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
                                                struct psnap_reader *reader,
                                                struct psnap_error *error);
-/* Reads a frame and checks its checksums. `frame->stored` is valid until the next call. */
+/* Reads a frame, checks its checksums and decompresses its payload. Both are valid until the next
+ * call. */
 enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
-                                   struct psnap_pst_frame *frame, struct psnap_error *error);
-/* The payload of the frame, which was the last one read, decompressed; valid until the next call.
- * Where chunks before it were passed over, they are read again, and `frame->stored` moves. */
-enum psnap_status psnap_pst_unpack_payload(struct psnap_pst_unpacker *unpacker,
-                                           struct psnap_reader *reader,
-                                           struct psnap_pst_frame *frame,
-                                           struct psnap_cursor *payload, struct psnap_error *error);
+                                   struct psnap_pst_frame *frame, struct psnap_cursor *payload,
+                                   struct psnap_error *error);
 /* For tools that make frames by hand (the fuzzer): the two checksums of a frame header. */
 void psnap_pst_frame_seal(unsigned char *header, const unsigned char *stored, size_t stored_size,
                           uint64_t *chain);
 void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_t *chain);
-
-/* ---- compression: pst_zstd.c ---- */
 
 /* How a payload is stored: as it is, as one zstd frame, as the first or a further part of a stream,
  * which is one zstd frame over many payloads. */
@@ -179,25 +180,6 @@ static inline uint64_t psnap_pst_stored_max(uint64_t raw_size)
 {
     return raw_size + raw_size / 256 + 64;
 }
-
-struct psnap_pst_squeezer;
-struct psnap_pst_expander;
-
-struct psnap_pst_squeezer *psnap_pst_squeezer_new(void);
-void psnap_pst_squeezer_free(struct psnap_pst_squeezer *squeezer);
-/* How the payload of a frame with so many accesses is stored, and its bytes, which are valid until
- * the next call. Without memory it is stored as it is. */
-uint8_t psnap_pst_squeeze(struct psnap_pst_squeezer *squeezer, uint32_t accesses,
-                          const struct psnap_bytes *payload, const unsigned char **stored,
-                          size_t *stored_size);
-
-struct psnap_pst_expander *psnap_pst_expander_new(void);
-void psnap_pst_expander_free(struct psnap_pst_expander *expander);
-/* The payload of the frame, valid until the next call. Parts of a stream must come in their order
- * and all of them, else CORRUPT. */
-enum psnap_status psnap_pst_expand(struct psnap_pst_expander *expander,
-                                   const struct psnap_pst_frame *frame,
-                                   struct psnap_cursor *payload, struct psnap_error *error);
 
 /* ---- tokens of a track: pst_fold.c ---- */
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames of the native trace: a header of 40 bytes and a payload, which
- * pst_zstd.c stores. Each checksum is an XXH3-64 seeded with the checksum of the
- * frame before (the first with that of the file header): a frame that is
- * damaged, missing, doubled or out of place is found where it stands. A header
- * is checked by itself before its lengths are believed. The only file of
- * formats/ that knows xxhash.
+ * Frames of the native trace: a header of 40 bytes and a payload. Each checksum is an XXH3-64
+ * seeded with the checksum of the frame before (the first with that of the file header): a frame
+ * that is damaged, missing, doubled or out of place is found where it stands. A header is checked
+ * by itself before its lengths are believed. The only file of formats/ that knows xxhash and zstd.
  *
- * A chunk that is a part of a stream needs those before it, decompressed. Who
- * passes over chunks does not want that: so parts that were passed over are only
- * marked as missing, and read again, from the beginning of their stream, when a
- * later one is asked for. An input that cannot be read again, such as a pipe, has
- * its parts decompressed as they are passed.
+ * Payloads are compressed (PST.md, "Methods"). What folded, and tables, is small and a zstd frame
+ * by itself. What did not fold is a part of a stream, one zstd frame over many chunks: programs
+ * iterate, and gather the same addresses in the same order again, further apart than a chunk is
+ * long. A window of 32 MiB and zstd's long distance matching find that; each part is flushed, so
+ * that it can be read as soon as it is written. A part needs those before it: all of them are
+ * decompressed, also of chunks that are passed over. Memory: the window once in the writer and once
+ * in the reader, from the first chunk on that did not fold.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,11 +21,23 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 #include "formats/formats.h"
 #include "formats/pst.h"
 
 enum { HEADER_SEALED = 28 }; /* bytes of a frame header that its own check covers */
+
+/* What folded, a small payload for its accesses, is worth more time than what did not: level 15
+ * takes some 64 ns a byte, so 4 ns an access at most. */
+#define LEVEL 1
+#define LEVEL_FOLDED 15
+#define FOLDED_BYTES(accesses) ((size_t)(16 << 10) + (accesses) / 16)
+#define FOLDED_BYTES_MAX ((size_t)256 << 10)
+
+/* Matches of less than this are noise in planes of addresses. */
+#define STREAM_MATCH 7
 
 void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_t *chain)
 {
@@ -43,6 +55,95 @@ void psnap_pst_frame_seal(unsigned char *header, const unsigned char *stored, si
     *chain = XXH3_64bits_withSeed(stored, stored_size, sealed);
     psnap_record_put_u32(header + HEADER_SEALED, (uint32_t)sealed);
     psnap_record_put_u64(header + 32, *chain);
+}
+
+/* ---- written ---- */
+
+void psnap_pst_packer_release(struct psnap_pst_packer *packer)
+{
+    ZSTD_freeCCtx(packer->single);
+    ZSTD_freeCCtx(packer->stream);
+    free(packer->packed);
+}
+
+/* Bytes of the payload by itself in packer->packed; 0 when that is no gain. */
+static size_t squeeze_single(struct psnap_pst_packer *packer, const struct psnap_bytes *payload,
+                             int level)
+{
+    size_t size;
+
+    if (!packer->single && !(packer->single = ZSTD_createCCtx()))
+        return 0;
+    size = ZSTD_compressCCtx(packer->single, packer->packed, packer->packed_room, payload->data,
+                             payload->size, level);
+    return ZSTD_isError(size) || size >= payload->size ? 0 : size;
+}
+
+/* A stream may begin; false: out of memory. */
+static bool begin_stream(struct psnap_pst_packer *packer)
+{
+    static const struct {
+        ZSTD_cParameter parameter;
+        int value;
+    } settings[] = {{ZSTD_c_compressionLevel, LEVEL},
+                    {ZSTD_c_minMatch, STREAM_MATCH},
+                    {ZSTD_c_windowLog, PSNAP_PST_STREAM_WINDOW_BITS},
+                    {ZSTD_c_enableLongDistanceMatching, 1}};
+    bool is_set = packer->stream || (packer->stream = ZSTD_createCCtx());
+
+    is_set =
+        is_set && !ZSTD_isError(ZSTD_CCtx_reset(packer->stream, ZSTD_reset_session_and_parameters));
+    for (size_t i = 0; is_set && i < sizeof settings / sizeof *settings; i++)
+        is_set = !ZSTD_isError(
+            ZSTD_CCtx_setParameter(packer->stream, settings[i].parameter, settings[i].value));
+    return is_set;
+}
+
+/* Bytes of the stream's next part in packer->packed; 0: it failed, and the stream with it. */
+static size_t squeeze_part(struct psnap_pst_packer *packer, const struct psnap_bytes *payload)
+{
+    ZSTD_inBuffer in = {payload->data, payload->size, 0};
+    ZSTD_outBuffer out = {packer->packed, packer->packed_room, 0};
+    size_t left;
+
+    if (packer->streamed == 0 && !begin_stream(packer))
+        return 0;
+    do {
+        left = ZSTD_compressStream2(packer->stream, &out, &in, ZSTD_e_flush);
+    } while (!ZSTD_isError(left) && left > 0 && out.pos < out.size);
+    if (ZSTD_isError(left) || left > 0 || out.pos > psnap_pst_stored_max(payload->size)) {
+        packer->streamed = 0;
+        return 0;
+    }
+    packer->streamed += payload->size;
+    return out.pos;
+}
+
+/* How the payload of a frame with `accesses` of them is stored, and its bytes, which are valid
+ * until the next call. Without memory it is stored as it is. */
+static uint8_t squeeze(struct psnap_pst_packer *packer, uint32_t accesses,
+                       const struct psnap_bytes *payload, const unsigned char **stored,
+                       size_t *stored_size)
+{
+    const bool has_folded =
+        payload->size <= FOLDED_BYTES_MAX && payload->size <= FOLDED_BYTES(accesses);
+    uint8_t method = PSNAP_PST_ZSTD;
+    size_t size = 0;
+
+    if (payload->size > 0 && psnap_reserve(&packer->packed, &packer->packed_room,
+                                           ZSTD_compressBound(payload->size) + 64, 1)) {
+        if (accesses == 0 || has_folded) {
+            size = squeeze_single(packer, payload, has_folded ? LEVEL_FOLDED : LEVEL);
+        } else {
+            if (packer->streamed + payload->size > PSNAP_PST_STREAM_BYTES)
+                packer->streamed = 0;
+            method = packer->streamed ? PSNAP_PST_CONTINUED : PSNAP_PST_BEGUN;
+            size = squeeze_part(packer, payload);
+        }
+    }
+    *stored = size ? packer->packed : payload->data;
+    *stored_size = size ? size : payload->size;
+    return size ? method : PSNAP_PST_STORED;
 }
 
 static enum psnap_status write_bytes(struct psnap_pst_packer *packer, const void *data, size_t n,
@@ -74,8 +175,7 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
 
     if (payload->size > PSNAP_PST_PAYLOAD_MAX)
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "the program is too large for a .pst");
-    header[4] =
-        psnap_pst_squeeze(packer->squeezer, frame->accesses, payload, &stored, &stored_size);
+    header[4] = squeeze(packer, frame->accesses, payload, &stored, &stored_size);
     if (packer->max_bytes && packer->written + sizeof header + stored_size > packer->max_bytes)
         return psnap_error_set(error, PSNAP_ERROR_LIMIT, "trace has its full size");
     psnap_record_put_u32(header, frame->type);
@@ -87,6 +187,8 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
     status = write_bytes(packer, header, sizeof header, error);
     return status != PSNAP_OK ? status : write_bytes(packer, stored, stored_size, error);
 }
+
+/* ---- read ---- */
 
 uint64_t psnap_pst_count(int fd)
 {
@@ -190,19 +292,71 @@ static bool parse_header(const unsigned char *header, uint64_t chain, struct psn
            frame->accesses <= PSNAP_PST_CHUNK_MAX;
 }
 
-static bool is_part(const struct psnap_pst_frame *frame)
+static enum psnap_status cannot_expand(size_t code, struct psnap_error *error)
 {
-    return frame->method == PSNAP_PST_BEGUN || frame->method == PSNAP_PST_CONTINUED;
+    if (ZSTD_isError(code) && ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "damaged chunk: cannot decompress it");
 }
 
-/* Reads the frame at the reader's place. */
-static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
-                                    struct psnap_reader *reader, struct psnap_pst_frame *frame,
-                                    struct psnap_error *error)
+/* All of the part must be used, give as much as it says, and leave the stream open. */
+static enum psnap_status expand_part(struct psnap_pst_unpacker *unpacker,
+                                     const struct psnap_pst_frame *frame, struct psnap_error *error)
+{
+    ZSTD_inBuffer in = {frame->stored, frame->stored_size, 0};
+    ZSTD_outBuffer out = {unpacker->raw, (size_t)frame->raw_size + 1, 0};
+    size_t read = 0, made = 0, hint;
+
+    if (frame->method == PSNAP_PST_BEGUN)
+        ZSTD_DCtx_reset(unpacker->stream, ZSTD_reset_session_only);
+    else if (!unpacker->is_streaming)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                               "chunk goes on from one that is not there");
+    unpacker->is_streaming = false;
+    do {
+        read = in.pos;
+        made = out.pos;
+        hint = ZSTD_decompressStream(unpacker->stream, &out, &in);
+    } while (!ZSTD_isError(hint) && hint > 0 && (in.pos > read || out.pos > made));
+    if (ZSTD_isError(hint) || hint == 0 || in.pos < in.size || out.pos != frame->raw_size)
+        return cannot_expand(hint, error);
+    unpacker->is_streaming = true;
+    return PSNAP_OK;
+}
+
+/* The payload of the frame. Parts of a stream come in their order and all of them. */
+static enum psnap_status expand(struct psnap_pst_unpacker *unpacker,
+                                const struct psnap_pst_frame *frame, struct psnap_cursor *payload,
+                                struct psnap_error *error)
+{
+    size_t size;
+
+    *payload = (struct psnap_cursor){frame->stored, frame->stored + frame->stored_size, false};
+    if (frame->method == PSNAP_PST_STORED)
+        return PSNAP_OK;
+    if (!unpacker->stream && (unpacker->stream = ZSTD_createDCtx()))
+        ZSTD_DCtx_setParameter(unpacker->stream, ZSTD_d_windowLogMax, PSNAP_PST_STREAM_WINDOW_BITS);
+    if (!unpacker->single)
+        unpacker->single = ZSTD_createDCtx();
+    if (!unpacker->stream || !unpacker->single ||
+        !psnap_reserve(&unpacker->raw, &unpacker->raw_room, (size_t)frame->raw_size + 1, 1))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    *payload = (struct psnap_cursor){unpacker->raw, unpacker->raw + frame->raw_size, false};
+    if (frame->method != PSNAP_PST_ZSTD)
+        return expand_part(unpacker, frame, error);
+    size = ZSTD_decompressDCtx(unpacker->single, unpacker->raw, frame->raw_size, frame->stored,
+                               frame->stored_size);
+    return size == frame->raw_size ? PSNAP_OK : cannot_expand(size, error);
+}
+
+enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
+                                   struct psnap_pst_frame *frame, struct psnap_cursor *payload,
+                                   struct psnap_error *error)
 {
     const unsigned char *header;
     uint64_t sealed;
     size_t want = PSNAP_PST_FRAME_HEADER;
+    enum psnap_status status;
 
     reader->at += unpacker->consume;
     unpacker->consume = 0;
@@ -217,95 +371,20 @@ static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
     header = reader->data + reader->at;
     frame->stored = header + PSNAP_PST_FRAME_HEADER;
     sealed = XXH3_64bits_withSeed(header, HEADER_SEALED, unpacker->chain);
-    if (frame->method == PSNAP_PST_BEGUN) {
-        unpacker->origin = frame->offset;
-        unpacker->origin_chain = unpacker->chain;
-        unpacker->is_behind = false;
-    }
     unpacker->chain = XXH3_64bits_withSeed(frame->stored, frame->stored_size, sealed);
     if (psnap_record_u64(header + 32) != unpacker->chain)
         return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
                     "damaged chunk: its checksum does not match", error);
-    if (frame->method == PSNAP_PST_CONTINUED && !unpacker->origin)
-        return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
-                    "chunk goes on from one that is not there", error);
     unpacker->consume = want;
-    return PSNAP_OK;
-}
-
-static enum psnap_status expand(struct psnap_pst_unpacker *unpacker,
-                                const struct psnap_reader *reader,
-                                const struct psnap_pst_frame *frame, struct psnap_cursor *payload,
-                                struct psnap_error *error)
-{
-    const enum psnap_status status = psnap_pst_expand(unpacker->expander, frame, payload, error);
-
+    status = expand(unpacker, frame, payload, error);
     if (status != PSNAP_OK)
         psnap_error_at_offset(error, reader->name, frame->offset);
     return status;
 }
 
-/* The frame given out last will not be asked for any more. */
-static enum psnap_status pass(struct psnap_pst_unpacker *unpacker,
-                              const struct psnap_reader *reader, struct psnap_error *error)
+void psnap_pst_unpacker_release(struct psnap_pst_unpacker *unpacker)
 {
-    struct psnap_cursor payload;
-
-    if (!unpacker->has_passed)
-        return PSNAP_OK;
-    unpacker->has_passed = false;
-    if (!psnap_reader_can_rewind(reader))
-        return expand(unpacker, reader, &unpacker->passed, &payload, error);
-    unpacker->is_behind = true;
-    return PSNAP_OK;
-}
-
-enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
-                                   struct psnap_pst_frame *frame, struct psnap_error *error)
-{
-    enum psnap_status status = pass(unpacker, reader, error);
-
-    if (status == PSNAP_OK)
-        status = read_frame(unpacker, reader, frame, error);
-    if (status != PSNAP_OK)
-        return status;
-    unpacker->passed = *frame;
-    unpacker->has_passed = is_part(frame);
-    return PSNAP_OK;
-}
-
-/* Decompresses what was passed over of the stream, up to before `frame`, which is read again. */
-static enum psnap_status catch_up(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
-                                  struct psnap_pst_frame *frame, struct psnap_error *error)
-{
-    const uint64_t target = frame->offset;
-    struct psnap_cursor payload;
-    enum psnap_status status = psnap_reader_rewind(reader, unpacker->origin, error);
-
-    unpacker->consume = 0;
-    unpacker->chain = unpacker->origin_chain;
-    while (status == PSNAP_OK) {
-        status = read_frame(unpacker, reader, frame, error);
-        if (status != PSNAP_OK || frame->offset == target)
-            break;
-        if (is_part(frame))
-            status = expand(unpacker, reader, frame, &payload, error);
-    }
-    return status;
-}
-
-enum psnap_status psnap_pst_unpack_payload(struct psnap_pst_unpacker *unpacker,
-                                           struct psnap_reader *reader,
-                                           struct psnap_pst_frame *frame,
-                                           struct psnap_cursor *payload, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
-
-    if (is_part(frame)) {
-        unpacker->has_passed = false;
-        if (unpacker->is_behind)
-            status = catch_up(unpacker, reader, frame, error);
-        unpacker->is_behind = false;
-    }
-    return status == PSNAP_OK ? expand(unpacker, reader, frame, payload, error) : status;
+    ZSTD_freeDCtx(unpacker->single);
+    ZSTD_freeDCtx(unpacker->stream);
+    free(unpacker->raw);
 }

@@ -277,7 +277,7 @@ static void writer_free(struct psnap_sink *self)
 {
     struct pst_writer *writer = (struct pst_writer *)self;
 
-    psnap_pst_squeezer_free(writer->packer.squeezer);
+    psnap_pst_packer_release(&writer->packer);
     psnap_pst_encoder_release(&writer->encoder);
     psnap_pst_tables_release(&writer->tables);
     psnap_bytes_release(&writer->payload);
@@ -316,9 +316,8 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
     writer->program = program;
     writer->chunk_accesses = chunk_accesses;
     writer->chunk_limit = next_limit(writer);
-    writer->packer.squeezer = psnap_pst_squeezer_new();
     writer->tables.program = program;
-    if (!writer->packer.squeezer || !psnap_pst_encoder_init(&writer->encoder)) {
+    if (!psnap_pst_encoder_init(&writer->encoder)) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         writer_free(&writer->base);
         return NULL;

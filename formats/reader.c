@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FIRST_ROOM ((size_t)256 << 10)
 
@@ -39,26 +38,9 @@ struct psnap_reader *psnap_reader_open(const char *path, struct psnap_error *err
     return psnap_reader_of_file(file, file == stdin ? "stdin" : path, error);
 }
 
-static bool seek_file(void *context, uint64_t offset)
-{
-    return fseeko(context, (off_t)offset, SEEK_SET) == 0;
-}
-
-static bool can_seek(FILE *file)
-{
-    struct stat status;
-
-    return fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) && ftello(file) == 0;
-}
-
 struct psnap_reader *psnap_reader_of_file(FILE *file, const char *name, struct psnap_error *error)
 {
-    const bool can = can_seek(file);
-    struct psnap_reader *reader = psnap_reader_new(read_file, close_file, file, name, error);
-
-    if (reader && can)
-        reader->seek = seek_file;
-    return reader;
+    return psnap_reader_new(read_file, close_file, file, name, error);
 }
 
 struct psnap_reader *psnap_reader_new(ssize_t (*read_some)(void *, void *, size_t),
@@ -138,26 +120,6 @@ size_t psnap_reader_ahead(struct psnap_reader *reader, size_t want)
         reader->data[reader->end] = 0;
     }
     return reader->end - reader->at;
-}
-
-enum psnap_status psnap_reader_rewind(struct psnap_reader *reader, uint64_t offset,
-                                      struct psnap_error *error)
-{
-    enum psnap_status status;
-
-    if (offset >= reader->offset && offset <= psnap_reader_offset(reader)) {
-        reader->at = (size_t)(offset - reader->offset);
-        return PSNAP_OK;
-    }
-    if (!reader->seek(reader->context, offset)) {
-        status = psnap_error_system(error, errno, "cannot go back");
-        psnap_error_at_offset(error, reader->name, offset);
-        return status;
-    }
-    reader->offset = offset;
-    reader->at = reader->end = 0;
-    reader->ended = false;
-    return PSNAP_OK;
 }
 
 enum psnap_status psnap_reader_failed(const struct psnap_reader *reader, struct psnap_error *error)

@@ -20,8 +20,6 @@ struct psnap_reader {
     /* Like read(2): bytes read, 0 at the end, -1 with errno set. */
     ssize_t (*read)(void *context, void *buffer, size_t n);
     void (*close)(void *context); /* may be NULL */
-    /* Reads go on at byte `offset` of the input; false with errno set. NULL: cannot. */
-    bool (*seek)(void *context, uint64_t offset);
     /* Why a read failed, in place of errno; NULL: errno tells. */
     enum psnap_status (*explain)(const void *context, struct psnap_error *error);
     uint64_t (*bytes)(const void *context); /* as psnap_reader_bytes; NULL: of what is here */
@@ -38,8 +36,7 @@ struct psnap_reader {
 /* A reader of `path` ("-": stdin). NULL on failure, with `error` filled. */
 struct psnap_reader *psnap_reader_open(const char *path, struct psnap_error *error);
 
-/* The same of an open file from where it stands, which the reader closes unless it is stdin. A
- * regular file that stands at its beginning can be rewound. */
+/* The same of an open file from where it stands, which the reader closes unless it is stdin. */
 struct psnap_reader *psnap_reader_of_file(FILE *file, const char *name, struct psnap_error *error);
 
 /* A reader with the given `read` and `close`; takes `context` over, also when it fails. */
@@ -61,16 +58,6 @@ void psnap_reader_free(struct psnap_reader *reader);
  * Memory grows with the bytes that arrive, not with `want`. Moves `data`.
  */
 size_t psnap_reader_ahead(struct psnap_reader *reader, size_t want);
-
-/* Whether what was consumed can be read again. */
-static inline bool psnap_reader_can_rewind(const struct psnap_reader *reader)
-{
-    return reader->seek != NULL;
-}
-
-/* Goes back to byte `offset` of the input, which was read before. Moves `data`. */
-enum psnap_status psnap_reader_rewind(struct psnap_reader *reader, uint64_t offset,
-                                      struct psnap_error *error);
 
 /* The failure of reading as an error, PSNAP_OK when the input just ended. */
 enum psnap_status psnap_reader_failed(const struct psnap_reader *reader, struct psnap_error *error);
