@@ -156,31 +156,6 @@ static enum psnap_status find_accesses(struct pst_source *source, uint64_t *n,
     return at_frame(source, &source->chunk, status, error);
 }
 
-static enum psnap_status decode(struct pst_source *source, struct psnap_access *block, uint64_t n,
-                                struct psnap_error *error)
-{
-    const enum psnap_status status =
-        psnap_pst_decoder_next(&source->decoder, block, (size_t)n, error);
-
-    if (status == PSNAP_OK)
-        advance(source, n);
-    return at_frame(source, &source->chunk, status, error);
-}
-
-static ssize_t pst_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                        struct psnap_error *error)
-{
-    struct pst_source *source = (struct pst_source *)self;
-    uint64_t n;
-    enum psnap_status status = find_accesses(source, &n, error);
-
-    if (n > capacity)
-        n = capacity;
-    if (status == PSNAP_OK && n > 0)
-        status = decode(source, block, n, error);
-    return status == PSNAP_OK ? (ssize_t)n : status;
-}
-
 static ssize_t pst_next_nest(struct psnap_source *self, struct psnap_access *room, size_t capacity,
                              const struct psnap_access **block, struct psnap_nest *nest,
                              struct psnap_error *error)
@@ -217,7 +192,8 @@ static enum psnap_status drop(struct pst_source *source, uint64_t n, struct psna
     struct psnap_access block[256];
 
     while (n > 0) {
-        const ssize_t got = pst_next(&source->trace.base, block, n < 256 ? (size_t)n : 256, error);
+        const ssize_t got =
+            psnap_source_next(&source->trace.base, block, n < 256 ? (size_t)n : 256, error);
         if (got < 0)
             return (enum psnap_status)got;
         n -= (uint64_t)got;
@@ -263,8 +239,7 @@ static void pst_free(struct psnap_source *self)
 static struct psnap_trace *pst_open(const struct psnap_format *format, struct psnap_reader *reader,
                                     struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {
-        .next = pst_next, .free = pst_free, .next_nest = pst_next_nest};
+    static const struct psnap_source_ops ops = {.free = pst_free, .next_nest = pst_next_nest};
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;

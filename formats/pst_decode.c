@@ -325,30 +325,16 @@ static void take_run(struct psnap_pst_decoder *decoder, const struct psnap_pst_r
     decoder->left -= (uint32_t)(run->count * run->width);
 }
 
-/* Repetitions `from` to `to` of the run's k-th access. */
-static void expand_one(const struct psnap_pst_run *run, size_t k, uint64_t from, uint64_t to,
-                       struct psnap_access *block)
-{
-    const uint64_t stride = (uint64_t)run->strides[k];
-    uint64_t address = run->first[k].address + from * stride, key;
-
-    memcpy(&key, (const char *)&run->first[k] + sizeof address, sizeof key);
-    block += k + from * run->width;
-    for (uint64_t i = from; i < to; i++, block += run->width, address += stride)
-        psnap_pst_set_access(block, address, key);
-}
-
 /* Writes the accesses of a run, one after the other. */
 static void expand_run(const struct psnap_pst_run *run, struct psnap_access *block)
 {
-    const uint64_t rounds = TILE_ACCESSES / run->width;
+    const struct psnap_run all = {
+        .first = run->first, .strides = run->strides, .width = run->width};
+    const size_t count = run->count * run->width;
 
-    for (uint64_t from = 0; from < run->count; from += rounds) {
-        const uint64_t to = run->count - from < rounds ? run->count : from + rounds;
-
-        for (size_t k = 0; k < run->width; k++)
-            expand_one(run, k, from, to, block);
-    }
+    for (size_t at = 0; at < count; at += TILE_ACCESSES)
+        psnap_run_accesses(&all, at, count - at < TILE_ACCESSES ? count - at : TILE_ACCESSES,
+                           block + at);
 }
 
 /* A run is of one thread and one block, and no ref occurs twice. */
@@ -487,17 +473,4 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
         if (tries >= TRIES)
             step = step > 1 ? 2 * step : PSNAP_PST_RUN_ACCESSES;
     }
-}
-
-enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
-                                         struct psnap_access *block, size_t n,
-                                         struct psnap_error *error)
-{
-    const bool starts = !decoder->started && n > 0;
-
-    if (starts)
-        start(decoder, block);
-    return next_many(decoder, block + starts, n - starts) && psnap_pst_decoder_is_whole(decoder)
-               ? PSNAP_OK
-               : psnap_pst_makes_no_sense(error);
 }

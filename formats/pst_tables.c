@@ -260,7 +260,7 @@ static void code_block(struct psnap_pst_tables *tables, struct psnap_block *bloc
     code_u32(tables, &block->loop);
     code_u32(tables, &block->src_line);
     for (uint32_t i = 0; i < tables->operations; i++) {
-        uint32_t unknown;
+        uint32_t unknown = 0;
         code_u32(tables, i < PSNAP_OPERATION_COUNT ? &block->operations[i] : &unknown);
     }
 }

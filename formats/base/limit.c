@@ -51,16 +51,12 @@ static uint64_t pass(struct limit_source *source, uint64_t there, uint64_t *drop
 static size_t put_accesses(struct limit_source *source, struct psnap_access *block, size_t capacity)
 {
     const struct psnap_run *run = &source->run;
-    size_t n = 0;
+    const uint64_t left = source->end - source->at, part = run->width - source->at % run->width;
+    const uint64_t n = smaller(run->columns || left < run->width ? left : part, capacity);
 
-    do {
-        const size_t k = (size_t)(source->at % run->width);
-        block[n] = run->first[k];
-        block[n++].address = psnap_run_address(run, source->at / run->width, k);
-        source->at++;
-    } while (n < capacity && source->at < source->end &&
-             (source->at % run->width || run->columns || source->end - source->at < run->width));
-    return n;
+    psnap_run_accesses(run, source->at, (size_t)n, block);
+    source->at += n;
+    return (size_t)n;
 }
 
 /* The whole iterations of the run under way, unless it is within one; false: out of memory. */

@@ -70,6 +70,26 @@ uint32_t psnap_nest_depth(const struct psnap_nest *nest)
     return deepest;
 }
 
+void psnap_run_accesses(const struct psnap_run *run, uint64_t from, size_t n,
+                        struct psnap_access *block)
+{
+    const uint64_t iteration = from / run->width;
+    const size_t first = (size_t)(from % run->width);
+
+    for (size_t k = 0; k < run->width; k++) {
+        size_t at = k < first ? k + run->width - first : k - first;
+        uint64_t i = iteration + (k < first);
+        struct psnap_access access = run->first[k];
+
+        access.address += i * (uint64_t)run->strides[k];
+        for (; at < n; at += run->width, access.address += (uint64_t)run->strides[k]) {
+            block[at] = access;
+            if (run->columns)
+                block[at].address = psnap_run_address(run, i++, k);
+        }
+    }
+}
+
 struct psnap_nest psnap_nest_of_run(struct psnap_nest_loop *loop, const struct psnap_run *run)
 {
     *loop = (struct psnap_nest_loop){.count = (int64_t)run->count,

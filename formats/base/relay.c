@@ -303,18 +303,19 @@ static void write_columns(uint64_t *at, const struct psnap_nest *nest, const str
 /* A nest that has no place in a batch is sent access by access. */
 static bool send_expanded(struct relay *relay, const struct psnap_nest *nest)
 {
+    struct psnap_access block[256];
     struct psnap_nest_walk walk;
     struct psnap_run run;
+    size_t n;
 
     psnap_nest_walk_init(&walk, nest);
     while (psnap_nest_walk_next(&walk, &run))
-        for (uint64_t i = 0; i < run.count; i++)
-            for (size_t k = 0; k < run.width; k++) {
-                struct psnap_access access = run.first[k];
-                access.address = psnap_run_address(&run, i, k);
-                if (!relay_send_accesses(relay, &access, 1))
-                    return false;
-            }
+        for (uint64_t at = 0, end = run.count * run.width; at < end; at += n) {
+            n = end - at < 256 ? (size_t)(end - at) : 256;
+            psnap_run_accesses(&run, at, n, block);
+            if (!relay_send_accesses(relay, block, n))
+                return false;
+        }
     return true;
 }
 

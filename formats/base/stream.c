@@ -26,8 +26,7 @@ struct psnap_expansion {
     struct psnap_nest nest;
     struct psnap_nest_walk walk;
     struct psnap_run run;
-    uint64_t iteration; /* of the run, whose access k is the next */
-    size_t k;
+    uint64_t at; /* the next access of the run */
     bool has_run;
 };
 
@@ -44,15 +43,14 @@ static size_t expand_nest(struct psnap_expansion *expansion, struct psnap_access
     size_t n = 0;
 
     while (n < capacity && expansion->has_run) {
-        for (; n < capacity && expansion->k < run->width; n++, expansion->k++) {
-            block[n] = run->first[expansion->k];
-            block[n].address = psnap_run_address(run, expansion->iteration, expansion->k);
-        }
-        if (expansion->k < run->width)
-            break;
-        expansion->k = 0;
-        if (++expansion->iteration == run->count) {
-            expansion->iteration = 0;
+        const uint64_t left = run->count * run->width - expansion->at;
+        const size_t part = left < capacity - n ? (size_t)left : capacity - n;
+
+        psnap_run_accesses(run, expansion->at, part, block + n);
+        n += part;
+        expansion->at += part;
+        if (part == left) {
+            expansion->at = 0;
             expansion->has_run = psnap_nest_walk_next(&expansion->walk, run);
         }
     }
@@ -88,7 +86,7 @@ ssize_t psnap_source_next(struct psnap_source *source, struct psnap_access *bloc
         if (n < 0 || (!n && !expansion->nest.loop_count))
             return n;
         expansion->count = (size_t)n;
-        expansion->iteration = expansion->k = 0;
+        expansion->at = 0;
         psnap_nest_walk_init(&expansion->walk, &expansion->nest);
         expansion->has_run = psnap_nest_walk_next(&expansion->walk, &expansion->run);
     } while (!is_expanding(source));
@@ -129,19 +127,17 @@ enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink, const stru
                                              uint64_t from, uint64_t to, struct psnap_error *error)
 {
     struct psnap_access block[512];
+    const uint64_t end = to * run->width;
     enum psnap_status status = PSNAP_OK;
-    size_t n = 0;
 
-    for (uint64_t i = from; i < to && !status; i++)
-        for (size_t k = 0; k < run->width && !status; k++) {
-            block[n] = run->first[k];
-            block[n++].address = psnap_run_address(run, i, k);
-            if (n == sizeof block / sizeof *block) {
-                status = psnap_sink_put(sink, block, n, error);
-                n = 0;
-            }
-        }
-    return status || !n ? status : psnap_sink_put(sink, block, n, error);
+    for (uint64_t at = from * run->width; at < end && !status;) {
+        const size_t n = end - at < 512 ? (size_t)(end - at) : 512;
+
+        psnap_run_accesses(run, at, n, block);
+        status = psnap_sink_put(sink, block, n, error);
+        at += n;
+    }
+    return status;
 }
 
 enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
@@ -184,11 +180,8 @@ static enum psnap_status gather(struct psnap_sink *sink, const struct psnap_run 
     }
     if (GATHER_MAX - gathered->n < run->count * run->width)
         status = pass_on(sink, gathered, error);
-    for (uint64_t i = 0; i < run->count; i++)
-        for (size_t k = 0; k < run->width; k++) {
-            gathered->block[gathered->n] = run->first[k];
-            gathered->block[gathered->n++].address = psnap_run_address(run, i, k);
-        }
+    psnap_run_accesses(run, 0, run->count * run->width, gathered->block + gathered->n);
+    gathered->n += run->count * run->width;
     return status;
 }
 
