@@ -14,9 +14,9 @@
  *
  *   rows       0: the tables get the next of the batch's rows
  *   accesses   n * 2, then n accesses
- *   a nest     loops * 2 + 1, width and levels, block words (0: no columns), then the loops, the
- *              first accesses, the strides; with columns two words each (place in the block plus 1
- *              or 0, offset), their pitch, and the block that their addresses lie in
+ *   a nest     loops * 2 + 1, width and levels, words of columns (0: it has none), then the loops,
+ *              the first accesses, the strides; with columns two words for each access (1: it has
+ *              one, 0; offset), then the words of each column
  */
 #include <errno.h>
 #include <pthread.h>
@@ -44,22 +44,10 @@ _Static_assert(RELAY_NEST_HEAD + PSNAP_NEST_LOOPS * RELAY_LOOP_WORDS +
                    RELAY_BATCH_WORDS,
                "a nest has room in a batch, but for the widest of all levels");
 
-/* Rows that the program's tables have got. */
-struct relay_rows {
-    struct psnap_provenance provenance; /* its texts are the source's */
-    struct psnap_sampling sampling;
-    struct psnap_loop *loops;
-    struct psnap_block *blocks;
-    struct psnap_ref *refs;
-    struct psnap_object *objects;
-    uint32_t loop_count, block_count, ref_count, object_count;
-    uint32_t first_object; /* place of the first: one that was there may have grown */
-};
-
 struct relay_batch {
     size_t used;
     uint64_t in_nests; /* accesses: RELAY_IN_NESTS are enough, or the sender is far ahead */
-    struct relay_rows *rows;
+    struct psnap_program **rows; /* that the tables have got, each time, with the last object */
     size_t rows_count, rows_room;
     uint64_t *words;
 };
@@ -94,13 +82,30 @@ struct relay {
 
 /* ---- what both threads do ---- */
 
-static void relay_rows_free(struct relay_rows *rows)
+/* Appends the rows of `from` beyond so many of each table to `to`, whose other facts become those
+ * of `from`. The last object may have grown: it is sent anew. False: out of memory. */
+static bool append_rows(struct psnap_program *to, const struct psnap_program *from, uint32_t loops,
+                        uint32_t blocks, uint32_t refs, uint32_t objects)
 {
-    free(rows->loops);
-    free(rows->blocks);
-    free(rows->refs);
-    free(rows->objects);
-    memset(rows, 0, sizeof *rows);
+    bool is_done = true;
+
+    to->provenance = from->provenance; /* its texts are the source's */
+    to->sampling = from->sampling;
+    for (uint32_t i = loops; i < from->loop_count && is_done; i++)
+        is_done = psnap_program_add_loop(to, &from->loops[i]) != PSNAP_NONE;
+    for (uint32_t i = blocks; i < from->block_count && is_done; i++)
+        is_done = psnap_program_add_block(to, &from->blocks[i]) != PSNAP_NONE;
+    for (uint32_t i = refs; i < from->ref_count && is_done; i++)
+        is_done = psnap_program_add_ref(to, &from->refs[i]) != PSNAP_NONE;
+    for (uint32_t i = objects; i < from->object_count && is_done; i++)
+        is_done = psnap_program_add_object(to, &from->objects[i]) != PSNAP_NONE;
+    return is_done;
+}
+
+static void free_rows(struct relay_batch *batch)
+{
+    while (batch->rows_count)
+        psnap_program_free(batch->rows[--batch->rows_count]);
 }
 
 /* The reader wants no more; any thread may say so. */
@@ -113,26 +118,6 @@ static void relay_stop(struct relay *relay)
 }
 
 /* ---- the sender; functions return false when the reader wants no more, or memory is short ---- */
-
-/* Accesses that there is room for in a batch that a source writes into. */
-enum { DIRECT_LEAST = 1024 };
-
-/* A copy of the rows of `table` from `from` on; false when out of memory. */
-static bool copy_rows(void *copy, uint32_t *copied, const void *table, uint32_t from,
-                      uint32_t count, size_t row_bytes)
-{
-    void *rows = NULL;
-
-    *copied = count - from;
-    if (*copied) {
-        rows = malloc(*copied * row_bytes);
-        if (!rows)
-            return false;
-        memcpy(rows, (const char *)table + from * row_bytes, *copied * row_bytes);
-    }
-    memcpy(copy, &rows, sizeof rows);
-    return true;
-}
 
 static bool stops(const struct relay *relay)
 {
@@ -179,45 +164,25 @@ static bool has_rows(const struct relay *relay)
            program->objects[program->object_count - 1].size_bytes != last->size_bytes;
 }
 
-static bool copy_tables(const struct relay *relay, struct relay_rows *rows)
-{
-    const struct psnap_program *program = relay->program;
-
-    rows->provenance = program->provenance;
-    rows->sampling = program->sampling;
-    /* The last object may have grown. */
-    rows->first_object = relay->object_count ? relay->object_count - 1 : 0;
-    return copy_rows(&rows->loops, &rows->loop_count, program->loops, relay->loop_count,
-                     program->loop_count, sizeof *rows->loops) &&
-           copy_rows(&rows->blocks, &rows->block_count, program->blocks, relay->block_count,
-                     program->block_count, sizeof *rows->blocks) &&
-           copy_rows(&rows->refs, &rows->ref_count, program->refs, relay->ref_count,
-                     program->ref_count, sizeof *rows->refs) &&
-           copy_rows(&rows->objects, &rows->object_count, program->objects, rows->first_object,
-                     program->object_count, sizeof *rows->objects);
-}
-
 static bool send_rows(struct relay *relay)
 {
     const struct psnap_program *program = relay->program;
+    struct psnap_program *rows;
     struct relay_batch *open;
-    struct relay_rows *rows;
 
     if (relay->open->used == RELAY_BATCH_WORDS && !pass_on(relay))
         return false;
     open = relay->open;
-    if (!psnap_make_room(&open->rows, &open->rows_room, open->rows_count + 1, sizeof *rows)) {
+    rows = psnap_program_new();
+    if (!rows ||
+        !append_rows(rows, program, relay->loop_count, relay->block_count, relay->ref_count,
+                     relay->object_count - (relay->object_count > 0)) ||
+        !psnap_make_room(&open->rows, &open->rows_room, open->rows_count + 1, sizeof *open->rows)) {
+        psnap_program_free(rows);
         relay->is_short = true;
         return false;
     }
-    rows = &open->rows[open->rows_count];
-    *rows = (struct relay_rows){0};
-    if (!copy_tables(relay, rows)) {
-        relay_rows_free(rows);
-        relay->is_short = true;
-        return false;
-    }
-    open->rows_count++;
+    open->rows[open->rows_count++] = rows;
     *room_for(relay, 1) = 0;
     relay->loop_count = program->loop_count;
     relay->block_count = program->block_count;
@@ -254,50 +219,28 @@ static bool relay_send_accesses(struct relay *relay, const struct psnap_access *
     return true;
 }
 
-/* The block of memory that the columns' words lie in, row by row. */
-struct block {
-    const uint64_t *words;
-    size_t count, pitch;
-};
-
-/* Those of a nest of one loop; false when they lie otherwise. */
-static bool find_block(const struct psnap_nest *nest, struct block *block)
+/* Words of the columns of a nest of one loop. */
+static uint64_t column_words(const struct psnap_nest *nest)
 {
-    const uint64_t count = (uint64_t)nest->loops->count;
-    const uint64_t *low = NULL, *high = NULL;
+    const size_t width = nest->loops->width;
+    uint64_t words = width * RELAY_COLUMN_WORDS;
 
-    for (size_t k = 0; k < nest->loops->width; k++) {
-        const struct psnap_column *column = &nest->columns[k];
-        if (!column->words)
-            continue;
-        if (!low)
-            block->pitch = column->pitch;
-        if (column->pitch != block->pitch)
-            return false;
-        low = !low || (uintptr_t)column->words < (uintptr_t)low ? column->words : low;
-        high = !high || (uintptr_t)column->words > (uintptr_t)high ? column->words : high;
-    }
-    if (!low) {
-        block->count = 0;
-        return true;
-    }
-    if (((uintptr_t)high - (uintptr_t)low) / sizeof *low >= block->pitch ||
-        count > RELAY_BATCH_WORDS || block->pitch > RELAY_BATCH_WORDS)
-        return false;
-    block->words = low;
-    block->count = (size_t)(count - 1) * block->pitch + (size_t)(high - low) + 1;
-    return true;
+    for (size_t k = 0; k < width; k++)
+        words += nest->columns[k].words ? (uint64_t)nest->loops->count : 0;
+    return words;
 }
 
-static void write_columns(uint64_t *at, const struct psnap_nest *nest, const struct block *block)
+static void write_columns(uint64_t *at, const struct psnap_nest *nest)
 {
+    uint64_t *to = at + nest->loops->width * (size_t)RELAY_COLUMN_WORDS;
+
     for (size_t k = 0; k < nest->loops->width; k++, at += RELAY_COLUMN_WORDS) {
         const struct psnap_column *column = &nest->columns[k];
-        at[0] = column->words ? (uint64_t)(column->words - block->words) + 1 : 0;
+        at[0] = column->words != NULL;
         at[1] = column->offset;
+        for (int64_t i = 0; column->words && i < nest->loops->count; i++)
+            *to++ = column->words[(size_t)i * column->pitch];
     }
-    *at++ = block->pitch;
-    memcpy(at, block->words, block->count * sizeof *at);
 }
 
 /* A nest that has no place in a batch is sent access by access. */
@@ -323,15 +266,11 @@ static bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest)
 {
     const size_t loops = nest->loop_count, width = nest->loops->width;
     const size_t levels = psnap_nest_depth(nest);
-    struct block block = {NULL, 0, 0};
-    size_t words =
-        RELAY_NEST_HEAD + loops * RELAY_LOOP_WORDS + width * (RELAY_ACCESS_WORDS + levels);
+    const uint64_t columns = nest->columns ? column_words(nest) : 0;
+    const uint64_t words = RELAY_NEST_HEAD + loops * RELAY_LOOP_WORDS +
+                           width * (RELAY_ACCESS_WORDS + levels) + columns;
     uint64_t *at;
 
-    if (nest->columns && !find_block(nest, &block))
-        return send_expanded(relay, nest);
-    if (block.count)
-        words += width * RELAY_COLUMN_WORDS + 1 + block.count;
     if (words > RELAY_BATCH_WORDS)
         return send_expanded(relay, nest);
     if ((words > RELAY_BATCH_WORDS - relay->open->used ||
@@ -342,7 +281,7 @@ static bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest)
     at = room_for(relay, words);
     at[0] = loops * 2 + 1;
     at[1] = width | (uint64_t)levels << 32;
-    at[2] = block.count;
+    at[2] = columns;
     at += RELAY_NEST_HEAD;
     memcpy(at, nest->loops, loops * sizeof *nest->loops);
     at += loops * RELAY_LOOP_WORDS;
@@ -350,25 +289,8 @@ static bool relay_send_nest(struct relay *relay, const struct psnap_nest *nest)
     at += width * RELAY_ACCESS_WORDS;
     for (size_t k = 0; k < width; k++)
         memcpy(at + k * levels, nest->strides + k * nest->levels, levels * sizeof *nest->strides);
-    if (block.count)
-        write_columns(at + width * levels, nest, &block);
-    return true;
-}
-
-/* What was written into the open batch becomes a record of it; rows that came with it go in front
- * of it. `aside` is room for so many accesses. */
-static bool keep_direct(struct relay *relay, size_t n, struct psnap_access *aside)
-{
-    uint64_t *at = relay->open->words + relay->open->used;
-
-    if (has_rows(relay)) {
-        memcpy(aside, at + 1, n * sizeof *aside);
-        return send_rows(relay) && relay_send_accesses(relay, aside, n);
-    }
-    if (n) {
-        *at = n * 2;
-        relay->open->used += 1 + n * RELAY_ACCESS_WORDS;
-    }
+    if (columns)
+        write_columns(at + width * levels, nest);
     return true;
 }
 
@@ -395,34 +317,20 @@ static void relay_send_end(struct relay *relay, enum psnap_status status,
 static void *relay_send(void *argument)
 {
     struct relay *relay = argument;
-    struct psnap_access *aside = malloc(PSNAP_BLOCK_ACCESSES * sizeof *aside);
+    struct psnap_access room[PSNAP_BLOCK_ACCESSES];
     struct psnap_error error = {0};
     ssize_t n = 0;
 
-    relay->is_short = !aside;
-    while (aside && !stops(relay)) {
+    while (!stops(relay)) {
         const struct psnap_access *block;
         struct psnap_nest nest;
-        struct psnap_access *to;
-        size_t room = RELAY_BATCH_WORDS - relay->open->used;
-        if (room < 1 + DIRECT_LEAST * RELAY_ACCESS_WORDS) {
-            if (!pass_on(relay))
-                break;
-            room = RELAY_BATCH_WORDS;
-        }
-        room = (room - 1) / RELAY_ACCESS_WORDS;
-        to = (struct psnap_access *)(relay->open->words + relay->open->used + 1);
-        n = psnap_source_next_nest(relay->inner, to,
-                                   room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES,
-                                   &block, &nest, &error);
-        if (n < 0 || (n == 0 && !nest.loop_count) ||
-            !(block == to
-                  ? keep_direct(relay, (size_t)n, aside)
-                  : relay_send_rows(relay) && relay_send_accesses(relay, block, (size_t)n)) ||
+
+        n = psnap_source_next_nest(relay->inner, room, PSNAP_BLOCK_ACCESSES, &block, &nest, &error);
+        if (n < 0 || (n == 0 && !nest.loop_count) || !relay_send_rows(relay) ||
+            !relay_send_accesses(relay, block, (size_t)n) ||
             (nest.loop_count && !relay_send_nest(relay, &nest)))
             break;
     }
-    free(aside);
     relay_send_end(relay, n < 0 ? (enum psnap_status)n : PSNAP_OK, &error);
     return NULL;
 }
@@ -430,23 +338,10 @@ static void *relay_send(void *argument)
 /* ---- the reader ---- */
 
 /* The reader's tables get the rows that came with a batch; false when out of memory. */
-static bool take_rows(struct psnap_program *program, struct relay_rows *rows)
+static bool take_rows(struct psnap_program *program, const struct psnap_program *rows)
 {
-    bool is_done = true;
-
-    program->provenance = rows->provenance;
-    program->sampling = rows->sampling;
-    for (uint32_t i = 0; i < rows->loop_count && is_done; i++)
-        is_done = psnap_program_add_loop(program, &rows->loops[i]) != PSNAP_NONE;
-    for (uint32_t i = 0; i < rows->block_count && is_done; i++)
-        is_done = psnap_program_add_block(program, &rows->blocks[i]) != PSNAP_NONE;
-    for (uint32_t i = 0; i < rows->ref_count && is_done; i++)
-        is_done = psnap_program_add_ref(program, &rows->refs[i]) != PSNAP_NONE;
-    program->object_count = rows->first_object;
-    for (uint32_t i = 0; i < rows->object_count && is_done; i++)
-        is_done = psnap_program_add_object(program, &rows->objects[i]) != PSNAP_NONE;
-    relay_rows_free(rows);
-    return is_done;
+    program->object_count -= program->object_count > 0;
+    return append_rows(program, rows, 0, 0, 0, 0);
 }
 
 /* The batch after the one that was read, NULL at the end. */
@@ -456,7 +351,7 @@ static struct relay_batch *next_batch(struct relay *relay)
 
     pthread_mutex_lock(&relay->lock);
     if (relay->reading) {
-        relay->reading->rows_count = 0; /* they were taken */
+        free_rows(relay->reading);
         relay->freed++;
         if (relay->filled - relay->freed <= RELAY_BATCHES_LOW)
             pthread_cond_signal(&relay->freed_more);
@@ -497,7 +392,7 @@ static bool take_nest(struct relay *relay, uint64_t *at, struct psnap_nest *nest
     const size_t loops = (size_t)(at[0] / 2), width = (uint32_t)at[1], levels = at[1] >> 32;
     uint64_t *first = at + RELAY_NEST_HEAD + loops * RELAY_LOOP_WORDS;
     uint64_t *strides = first + width * RELAY_ACCESS_WORDS, *column = strides + width * levels;
-    uint64_t *block = column + width * RELAY_COLUMN_WORDS + 1;
+    uint64_t *words = column + width * RELAY_COLUMN_WORDS;
 
     *nest = (struct psnap_nest){
         .loops = (const struct psnap_nest_loop *)(at + RELAY_NEST_HEAD),
@@ -509,12 +404,13 @@ static bool take_nest(struct relay *relay, uint64_t *at, struct psnap_nest *nest
     relay->at += (size_t)(column - at);
     if (!at[2])
         return true;
-    relay->at += width * RELAY_COLUMN_WORDS + 1 + at[2];
+    relay->at += at[2];
     if (!psnap_make_room(&relay->columns, &relay->column_room, width, sizeof *relay->columns))
         return false;
-    for (size_t k = 0; k < width; k++, column += RELAY_COLUMN_WORDS)
-        relay->columns[k] = (struct psnap_column){column[0] ? block + column[0] - 1 : NULL,
-                                                  (size_t)block[-1], column[1]};
+    for (size_t k = 0; k < width; k++, column += RELAY_COLUMN_WORDS) {
+        relay->columns[k] = (struct psnap_column){column[0] ? words : NULL, 1, column[1]};
+        words += column[0] ? nest->loops->count : 0;
+    }
     nest->columns = relay->columns;
     return true;
 }
@@ -529,7 +425,7 @@ static enum psnap_status next_record(struct relay *relay, struct psnap_nest *nes
 
     if (*at == 0) {
         relay->at++;
-        is_done = take_rows(relay->base.program, &relay->reading->rows[relay->rows_at++]);
+        is_done = take_rows(relay->base.program, relay->reading->rows[relay->rows_at++]);
     } else if (*at % 2 == 0) {
         relay->accesses = (struct psnap_access *)(at + 1);
         relay->access_count = (size_t)(*at / 2);
@@ -586,8 +482,7 @@ static void relay_free(struct psnap_source *source)
     pthread_cond_destroy(&relay->filled_more);
     pthread_cond_destroy(&relay->freed_more);
     for (unsigned i = 0; i < RELAY_BATCHES; i++) {
-        for (size_t r = 0; r < relay->batches[i].rows_count; r++)
-            relay_rows_free(&relay->batches[i].rows[r]);
+        free_rows(&relay->batches[i]);
         free(relay->batches[i].rows);
         free(relay->batches[i].words);
     }
