@@ -24,7 +24,6 @@
 #include "capture/collect/process.h"
 #include "capture/collect/rings.h"
 #include "formats/base/cmd.h"
-#include "formats/formats.h"
 #include "predict/amm/cmd_mca.h"
 #include "predict/bandwidth/cmd_bandwidth.h"
 #include "predict/cmd_gnuplot.h"
@@ -193,23 +192,6 @@ static void check_library(const char *name, const char *needed_for, bool is_ther
                                   is_there ? "built in" : "psnap was built without");
 
     snprintf(finding->hint, sizeof finding->hint, "install %s and build psnap again", package);
-}
-
-/* Tells whether a trace of this format can be written, to a file without a name. */
-static bool can_write(const char *format)
-{
-    struct psnap_program *program = psnap_program_new();
-    FILE *file = tmpfile();
-    struct psnap_error error = {0};
-    struct psnap_sink *sink = NULL;
-
-    if (program && file)
-        sink = psnap_trace_writer_new(format, file, program, &error);
-    psnap_sink_free(sink);
-    psnap_program_free(program);
-    if (file)
-        fclose(file);
-    return sink != NULL || error.code != PSNAP_ERROR_UNSUPPORTED;
 }
 
 /* ---- the system ---- */
@@ -471,8 +453,6 @@ int psnap_cmd_doctor(int argc, char **argv)
     check_capture_files(&compiler);
     check_linker(&compiler, has_compiler);
     check_tools();
-    check_library("protobuf-c", "traces of gem5", can_write("gem5"),
-                  "libprotobuf-c-dev, protobuf-c-compiler");
     check_library("NLopt", "psnap fit --method nlopt", fit_has_nlopt(), "libnlopt-dev");
     check_system();
     try_capture(compiler.llvm);

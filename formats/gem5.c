@@ -14,18 +14,14 @@
  * Written, an access comes each nanosecond at 10^12 ticks per second, gem5's own frequency: the
  * ticks are not the program's time.
  *
- * The only file that knows libprotobuf-c, which parses and makes the messages. It asks for memory
- * for each one: that comes from a room that is used anew for each, and from malloc for a message
- * that needs more than there is.
- *
- * Of the 56 ns that a packet takes to read, 44 are the library's, some 7 for each field and 1 for
- * memory. 64 packets at once, as one message whose fields are repeated, took it 39, and it could
- * not have said which of them lacks a field.
+ * Of protobuf's encoding (Google, Protocol Buffers: Encoding) this is a key, number of the field *
+ * 8 + its type, before each value: a varint (type 0), 8 or 4 bytes (1, 5), or a length and bytes
+ * (2). Fields of other numbers are passed over, of a field that comes twice the last one counts.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "formats/bytes.h"
 #include "formats/foreign.h"
 #include "formats/trace_sink.h"
 
@@ -38,71 +34,57 @@ static int gem5_bid(const unsigned char *start, size_t n, bool whole)
     return n >= MAGIC_BYTES && !memcmp(start, MAGIC, MAGIC_BYTES) ? 90 : 0;
 }
 
-#ifdef PSNAP_HAVE_PROTOBUF_C
-
-#    include <gem5_packet.pb-c.h>
-
-#    define TICKS_PER_S UINT64_C(1000000000000)
-#    define TICKS_PER_ACCESS 1000u
-#    define PACKET_MAX (64u << 10) /* bytes of a message that is no damage */
-#    define HEADER_MAX (16u << 20) /* it may name thousands of objects */
-#    define MESSAGE_MAX 128u       /* of one that is written */
-#    define ROOM_BYTES 4096u
-#    define LINE_BYTES 64u
+#define TICKS_PER_S UINT64_C(1000000000000)
+#define TICKS_PER_ACCESS 1000u
+#define PACKET_MAX (64u << 10) /* bytes of a message that is no damage */
+#define HEADER_MAX (16u << 20) /* it may name thousands of objects */
+#define LINE_BYTES 64u
 enum { LENGTH_MAX = 5, READ_REQUEST = 1, WRITE_REQUEST = 4, FETCH = 0x100 };
-enum { FETCHES, COMMANDS }; /* as `omits` */
+enum { FETCHES, COMMANDS };                                           /* as `omits` */
+enum { TICK = 1, COMMAND, ADDRESS, SIZE, FLAGS, NUMBER, PC, FIELDS }; /* of a packet */
+enum { NAME = 1, VERSION, FREQUENCY };                                /* of a header */
 
 /* Requests: ReadReq, SoftPFReq, SoftPFExReq, HardPFReq, ReadExReq, ReadCleanReq, ReadSharedReq,
  * LoadLockedReq, LockedRMWReadReq; WriteReq, WritebackDirty, WritebackClean, WriteClean,
  * WriteLineReq, StoreCondReq, LockedRMWWriteReq; SwapReq does both. */
-#    define BIT(n) (UINT64_C(1) << (n))
-#    define READS                                                                                  \
-        (BIT(1) | BIT(11) | BIT(12) | BIT(13) | BIT(22) | BIT(24) | BIT(25) | BIT(26) | BIT(30))
-#    define WRITES (BIT(4) | BIT(7) | BIT(8) | BIT(9) | BIT(16) | BIT(27) | BIT(32))
-#    define SWAPS BIT(34)
+#define BIT(n) (UINT64_C(1) << (n))
+#define READS                                                                                      \
+    (BIT(1) | BIT(11) | BIT(12) | BIT(13) | BIT(22) | BIT(24) | BIT(25) | BIT(26) | BIT(30))
+#define WRITES (BIT(4) | BIT(7) | BIT(8) | BIT(9) | BIT(16) | BIT(27) | BIT(32))
+#define SWAPS BIT(34)
 
-/* Room that messages are unpacked in. */
-struct room {
-    ProtobufCAllocator allocator;
-    size_t used;
-    bool is_out; /* of memory */
-    max_align_t bytes[ROOM_BYTES / sizeof(max_align_t)];
-};
-
-struct gem5 {
-    struct psnap_foreign foreign;
-    struct room room;
-};
-
-static void *room_alloc(void *data, size_t size)
+/* The numbers among a message's fields, 0 where there is none, and as bits which are there. False:
+ * it is none. */
+static bool get_fields(const unsigned char *message, size_t n, uint64_t numbers[FIELDS],
+                       uint32_t *there)
 {
-    struct room *room = data;
-    const size_t rounded = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
-    unsigned char *at = (unsigned char *)room->bytes + room->used;
+    struct psnap_cursor cursor = {message, message + n, false};
 
-    if (rounded < size || rounded > sizeof room->bytes - room->used) {
-        void *other = malloc(size);
-        room->is_out = room->is_out || !other;
-        return other;
+    memset(numbers, 0, FIELDS * sizeof *numbers);
+    *there = 0;
+    while (cursor.at < cursor.end && !cursor.failed) {
+        const uint64_t key = psnap_cursor_varint(&cursor), field = key >> 3, type = key & 7;
+        const uint64_t value = type == 0 || type == 2 ? psnap_cursor_varint(&cursor) : 0;
+
+        if (type != 0)
+            psnap_cursor_take(&cursor, type == 2   ? (size_t)value
+                                       : type == 1 ? sizeof(uint64_t)
+                                       : type == 5 ? sizeof(uint32_t)
+                                                   : SIZE_MAX);
+        if (field > 0 && field < FIELDS) {
+            numbers[field] = value;
+            *there |= 1u << field;
+        }
     }
-    room->used += rounded;
-    return at;
+    return !cursor.failed;
 }
 
-static void room_free(void *data, void *pointer)
+/* Whether all of these fields are there. */
+static enum psnap_status check_fields(bool is_message, uint32_t there, uint32_t needed,
+                                      const char *wanted, struct psnap_error *error)
 {
-    const struct room *room = data;
-    const uintptr_t at = (uintptr_t)pointer - (uintptr_t)room->bytes;
-
-    if (at >= sizeof room->bytes)
-        free(pointer);
-}
-
-static enum psnap_status no_message(const struct room *room, const char *wanted,
-                                    struct psnap_error *error)
-{
-    if (room->is_out)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (is_message && (there & needed) == needed)
+        return PSNAP_OK;
     return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                            "this is no %s of gem5: it cannot be parsed, or lacks a field", wanted);
 }
@@ -132,32 +114,29 @@ static enum psnap_status too_long(uint32_t length, struct psnap_error *error)
                            "a message of %" PRIu32 " bytes or more is damage", length);
 }
 
-static enum psnap_status read_packet(struct gem5 *trace, const unsigned char *message, size_t n,
-                                     struct psnap_access *out, size_t *made,
+static enum psnap_status read_packet(struct psnap_foreign *trace, const unsigned char *message,
+                                     size_t n, struct psnap_access *out, size_t *made,
                                      struct psnap_error *error)
 {
-    Psnap__Gem5__Packet *packet;
-    enum psnap_status status = PSNAP_OK;
-    uint64_t command;
+    uint64_t packet[FIELDS], command;
+    uint32_t there;
+    const bool is_message = get_fields(message, n, packet, &there);
+    const enum psnap_status status = check_fields(
+        is_message, there, BIT(TICK) | BIT(COMMAND) | BIT(ADDRESS) | BIT(SIZE), "packet", error);
 
-    trace->room.used = 0;
-    packet = psnap__gem5__packet__unpack(&trace->room.allocator, n, message);
-    if (!packet)
-        return no_message(&trace->room, "packet", error);
-    trace->foreign.pc = packet->pc;
-    trace->foreign.has_pc = packet->has_pc;
-    command = packet->cmd < 64 ? BIT(packet->cmd) : 0;
-    if (!(command & (READS | WRITES | SWAPS)) || (packet->flags & FETCH))
-        psnap_foreign_omit(&trace->foreign, packet->flags & FETCH ? FETCHES : COMMANDS);
-    else
-        status = psnap_foreign_add(&trace->foreign, packet->addr, packet->size,
-                                   command & READS    ? PSNAP_LOAD
-                                   : command & WRITES ? PSNAP_STORE
-                                                      : PSNAP_ATOMIC,
-                                   out, made, error);
-    if (packet->base.n_unknown_fields) /* else all of it is in the room */
-        psnap__gem5__packet__free_unpacked(packet, &trace->room.allocator);
-    return status;
+    if (status)
+        return status;
+    trace->pc = packet[PC];
+    trace->has_pc = there & BIT(PC);
+    command = packet[COMMAND] < 64 ? BIT(packet[COMMAND]) : 0;
+    if ((command & (READS | WRITES | SWAPS)) && !(packet[FLAGS] & FETCH))
+        return psnap_foreign_add(trace, packet[ADDRESS], (uint32_t)packet[SIZE],
+                                 command & READS    ? PSNAP_LOAD
+                                 : command & WRITES ? PSNAP_STORE
+                                                    : PSNAP_ATOMIC,
+                                 out, made, error);
+    psnap_foreign_omit(trace, packet[FLAGS] & FETCH ? FETCHES : COMMANDS);
+    return PSNAP_OK;
 }
 
 /* As many packets as are whole; what the one after them needs goes to foreign->wanted. */
@@ -178,8 +157,7 @@ static enum psnap_status gem5_records(struct psnap_foreign *foreign, struct psna
         foreign->wanted = behind ? behind + length : left + 1;
         if (foreign->wanted > left)
             break;
-        status =
-            read_packet((struct gem5 *)foreign, at + behind, length, work->out, &work->made, error);
+        status = read_packet(foreign, at + behind, length, work->out, &work->made, error);
         if (status)
             break;
         work->used += foreign->wanted;
@@ -188,26 +166,14 @@ static enum psnap_status gem5_records(struct psnap_foreign *foreign, struct psna
     return status;
 }
 
-/* Whether the message is a header, no more: a stream has no times that its ticks would be of. */
-static enum psnap_status check_header(struct room *room, const unsigned char *message, size_t n,
-                                      struct psnap_error *error)
-{
-    Psnap__Gem5__Header *header;
-
-    room->used = 0;
-    header = psnap__gem5__header__unpack(&room->allocator, n, message);
-    if (!header)
-        return no_message(room, "header", error);
-    psnap__gem5__header__free_unpacked(header, &room->allocator);
-    return PSNAP_OK;
-}
-
-static enum psnap_status read_header(struct gem5 *trace, struct psnap_reader *reader,
-                                     struct psnap_error *error)
+/* Of the header nothing is of use: a stream has no times that its ticks would be of. */
+static enum psnap_status read_header(struct psnap_reader *reader, struct psnap_error *error)
 {
     size_t there = psnap_reader_ahead(reader, MAGIC_BYTES + LENGTH_MAX), behind = MAGIC_BYTES;
     enum psnap_status status = psnap_reader_failed(reader, error);
-    uint32_t length;
+    uint64_t header[FIELDS];
+    uint32_t length, fields = 0;
+    bool is_message;
 
     if (status)
         return status;
@@ -220,21 +186,18 @@ static enum psnap_status read_header(struct gem5 *trace, struct psnap_reader *re
     status = psnap_reader_failed(reader, error);
     if (!status && (behind == MAGIC_BYTES || there < behind + length))
         status = psnap_error_set(error, PSNAP_ERROR_TRUNCATED, "the input ends in the header");
-    if (!status)
-        status = check_header(&trace->room, reader->data + reader->at + behind, length, error);
-    if (!status)
-        reader->at += behind + length;
-    return status;
+    if (status)
+        return status;
+    is_message = get_fields(reader->data + reader->at + behind, length, header, &fields);
+    reader->at += behind + length;
+    return check_fields(is_message, fields, BIT(NAME) | BIT(FREQUENCY), "header", error);
 }
 
-static enum psnap_status gem5_begin(struct psnap_foreign *foreign, struct psnap_error *error)
+static enum psnap_status gem5_begin(struct psnap_foreign *trace, struct psnap_error *error)
 {
-    struct gem5 *trace = (struct gem5 *)foreign;
-    struct psnap_reader *reader = foreign->trace.reader;
-    enum psnap_status status;
+    struct psnap_reader *reader = trace->trace.reader;
+    const enum psnap_status status = read_header(reader, error);
 
-    trace->room.allocator = (ProtobufCAllocator){room_alloc, room_free, &trace->room};
-    status = read_header(trace, reader, error);
     if (status)
         psnap_error_at_offset(error, reader->name, psnap_reader_offset(reader));
     return status;
@@ -242,56 +205,60 @@ static enum psnap_status gem5_begin(struct psnap_foreign *foreign, struct psnap_
 
 /* ---- written ---- */
 
-static char *put_message(char *to, const unsigned char *message, size_t n)
+static char *put_varint(char *to, uint64_t value)
 {
-    size_t length = n;
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (char)(value | 0x80);
+    *to++ = (char)value;
+    return to;
+}
 
-    for (; length >= 0x80; length >>= 7)
-        *to++ = (char)(length | 0x80);
-    *to++ = (char)length;
-    memcpy(to, message, n);
-    return to + n;
+static char *put_field(char *to, unsigned field, uint64_t value)
+{
+    return put_varint(put_varint(to, field << 3), value);
 }
 
 static char *gem5_heading(char *to)
 {
-    static char name[] = "psnap";
-    Psnap__Gem5__Header header = PSNAP__GEM5__HEADER__INIT;
-    unsigned char message[MESSAGE_MAX];
+    static const char name[] = "psnap";
+    enum { NAME_BYTES = sizeof name - 1 };
+    char message[64], *end = put_varint(put_varint(message, NAME << 3 | 2), NAME_BYTES);
 
-    header.obj_id = name;
-    header.has_ver = true;
-    header.tick_freq = TICKS_PER_S;
+    memcpy(end, name, NAME_BYTES);
+    end = put_field(put_field(end + NAME_BYTES, VERSION, 0), FREQUENCY, TICKS_PER_S);
     memcpy(to, MAGIC, MAGIC_BYTES);
-    return put_message(to + MAGIC_BYTES, message, psnap__gem5__header__pack(&header, message));
+    to = put_varint(to + MAGIC_BYTES, (uint64_t)(end - message));
+    return (char *)mempcpy(to, message, (size_t)(end - message));
+}
+
+/* A packet, of at most 127 bytes: its length is one. */
+static char *put_packet(char *to, const struct psnap_access *access, uint64_t tick,
+                        uint64_t address, uint32_t size)
+{
+    char *end = put_field(to + 1, TICK, tick);
+
+    end = put_field(end, COMMAND, access->kind == PSNAP_LOAD ? READ_REQUEST : WRITE_REQUEST);
+    end = put_field(put_field(end, ADDRESS, address), SIZE, size);
+    end = put_field(end, PC, pc_refs_counter(access->ref));
+    *to = (char)(end - to - 1);
+    return end;
 }
 
 static char *gem5_access(struct psnap_trace_sink *sink, char *to, const struct psnap_access *access,
                          struct psnap_error *error)
 {
-    Psnap__Gem5__Packet packet = PSNAP__GEM5__PACKET__INIT;
     const uint32_t left = LINE_BYTES - (uint32_t)(access->address % LINE_BYTES);
-    unsigned char message[MESSAGE_MAX];
+    const uint64_t tick = sink->count * TICKS_PER_ACCESS;
 
     (void)error;
-    packet.tick = sink->count * TICKS_PER_ACCESS;
-    packet.cmd = access->kind == PSNAP_LOAD ? READ_REQUEST : WRITE_REQUEST;
-    packet.addr = access->address;
-    packet.size = access->size < left ? access->size : left;
-    packet.has_pc = true;
-    packet.pc = pc_refs_counter(access->ref);
-    to = put_message(to, message, psnap__gem5__packet__pack(&packet, message));
     if (access->size <= left)
-        return to;
-    packet.tick++;
-    packet.addr += left;
-    packet.size = access->size - left;
-    return put_message(to, message, psnap__gem5__packet__pack(&packet, message));
+        return put_packet(to, access, tick, access->address, access->size);
+    to = put_packet(to, access, tick, access->address, left);
+    return put_packet(to, access, tick + 1, access->address + left, access->size - left);
 }
 
 static const struct psnap_format_ops gem5_ops = {
     .bid = gem5_bid,
-    .trace_bytes = sizeof(struct gem5),
     .begin = gem5_begin,
     .record_bytes = 1,
     .records = gem5_records,
@@ -299,15 +266,6 @@ static const struct psnap_format_ops gem5_ops = {
     .heading = gem5_heading,
     .access = gem5_access,
 };
-
-#else
-
-static const struct psnap_format_ops gem5_ops = {
-    .bid = gem5_bid,
-    .lacks = "gem5's packets need libprotobuf-c, which this psnap was built without",
-};
-
-#endif
 
 const struct psnap_format psnap_format_gem5 = {
     .name = "gem5",

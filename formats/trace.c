@@ -196,11 +196,6 @@ struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const 
     if (!reader)
         return NULL;
     format = name ? named_format(name, false, error) : recognise(reader, error);
-    if (format && format->ops->lacks) {
-        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED, "%s", format->ops->lacks);
-        psnap_error_at_offset(error, reader->name, psnap_reader_offset(reader));
-        format = NULL;
-    }
     if (!format) {
         psnap_reader_free(reader);
         return NULL;
@@ -316,9 +311,7 @@ struct psnap_sink *psnap_trace_writer_new_timed(const char *name, const uint64_t
 {
     const struct psnap_format *format = named_format(name, true, error);
 
-    if (format && format->ops->lacks)
-        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED, "%s", format->ops->lacks);
-    if (!format || format->ops->lacks)
+    if (!format)
         return NULL;
     return (format->ops->create   ? format->ops->create
             : format->ops->access ? psnap_trace_sink_new

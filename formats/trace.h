@@ -84,9 +84,6 @@ struct psnap_format_ops {
     size_t state_bytes; /* of what is kept of a region or reference, all zero at first */
     void (*take)(void *state, const struct psnap_access *access);
     enum psnap_status (*print)(struct pattern_sink *sink, struct psnap_error *error);
-
-    /* Why this build can neither read nor write it; NULL: it can. */
-    const char *lacks;
 };
 
 /* psnap_trace_open from the second step on: recognises what `reader` reads, which it owns. */

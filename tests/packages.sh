@@ -11,7 +11,7 @@
 
 PSNAP_BUILD_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config clang-19 llvm-19-dev
     libzstd-dev libyaml-dev libxxhash-dev libdw-dev zlib1g-dev
-    libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libarchive-dev libnlopt-dev libgsl-dev"
+    libsqlite3-dev libarchive-dev libnlopt-dev libgsl-dev"
 PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-tidy-19
     libclang-rt-19-dev libomp-19-dev lld-19 binutils make xz-utils zstd python3
     python3-yaml python3-jsonschema valgrind gnuplot-nox groff-base mandoc dpkg-dev

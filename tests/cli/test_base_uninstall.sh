@@ -83,7 +83,7 @@ cmake = (source / "CMakeLists.txt").read_text() + (source / "capture/CMakeLists.
 for name in re.findall(r'self\.define(?:_from_variant)?\("(\w+)"', recipe):
     assert name == "BUILD_TESTING" or re.sub("19$", "${version}", name) in cmake, name
 packages = {"yaml-0.1": "libyaml", "libzstd": "zstd", "libxxhash": "xxhash", "libdw": "elfutils", "zlib": "zlib-api",
-            "libprotobuf-c": "protobuf-c", "sqlite3": "sqlite", "libarchive": "libarchive",
+            "sqlite3": "sqlite", "libarchive": "libarchive",
             "gsl": "gsl", "nlopt": "nlopt"}
 modules = re.findall(r"pkg_check_modules\(\w+ (?:REQUIRED )?IMPORTED_TARGET ([\w.-]+)\)", cmake)
 assert len(modules) >= len(packages), modules

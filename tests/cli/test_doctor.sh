@@ -23,7 +23,7 @@ if [ ! -e "$PSNAP_BUILD/lib/psnap/libpsnap_rt.a" ]; then
     expect 1 "$PSNAP" doctor --json
     [[ "$(state clang)" == "missing | "*"built without LLVM"* ]] || fail "clang: $(state clang)"
     [[ "$(state capture)" == "wrong | "* ]] || fail "capture: $(state capture)"
-    [[ "$(state protobuf-c)" == "ok | "* || "$(state protobuf-c)" == "missing | "*libprotobuf-c-dev* ]]
+    [[ "$(state NLopt)" == "ok | "* || "$(state NLopt)" == "missing | "*libnlopt-dev* ]]
     expect 1 "$PSNAP" doctor
     has out 'capture does not work'
     [ -z "$(ls tmp)" ] || fail "it leaves $(ls tmp)"

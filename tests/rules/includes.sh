@@ -140,7 +140,6 @@ check_angled()
     yaml.h | zstd.h | zstd_errors.h | xxhash.h | sqlite3.h | zlib.h) library=${header%%[_.]*} ;;
     gsl/*) library=gsl ;;
     nlopt.h) library=nlopt ;;
-    protobuf-c/* | *.pb-c.h) library=protobuf ;;
     llvm/* | clang/*) library=llvm ;;
     *) return ;;
     esac
@@ -148,7 +147,7 @@ check_angled()
     case "$from $library" in
     tests\ *) return ;;
     "capture/pass llvm" | "formats/base yaml" | "formats zstd" | "formats xxhash") ;;
-    "formats zlib" | "formats archive" | "formats protobuf") ;;
+    "formats zlib" | "formats archive") ;;
     "profile zstd" | "profile xxhash" | "profile sqlite3" | "profile archive" | "capture xxhash" | "capture zstd") ;;
     "simcore xxhash" | "predict xxhash" | "predict gsl" | "predict nlopt") ;;
     *) complain "$file" "$number" "$from may not include <$header>" ;;
@@ -176,7 +175,7 @@ done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' \
 for key in "${!users[@]}"; do
     set -- ${users[$key]}
     case $key in
-    *" yaml" | *" zstd" | *" sqlite3" | *" archive" | *" zlib" | *" protobuf" | *" nlopt")
+    *" yaml" | *" zstd" | *" sqlite3" | *" archive" | *" zlib" | *" nlopt")
         [ $# -eq 1 ] || { echo "$key: included by more than one file: $*"; failures=$((failures + 1)); } ;;
     esac
 done

@@ -21,7 +21,6 @@ class Psnap(CMakePackage):
 
     variant("capture", default=True, description="psnap cc: the LLVM pass and the runtime")
     variant("valgrind", default=True, description="valgrind for psnap record --engine valgrind")
-    variant("gem5", default=True, description="gem5's packet traces")
     variant("archive", default=True, description="psnap repo, the archive of profiles")
     variant("optimisers", default=True, description="psnap fit --method nlopt")
     variant("plots", default=False, description="figures by gnuplot")
@@ -39,7 +38,6 @@ class Psnap(CMakePackage):
     depends_on("libarchive")
     depends_on("llvm@19 +clang", when="+capture", type=("build", "link", "run"))
     depends_on("valgrind", when="+valgrind", type="run")
-    depends_on("protobuf-c", when="+gem5")
     depends_on("sqlite", when="+archive")
     depends_on("gsl")
     depends_on("nlopt", when="+optimisers")
