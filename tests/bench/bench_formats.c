@@ -87,7 +87,7 @@ static void write_file(const char *path, const char *format, uint64_t count)
     for (uint64_t i = 0; i < count; i++) {
         const uint32_t ref = (uint32_t)(i % REFS);
         const uint64_t offset = ref % 8 ? ref * (UINT64_C(1) << 24) + i / REFS * 8 % (1 << 24)
-                                        : psnap_rng_below(&rng, UINT64_C(1) << 26);
+                                        : psnap_rng_below(&rng, UINT64_C(1) << 23) * 8;
 
         block[n++] = (struct psnap_access){base + offset, ref, 8, ref % 3 == 0, 0};
         if (n == PSNAP_BLOCK_ACCESSES || i + 1 == count) {
