@@ -7,34 +7,29 @@
  * Objects are cache lines of 64 bytes: an access is a request for each line it touches. `next` is
  * the number of the next request of the same line, the first of the file being 1, or -1, as
  * libCacheSim's own converter has it; it needs the future. So lines wait in a temporary file until
- * the stream has ended; it is read backwards, with a table of where each line comes next, which
- * puts the numbers of the next requests behind the lines in that file; then both are read forwards
- * and the records written. Per request the file has 16 bytes; memory is taken for each different
- * line (up to 64 bytes), not for requests. A time is a request, up to 2^32 - 1, where it stays.
+ * the stream has ended, which is then mapped: backwards, with a table of where each line comes
+ * next, the numbers of the next requests are put behind the lines; then the records are written.
+ * Per request the file has 16 bytes; memory is taken for each different line (up to 64 bytes), not
+ * for requests. A time is a request, up to 2^32 - 1, where it stays.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "formats/base/map.h"
 #include "formats/record_numbers.h"
 #include "formats/trace.h"
 
-enum { LINE_BITS = 6, LINE_BYTES = 1 << LINE_BITS, RECORD = 24, PIECE = 8192 };
+enum { LINE_BITS = 6, LINE_BYTES = 1 << LINE_BITS, RECORD = 24 };
 
 struct oracle {
     struct psnap_sink base;
     FILE *file;
     FILE *spool; /* NULL: not there yet */
-    uint64_t written;
-    size_t used;
-    struct psnap_map places; /* where each line comes next */
-    uint64_t lines[PIECE], nexts[PIECE];
-    unsigned char records[PIECE * RECORD];
+    uint64_t count;
 };
-
-/* ----------------------------------------------------------- the temporary file */
 
 static enum psnap_status spool_failed(struct psnap_error *error)
 {
@@ -62,115 +57,81 @@ static bool open_spool(struct oracle *oracle)
     return oracle->spool;
 }
 
-/* All of `n` numbers at place `at` of the file, to it or from it. */
-static enum psnap_status move(struct oracle *oracle, uint64_t *numbers, size_t n, uint64_t at,
-                              bool in, struct psnap_error *error)
-{
-    size_t done;
-
-    if ((!oracle->spool && !open_spool(oracle)) ||
-        fseeko(oracle->spool, (off_t)(at * sizeof *numbers), SEEK_SET) != 0)
-        return spool_failed(error);
-    errno = 0; /* where the file is short it stays so */
-    done = in ? fread(numbers, sizeof *numbers, n, oracle->spool)
-              : fwrite(numbers, sizeof *numbers, n, oracle->spool);
-    return done == n ? PSNAP_OK : spool_failed(error);
-}
-
-/* ---------------------------------------------------------------- three passes */
-
-static enum psnap_status keep_lines(struct oracle *oracle, struct psnap_error *error)
-{
-    const enum psnap_status status =
-        move(oracle, oracle->lines, oracle->used, oracle->written, false, error);
-
-    oracle->written += oracle->used;
-    oracle->used = 0;
-    return status;
-}
-
 static enum psnap_status oracle_put(struct psnap_sink *self, const struct psnap_access *block,
                                     size_t n, struct psnap_error *error)
 {
     struct oracle *oracle = (struct oracle *)self;
 
+    if (!oracle->spool && !open_spool(oracle))
+        return spool_failed(error);
+    errno = 0; /* where the file is short it stays so */
     for (size_t i = 0; i < n; i++) {
-        const uint64_t last = (block[i].address + block[i].size - 1) >> LINE_BITS;
-        uint64_t line = block[i].address >> LINE_BITS;
+        const uint64_t lines[2] = {block[i].address >> LINE_BITS,
+                                   (block[i].address + block[i].size - 1) >> LINE_BITS};
+        const size_t touched = lines[0] == lines[1] ? 1 : 2;
 
-        if (oracle->used + 2 > PIECE) {
-            const enum psnap_status status = keep_lines(oracle, error);
-            if (status)
-                return status;
-        }
-        oracle->lines[oracle->used++] = line;
-        if (line != last)
-            oracle->lines[oracle->used++] = last;
+        if (fwrite(lines, sizeof *lines, touched, oracle->spool) != touched)
+            return spool_failed(error);
+        oracle->count += touched;
     }
     return PSNAP_OK;
 }
 
-/* Backwards: behind the lines, the numbers of their next requests. */
-static enum psnap_status look_ahead(struct oracle *oracle, struct psnap_error *error)
+/* Backwards: the numbers of the next requests, 0 for none. */
+static bool look_ahead(const uint64_t *lines, uint64_t *nexts, uint64_t count)
 {
-    const uint64_t count = oracle->written;
-    enum psnap_status status = PSNAP_OK;
+    struct psnap_map places = {0}; /* where each line comes next */
+    bool has_room = true;
 
-    for (uint64_t end = count; end && !status;) {
-        const size_t n = end % PIECE ? (size_t)(end % PIECE) : PIECE;
-        end -= n;
-        status = move(oracle, oracle->lines, n, end, true, error);
-        for (size_t i = n; i-- > 0 && !status;) {
-            uint64_t *place = psnap_map_put(&oracle->places, oracle->lines[i]);
-            if (!place)
-                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
-            oracle->nexts[i] = *place; /* 0: none */
-            *place = end + i + 1;
+    for (uint64_t i = count; i-- > 0 && has_room;) {
+        uint64_t *place = psnap_map_put(&places, lines[i]);
+
+        has_room = place != NULL;
+        if (has_room) {
+            nexts[i] = *place;
+            *place = i + 1;
         }
-        if (!status)
-            status = move(oracle, oracle->nexts, n, count + end, false, error);
     }
-    free(oracle->places.slots);
-    oracle->places = (struct psnap_map){0};
-    return status;
+    free(places.slots);
+    return has_room;
 }
 
-static enum psnap_status write_records(struct oracle *oracle, struct psnap_error *error)
+static enum psnap_status write_records(struct oracle *oracle, const uint64_t *lines,
+                                       const uint64_t *nexts, struct psnap_error *error)
 {
-    const uint64_t count = oracle->written;
-    enum psnap_status status = PSNAP_OK;
+    for (uint64_t i = 0; i < oracle->count; i++) {
+        unsigned char record[RECORD];
 
-    for (uint64_t begin = 0; begin < count; begin += PIECE) {
-        const size_t n = count - begin < PIECE ? (size_t)(count - begin) : PIECE;
-        status = move(oracle, oracle->lines, n, begin, true, error);
-        if (!status)
-            status = move(oracle, oracle->nexts, n, count + begin, true, error);
-        if (status)
-            return status;
-        for (size_t i = 0; i < n; i++) {
-            unsigned char *record = oracle->records + i * RECORD;
-            const uint64_t time = begin + i < UINT32_MAX ? begin + i : UINT32_MAX;
-            psnap_record_put_u32(record, (uint32_t)time);
-            psnap_record_put_u64(record + 4, oracle->lines[i]);
-            psnap_record_put_u32(record + 12, LINE_BYTES);
-            psnap_record_put_u64(record + 16, oracle->nexts[i] ? oracle->nexts[i] : UINT64_MAX);
-        }
-        if (fwrite(oracle->records, RECORD, n, oracle->file) != n)
+        psnap_record_put_u32(record, i < UINT32_MAX ? (uint32_t)i : UINT32_MAX);
+        psnap_record_put_u64(record + 4, lines[i]);
+        psnap_record_put_u32(record + 12, LINE_BYTES);
+        psnap_record_put_u64(record + 16, nexts[i] ? nexts[i] : UINT64_MAX);
+        if (fwrite(record, RECORD, 1, oracle->file) != 1)
             return psnap_error_system(error, errno, "cannot write");
     }
-    if (fflush(oracle->file) != 0)
-        return psnap_error_system(error, errno, "cannot write");
-    return PSNAP_OK;
+    return fflush(oracle->file) == 0 ? PSNAP_OK : psnap_error_system(error, errno, "cannot write");
 }
 
 static enum psnap_status oracle_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct oracle *oracle = (struct oracle *)self;
-    enum psnap_status status = oracle->used ? keep_lines(oracle, error) : PSNAP_OK;
+    const size_t bytes = (size_t)oracle->count * 2 * sizeof(uint64_t);
+    enum psnap_status status;
+    uint64_t *lines;
 
-    if (!status)
-        status = look_ahead(oracle, error);
-    return status ? status : write_records(oracle, error);
+    if (!oracle->count)
+        return write_records(oracle, NULL, NULL, error);
+    if (fflush(oracle->spool) != 0 ||
+        (errno = posix_fallocate(fileno(oracle->spool), 0, (off_t)bytes)) != 0)
+        return spool_failed(error);
+    lines = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(oracle->spool), 0);
+    if (lines == MAP_FAILED)
+        return spool_failed(error);
+    status = look_ahead(lines, lines + oracle->count, oracle->count)
+                 ? write_records(oracle, lines, lines + oracle->count, error)
+                 : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for lines");
+    munmap(lines, bytes);
+    return status;
 }
 
 static void oracle_free(struct psnap_sink *self)
@@ -179,7 +140,6 @@ static void oracle_free(struct psnap_sink *self)
 
     if (oracle->spool)
         fclose(oracle->spool);
-    free(oracle->places.slots);
     free(oracle);
 }
 
@@ -189,7 +149,7 @@ static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE 
 {
     static const struct psnap_sink_ops ops = {
         .put = oracle_put, .finish = oracle_finish, .free = oracle_free};
-    struct oracle *oracle = malloc(sizeof *oracle);
+    struct oracle *oracle = calloc(1, sizeof *oracle);
 
     (void)format, (void)program, (void)clock;
     if (!oracle) {
@@ -198,10 +158,6 @@ static struct psnap_sink *oracle_create(const struct psnap_format *format, FILE 
     }
     oracle->base.ops = &ops;
     oracle->file = file;
-    oracle->spool = NULL;
-    oracle->written = 0;
-    oracle->used = 0;
-    oracle->places = (struct psnap_map){0};
     return &oracle->base;
 }
 
