@@ -22,9 +22,6 @@
 
 #include "formats/pst_decode.h"
 
-/* Accesses that come one by one before a run is looked for: after one, and where there is none. */
-#define PATIENCE 8u
-#define PATIENCE_MAX 256u
 /* Looks at lanes for a run, after each access, as a loop's next round begins with some that
  * were not predicted: it is found where its first iteration begins that is like those that follow,
  * the same one each round. Then it is looked for less and less often. */
@@ -225,9 +222,6 @@ bool psnap_pst_decoder_is_whole(const struct psnap_pst_decoder *decoder)
 
 /* ---- runs ---- */
 
-/* Accesses that are made lane by lane: they stay in a cache of the first level. */
-#define TILE_ACCESSES 1024u
-
 /* How often the lanes that are predicted next come round again, all addresses as predicted; their
  * number goes to *width. */
 static uint64_t find_cycle(const struct psnap_pst_decoder *decoder, uint32_t first, size_t *width)
@@ -275,38 +269,6 @@ static void set_strides(const struct psnap_pst_decoder *decoder, uint32_t first,
     }
 }
 
-/* Finds a run among the next `limit` accesses, if one begins there that is worth it, of any blocks
- * and threads; its count is 0 if not. */
-static void find_run(const struct psnap_pst_decoder *decoder, uint64_t limit,
-                     struct psnap_pst_run *run)
-{
-    const uint32_t first = decoder->lanes[decoder->current].next;
-    uint64_t count, address = decoder->address;
-    uint32_t index = first;
-
-    run->count = 0;
-    if (!decoder->started || decoder->lanes[decoder->current].next_run == 0)
-        return;
-    count = find_cycle(decoder, first, &run->width);
-    if (count == 0)
-        return;
-    if (count > limit / run->width)
-        count = limit / run->width;
-    if (count < PSNAP_PST_RUN_COUNT || count * run->width < PSNAP_PST_RUN_ACCESSES)
-        return;
-    set_strides(decoder, first, run);
-    for (size_t k = 0; k < run->width; k++, index = decoder->lanes[index].next) {
-        const struct psnap_pst_read_lane *lane = &decoder->lanes[index];
-
-        address = (lane->follows ? address : lane->last) + lane->step;
-        psnap_pst_set_access(&run->first[k], address, lane->key);
-    }
-    if (decoder->lanes[first].follows &&
-        decoder->address != address - (uint64_t)run->strides[run->width - 1])
-        return; /* its first address is not in line with those that follow */
-    run->count = (uint32_t)count;
-}
-
 /* Goes on to where the run that was found here ends. */
 static void take_run(struct psnap_pst_decoder *decoder, const struct psnap_pst_run *run)
 {
@@ -325,18 +287,6 @@ static void take_run(struct psnap_pst_decoder *decoder, const struct psnap_pst_r
     decoder->left -= (uint32_t)(run->count * run->width);
 }
 
-/* Writes the accesses of a run, one after the other. */
-static void expand_run(const struct psnap_pst_run *run, struct psnap_access *block)
-{
-    const struct psnap_run all = {
-        .first = run->first, .strides = run->strides, .width = run->width};
-    const size_t count = run->count * run->width;
-
-    for (size_t at = 0; at < count; at += TILE_ACCESSES)
-        psnap_run_accesses(&all, at, count - at < TILE_ACCESSES ? count - at : TILE_ACCESSES,
-                           block + at);
-}
-
 /* A run is of one thread and one block, and no ref occurs twice. */
 static bool may_be_run(const struct psnap_pst_run *run, const struct psnap_program *program)
 {
@@ -351,15 +301,40 @@ static bool may_be_run(const struct psnap_pst_run *run, const struct psnap_progr
     return true;
 }
 
-/* Finds one that may be delivered, and goes on to its end. */
+/* Takes a run of the next `limit` accesses, if one begins there that is worth it and may be one;
+ * its count is 0 if not. */
 static void begin_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
                       uint64_t limit, struct psnap_pst_run *run)
 {
-    find_run(decoder, limit, run);
-    if (run->count && !may_be_run(run, program))
-        run->count = 0;
-    if (run->count)
-        take_run(decoder, run);
+    const uint32_t first = decoder->lanes[decoder->current].next;
+    uint64_t count, address = decoder->address;
+    uint32_t index = first;
+
+    run->count = 0;
+    run->width = 0;
+    if (decoder->lanes[decoder->current].next_run == 0)
+        return;
+    count = find_cycle(decoder, first, &run->width);
+    if (count == 0)
+        return;
+    if (count > limit / run->width)
+        count = limit / run->width;
+    if (count < PSNAP_PST_RUN_COUNT || count * run->width < PSNAP_PST_RUN_ACCESSES)
+        return;
+    set_strides(decoder, first, run);
+    for (size_t k = 0; k < run->width; k++, index = decoder->lanes[index].next) {
+        const struct psnap_pst_read_lane *lane = &decoder->lanes[index];
+
+        address = (lane->follows ? address : lane->last) + lane->step;
+        psnap_pst_set_access(&run->first[k], address, lane->key);
+    }
+    if (decoder->lanes[first].follows &&
+        decoder->address != address - (uint64_t)run->strides[run->width - 1])
+        return; /* its first address is not in line with those that follow */
+    if (!may_be_run(run, program))
+        return;
+    run->count = (uint32_t)count;
+    take_run(decoder, run);
 }
 
 /* ---- accesses ---- */
@@ -402,47 +377,11 @@ static void start(struct psnap_pst_decoder *decoder, struct psnap_access *access
     struct psnap_pst_read_lane *lane = decoder->lanes;
 
     decoder->started = true;
-    decoder->patience = PATIENCE;
     if (lane->run != UINT32_MAX)
         lane->run--;
     decoder->address = lane->last;
     decoder->left--;
     psnap_pst_set_access(access, lane->last, lane->key);
-}
-
-/* The next `n` accesses of a chunk that was started; false: they make no sense. */
-static bool next_many(struct psnap_pst_decoder *decoder, struct psnap_access *block, size_t n)
-{
-    struct psnap_pst_run run;
-
-    for (size_t i = 0; i < n;) {
-        const size_t singly = n - i < decoder->patience ? n - i : decoder->patience;
-
-        if (!next_singly(decoder, block + i, singly))
-            return false;
-        i += singly;
-        if (n - i < PSNAP_PST_RUN_ACCESSES)
-            continue;
-        find_run(decoder, n - i, &run);
-        if (run.count == 0) {
-            decoder->patience *= decoder->patience < PATIENCE_MAX ? 2 : 1;
-            continue;
-        }
-        expand_run(&run, block + i);
-        take_run(decoder, &run);
-        i += run.count * run.width;
-        decoder->patience = PATIENCE;
-    }
-    return true;
-}
-
-/* Whether the lane that is predicted next is in the middle of something: a run needs all to be. */
-static bool may_begin(const struct psnap_pst_decoder *decoder)
-{
-    const struct psnap_pst_read_lane *lane = &decoder->lanes[decoder->current];
-
-    return lane->next_run && decoder->lanes[lane->next].run >= PSNAP_PST_RUN_COUNT &&
-           decoder->lanes[lane->next].next_run >= PSNAP_PST_RUN_COUNT;
 }
 
 enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
@@ -454,20 +393,16 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
     size_t step = 1, tries = 0;
 
     *n = run->count = 0;
-    run->width = 0;
     if (!decoder->started && end)
         start(decoder, &block[(*n)++]);
     while (true) {
-        tries++;
-        if (may_begin(decoder)) {
-            begin_run(decoder, program, limit - *n, run);
-            tries += run->width; /* lanes that were looked at */
-        }
+        begin_run(decoder, program, limit - *n, run);
+        tries += 1 + run->width; /* lanes that were looked at */
         if (run->count || *n == end)
             return PSNAP_OK;
         if (step > end - *n)
             step = end - *n;
-        if (!(step > 1 ? next_many : next_singly)(decoder, block + *n, step))
+        if (!next_singly(decoder, block + *n, step))
             return psnap_pst_makes_no_sense(error);
         *n += step;
         if (tries >= TRIES)

@@ -50,7 +50,6 @@ struct psnap_pst_decoder {
     uint32_t current;  /* lane of the last access */
     uint32_t left;     /* accesses to come */
     uint64_t address;  /* of the last access */
-    uint32_t patience; /* accesses to go through one by one before runs are looked for again */
     bool started;
 };
 
