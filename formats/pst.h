@@ -306,7 +306,7 @@ bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track 
 void psnap_pst_track_reset(struct psnap_pst_track *track, size_t *bytes);
 void psnap_pst_track_release(struct psnap_pst_track *track);
 
-/* ---- accesses of a chunk: pst_encode.c, pst_payload.c, pst_decode.c ---- */
+/* ---- accesses of a chunk: pst_encode.c, pst_decode.c ---- */
 
 /* Everything of an access but its address, and where its addresses begin. */
 struct psnap_pst_lane {
@@ -326,11 +326,6 @@ struct psnap_pst_base {
 struct psnap_pst_bases {
     struct psnap_pst_base at[1 << PSNAP_PST_BASE_BITS]; /* by hash; the last one stays */
 };
-
-/* Appends the payload of a chunk, its tracks ended; they are good for nothing but a reset.
- * False: out of memory. */
-bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *lanes,
-                           uint32_t lane_count, struct psnap_pst_bases *bases);
 
 struct psnap_pst_encoder;
 struct psnap_pst_decoder;
@@ -409,69 +404,6 @@ struct psnap_pst_unfolder {
     bool expected;           /* ... whose value is the one expected */
     bool bad;                /* there are no more, as copies cannot be as they are */
 };
-
-/* To be called before the first token. */
-void psnap_pst_unfold_start(struct psnap_pst_unfolder *track);
-/* The next token when it is neither a literal that has come already nor of a copy of tokens. */
-bool psnap_pst_unfold_item(struct psnap_pst_unfolder *track, struct psnap_pst_token *token);
-
-static inline const struct psnap_pst_token *
-psnap_pst_unfold_before(const struct psnap_pst_unfold_level *level, uint32_t back)
-{
-    return &level->window[(level->count - back) & (level->window_room - 1)];
-}
-
-/* The next item of the copy under way. */
-static inline void psnap_pst_unfold_copied(struct psnap_pst_unfold_level *level,
-                                           struct psnap_pst_token *item)
-{
-    const struct psnap_pst_token *first = psnap_pst_unfold_before(level, level->distance);
-
-    item->value = first->value;
-    item->run = first->run;
-    item->level = first->level;
-    if (level->straight) {
-        const struct psnap_pst_token *second = psnap_pst_unfold_before(level, level->distance * 2);
-        item->value = 2 * item->value - second->value;
-        item->run = 2 * item->run - second->run;
-    }
-    level->length--;
-}
-
-/* The next token; false when there is none. */
-static inline bool psnap_pst_unfold(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
-{
-    if (track->left > 0) {
-        token->value = *track->values++;
-        token->run = *track->runs >> 1;
-        track->expected = *track->runs++ & 1;
-        track->left--;
-        track->literal = true;
-        track->from = track->level_count;
-        return true;
-    }
-    if (track->level_count == 0 || track->levels->length == 0)
-        return psnap_pst_unfold_item(track, token);
-    psnap_pst_unfold_copied(track->levels, token);
-    track->literal = false;
-    track->from = 1;
-    return true;
-}
-
-static inline void psnap_pst_unfold_note(struct psnap_pst_unfold_level *level,
-                                         struct psnap_pst_token item)
-{
-    level->window[level->count++ & (level->window_room - 1)] = item;
-}
-
-/* What the token was, its value as copies take it; to be called before the next one. */
-static inline void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, uint64_t value,
-                                         uint32_t run)
-{
-    for (uint32_t i = 0; i < track->from; i++)
-        psnap_pst_unfold_note(&track->levels[i],
-                              (struct psnap_pst_token){.value = value, .run = run});
-}
 
 /* What it has, but for itself. */
 void psnap_pst_decoder_release(struct psnap_pst_decoder *decoder);

@@ -3,8 +3,9 @@
  * The lanes and tokens of a chunk back to accesses: the predictions of
  * pst_encode.c run again, corrected by the tokens read.
  *
- * What is left to check here, after pst_payload_read.c, is that tokens name lanes there are and, at
- * the end, that none is left over.
+ * Starting a chunk, whose payload pst_encode.c has written, checks everything that the hot loop
+ * relies on: lanes are valid accesses of known refs, and tokens can be had. The loop checks that
+ * tokens name lanes there are and, at the end, that none is left over.
  *
  * Tokens are unfolded when they are asked for, as a literal's value may only be known when the
  * prediction it corrects is. Level m unfolds to the sequence that it was made of: what comes from
@@ -27,9 +28,73 @@
  * the same one each round. Then it is looked for less and less often. */
 #define TRIES 160u
 
+/* Tokens: nine lines of 64 bytes, behind windows of at least a page. */
+#define GAP 36u
+#define GAP_FROM 256u
+
+#define COPY_NUMBERS (sizeof(struct psnap_pst_copy) / sizeof(uint32_t))
+
 /* ---- tokens ---- */
 
-void psnap_pst_unfold_start(struct psnap_pst_unfolder *track)
+static inline const struct psnap_pst_token *
+unfold_before(const struct psnap_pst_unfold_level *level, uint32_t back)
+{
+    return &level->window[(level->count - back) & (level->window_room - 1)];
+}
+
+/* The next item of the copy under way. */
+static inline void unfold_copied(struct psnap_pst_unfold_level *level, struct psnap_pst_token *item)
+{
+    const struct psnap_pst_token *first = unfold_before(level, level->distance);
+
+    item->value = first->value;
+    item->run = first->run;
+    item->level = first->level;
+    if (level->straight) {
+        const struct psnap_pst_token *second = unfold_before(level, level->distance * 2);
+        item->value = 2 * item->value - second->value;
+        item->run = 2 * item->run - second->run;
+    }
+    level->length--;
+}
+
+/* The next token when it is neither a literal that has come already nor of a copy of tokens. */
+static bool unfold_item(struct psnap_pst_unfolder *track, struct psnap_pst_token *token);
+
+/* The next token; false when there is none. */
+static inline bool unfold(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
+{
+    if (track->left > 0) {
+        token->value = *track->values++;
+        token->run = *track->runs >> 1;
+        track->expected = *track->runs++ & 1;
+        track->left--;
+        track->literal = true;
+        track->from = track->level_count;
+        return true;
+    }
+    if (track->level_count == 0 || track->levels->length == 0)
+        return unfold_item(track, token);
+    unfold_copied(track->levels, token);
+    track->literal = false;
+    track->from = 1;
+    return true;
+}
+
+static inline void unfold_note(struct psnap_pst_unfold_level *level, struct psnap_pst_token item)
+{
+    level->window[level->count++ & (level->window_room - 1)] = item;
+}
+
+/* What the token was, its value as copies take it; to be called before the next one. */
+static inline void unfold_done(struct psnap_pst_unfolder *track, uint64_t value, uint32_t run)
+{
+    for (uint32_t i = 0; i < track->from; i++)
+        unfold_note(&track->levels[i], (struct psnap_pst_token){.value = value, .run = run});
+}
+
+/* To be called before the first token. */
+static void unfold_start(struct psnap_pst_unfolder *track)
 {
     if (track->level_count == 0) {
         track->left = track->literals;
@@ -70,7 +135,7 @@ static uint32_t written(struct psnap_pst_unfolder *track, struct psnap_pst_token
         return 0;
     track->literals -= n;
     track->left = n;
-    psnap_pst_unfold(track, item);
+    unfold(track, item);
     item->level = 0;
     return track->level_count;
 }
@@ -89,7 +154,7 @@ static bool start_copy(struct psnap_pst_unfolder *track, uint32_t m, uint32_t fr
     level->distance = (uint32_t)(copy->value >> 1);
     level->straight = copy->value & 1;
     for (uint32_t i = m; i < from; i++)
-        psnap_pst_unfold_note(&track->levels[i], *copy);
+        unfold_note(&track->levels[i], *copy);
     return true;
 }
 
@@ -111,17 +176,316 @@ static uint32_t next_item(struct psnap_pst_unfolder *track, uint32_t m,
             return 0;
         }
     }
-    psnap_pst_unfold_copied(level, item);
+    unfold_copied(level, item);
     track->literal = false;
     return m;
 }
 
-bool psnap_pst_unfold_item(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
+static bool unfold_item(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
 {
     if (track->bad || track->level_count == 0)
         return false;
     track->from = next_item(track, 1, token);
     return track->from > 0;
+}
+
+/* The next token; false: there may be more, but they cannot be had. */
+static inline bool fetch(struct psnap_pst_read_track *track, uint32_t *run)
+{
+    track->ended = !unfold(&track->unfolder, &track->token);
+    *run = track->ended ? UINT32_MAX : track->token.run;
+    return !track->unfolder.bad;
+}
+
+/* An access of the lane with this key. */
+static inline void set_access(struct psnap_access *access, uint64_t address, uint64_t key)
+{
+    access->address = address;
+    memcpy((char *)access + sizeof access->address, &key, sizeof key);
+}
+
+/* ---- the payload ---- */
+
+/* How much of everything the tracks of the chunk have. */
+struct totals {
+    uint64_t literals, copies, window, levels;
+    uint64_t places; /* for windows, and between them */
+};
+
+/*
+ * Places that a window takes. The heads of windows of some powers of two, which go on in step,
+ * would be in the same set of a cache: a gap of an odd number of lines puts them apart.
+ */
+static uint64_t window_places(uint32_t window)
+{
+    return window >= GAP_FROM ? window + (uint64_t)GAP : window;
+}
+
+static bool reserve_all(struct psnap_pst_decoder *decoder, const struct totals *totals)
+{
+    const uint32_t lanes = decoder->lane_count;
+
+    return psnap_reserve(&decoder->lanes, &decoder->lane_room, lanes, sizeof *decoder->lanes) &&
+           psnap_reserve(&decoder->tracks, &decoder->track_room, lanes, sizeof *decoder->tracks) &&
+           psnap_reserve(&decoder->values, &decoder->value_room, totals->literals,
+                         sizeof *decoder->values) &&
+           psnap_reserve(&decoder->runs, &decoder->run_room, totals->literals,
+                         sizeof *decoder->runs) &&
+           psnap_reserve(&decoder->copies, &decoder->copy_room, totals->copies,
+                         sizeof *decoder->copies) &&
+           psnap_reserve(&decoder->windows, &decoder->window_room, totals->places,
+                         sizeof *decoder->windows) &&
+           psnap_reserve(&decoder->levels, &decoder->level_room, totals->levels,
+                         sizeof *decoder->levels);
+}
+
+/* The planes of `n` numbers, lowest bytes first, to words. */
+static void get_words(struct psnap_cursor *payload, uint64_t *words, size_t n, unsigned width)
+{
+    const unsigned char *at = psnap_cursor_take(payload, n * width);
+
+    if (!at || width == 0)
+        memset(words, 0, n * sizeof *words);
+    else
+        for (size_t i = 0; i < n; i++)
+            words[i] = at[i];
+    for (unsigned p = 1; at && p < width; p++)
+        for (size_t i = 0; i < n; i++)
+            words[i] |= (uint64_t)at[p * n + i] << (8 * p);
+}
+
+/* To numbers of 4 bytes, `step` of which are from one to the next. */
+static void get_numbers(struct psnap_cursor *payload, uint32_t *numbers, size_t n, size_t step,
+                        unsigned width)
+{
+    const unsigned char *at = psnap_cursor_take(payload, n * width);
+
+    for (size_t i = 0; i < n; i++)
+        numbers[i * step] = at && width ? at[i] : 0;
+    for (unsigned p = 1; at && p < width; p++)
+        for (size_t i = 0; i < n; i++)
+            numbers[i * step] |= (uint32_t)at[p * n + i] << (8 * p);
+}
+
+/* What a lane's row says of the copies of one level. */
+struct copies_coding {
+    uint32_t copies, window;
+    uint8_t literals_width, from_width, length_width;
+};
+
+/* What it says of one of its tracks. */
+struct coding {
+    uint64_t base;
+    uint32_t literals;
+    uint32_t level_count;
+    struct copies_coding levels[PSNAP_PST_LEVELS];
+    uint8_t shift, value_width, run_width;
+    bool absolute;
+};
+
+/* The row's rest on a level of copies; whether another level follows. */
+static bool get_level_row(struct psnap_cursor *payload, struct copies_coding *level)
+{
+    const uint8_t window = psnap_cursor_u8(payload);
+
+    level->from_width = psnap_cursor_u8(payload);
+    level->literals_width = level->from_width & 15;
+    level->from_width >>= 4;
+    level->length_width = psnap_cursor_u8(payload);
+    if ((window & ~PSNAP_PST_MORE_LEVELS) > 31 || level->literals_width > 4 ||
+        level->from_width > 4 || level->length_width > 4)
+        payload->failed = true;
+    else
+        level->window = UINT32_C(1) << (window & ~PSNAP_PST_MORE_LEVELS);
+    return window & PSNAP_PST_MORE_LEVELS;
+}
+
+static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t first,
+                          struct coding *coding)
+{
+    uint32_t copies;
+    bool more;
+
+    *coding = (struct coding){0};
+    coding->literals = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_LITERALS_MAX);
+    if (coding->literals == 0)
+        return;
+    copies = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_COPIES_MAX);
+    coding->run_width = psnap_cursor_u8(payload);
+    coding->value_width = coding->run_width & 15;
+    coding->run_width >>= 4;
+    if (addresses) {
+        coding->shift = psnap_cursor_u8(payload);
+        coding->absolute = coding->shift >> 7;
+        coding->shift &= 0x7f;
+    }
+    if (coding->absolute)
+        coding->base = first + psnap_unzigzag(psnap_cursor_varint(payload));
+    for (more = copies > 0; more && !payload->failed; coding->level_count++) {
+        if (coding->level_count == PSNAP_PST_LEVELS) {
+            payload->failed = true;
+            return;
+        }
+        if (coding->level_count > 0)
+            copies = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_COPIES_MAX);
+        coding->levels[coding->level_count].copies = copies;
+        more = get_level_row(payload, &coding->levels[coding->level_count]);
+    }
+    if (coding->shift > 63 || coding->value_width > 8 || coding->run_width > 4)
+        payload->failed = true;
+}
+
+/* Reads the row of a lane, given the access of the row before. */
+static void get_row(struct psnap_cursor *payload, uint32_t ref_count, struct psnap_access *access,
+                    struct coding *next, struct coding *address)
+{
+    access->ref += (uint32_t)psnap_unzigzag(psnap_cursor_varint(payload));
+    access->thread = (uint16_t)psnap_cursor_below(payload, UINT16_MAX);
+    access->size = psnap_cursor_u8(payload);
+    access->kind = psnap_cursor_u8(payload);
+    access->address += psnap_unzigzag(psnap_cursor_varint(payload));
+    if (access->ref >= ref_count || access->size < 1 || access->size > PSNAP_ACCESS_SIZE_MAX ||
+        access->kind > PSNAP_ATOMIC)
+        payload->failed = true;
+    get_track_row(payload, false, 0, next);
+    get_track_row(payload, true, access->address, address);
+}
+
+static void add_totals(struct totals *totals, const struct coding *coding)
+{
+    totals->literals += coding->literals;
+    totals->levels += coding->level_count;
+    for (uint32_t i = 0; i < coding->level_count; i++) {
+        totals->copies += coding->levels[i].copies;
+        totals->window += coding->levels[i].window;
+        totals->places += window_places(coding->levels[i].window);
+    }
+}
+
+/* The copies of a track; `at` says where those of the tracks before end. */
+static struct psnap_pst_unfold_level *get_levels(struct psnap_pst_decoder *decoder,
+                                                 struct psnap_cursor *payload,
+                                                 const struct coding *coding,
+                                                 const struct totals *at)
+{
+    struct psnap_pst_unfold_level *levels = decoder->levels + at->levels;
+    struct psnap_pst_copy *copies = decoder->copies + at->copies;
+    struct psnap_pst_token *window = decoder->windows + at->places;
+
+    for (uint32_t i = 0; i < coding->level_count; i++) {
+        const struct copies_coding *level = &coding->levels[i];
+        const uint32_t n = level->copies;
+
+        get_numbers(payload, &copies->literals, n, COPY_NUMBERS, level->literals_width);
+        get_numbers(payload, &copies->from, n, COPY_NUMBERS, level->from_width);
+        get_numbers(payload, &copies->length, n, COPY_NUMBERS, level->length_width);
+        levels[i] = (struct psnap_pst_unfold_level){
+            .copies = copies, .copy_count = n, .window = window, .window_room = level->window};
+        copies += n;
+        window += window_places(level->window);
+    }
+    return levels;
+}
+
+/* The numbers of one track; `at` says where those of the tracks before end. */
+static void get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
+                      const struct coding *coding, bool addresses, struct totals *at,
+                      struct psnap_pst_read_track *track)
+{
+    uint64_t *values = decoder->values + at->literals;
+
+    get_words(payload, values, coding->literals, coding->value_width);
+    get_numbers(payload, decoder->runs + at->literals, coding->literals, 1, coding->run_width);
+    for (uint32_t i = 0; addresses && i < coding->literals; i++)
+        if (coding->absolute)
+            values[i] = (values[i] << coding->shift) + coding->base;
+        else
+            values[i] = psnap_unzigzag(values[i]) << coding->shift;
+    *track = (struct psnap_pst_read_track){
+        .unfolder = {.values = values,
+                     .runs = decoder->runs + at->literals,
+                     .levels = get_levels(decoder, payload, coding, at),
+                     .level_count = coding->level_count,
+                     .literals = coding->literals}};
+    add_totals(at, coding);
+    unfold_start(&track->unfolder);
+}
+
+static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *rows,
+                     struct psnap_cursor *planes, uint32_t ref_count, uint32_t index,
+                     struct psnap_access *access, struct totals *at)
+{
+    struct psnap_pst_read_lane *lane = &decoder->lanes[index];
+    struct psnap_pst_read_tracks *tracks = &decoder->tracks[index];
+    struct coding next, address;
+
+    get_row(rows, ref_count, access, &next, &address);
+    get_track(decoder, planes, &next, false, at, &tracks->next);
+    get_track(decoder, planes, &address, true, at, &tracks->address);
+    if (planes->failed)
+        return false;
+    tracks->other = 0;
+    tracks->score = 0;
+    tracks->wins = PSNAP_PST_OTHER_WINS;
+    tracks->favourite = (struct psnap_pst_favourite){0};
+    tracks->absolute = address.absolute;
+    *lane = (struct psnap_pst_read_lane){
+        .last = access->address, .next = index + 1 < decoder->lane_count ? index + 1 : index};
+    memcpy(&lane->key, (const char *)access + sizeof access->address, sizeof lane->key);
+    if (!fetch(&tracks->next, &lane->next_run) || !fetch(&tracks->address, &lane->run))
+        return false;
+    lane->run += !tracks->address.ended; /* the lane's first access is not among the predictions */
+    return true;
+}
+
+/*
+ * The rows are read twice, as the planes come after all of them: once to find
+ * the planes and what room is needed, once while they are read.
+ */
+static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
+                                   uint32_t ref_count, bool *good, struct psnap_error *error)
+{
+    struct psnap_cursor rows = *payload;
+    struct psnap_access access = {0};
+    struct totals totals = {0}, at = {0};
+    struct coding next, address;
+
+    for (uint32_t i = 0; i < decoder->lane_count && !payload->failed; i++) {
+        get_row(payload, ref_count, &access, &next, &address);
+        add_totals(&totals, &next);
+        add_totals(&totals, &address);
+    }
+    *good = !payload->failed && totals.literals <= PSNAP_PST_LITERALS_MAX &&
+            totals.copies <= PSNAP_PST_COPIES_MAX && totals.window <= PSNAP_PST_WINDOWS_MAX;
+    if (!*good)
+        return PSNAP_OK;
+    if (!reserve_all(decoder, &totals))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    access = (struct psnap_access){0};
+    for (uint32_t i = 0; i < decoder->lane_count && *good; i++)
+        *good = get_lane(decoder, &rows, payload, ref_count, i, &access, &at);
+    *good = *good && !payload->failed && payload->at == payload->end;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
+                                          struct psnap_cursor *payload, uint32_t accesses,
+                                          uint32_t ref_count, struct psnap_error *error)
+{
+    enum psnap_status status;
+    bool good;
+
+    decoder->lane_count = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_LANES_MAX);
+    if (payload->failed || decoder->lane_count == 0 || accesses == 0)
+        return psnap_pst_makes_no_sense(error);
+    status = get_lanes(decoder, payload, ref_count, &good, error);
+    if (status != PSNAP_OK)
+        return status;
+    decoder->current = 0;
+    decoder->address = 0;
+    decoder->left = accesses;
+    decoder->started = false;
+    return good ? PSNAP_OK : psnap_pst_makes_no_sense(error);
 }
 
 /* ---- lanes ---- */
@@ -143,8 +507,8 @@ static inline bool finish_token(struct psnap_pst_read_track *track, uint64_t pre
                                 uint32_t *run)
 {
     track->expected = track->token.run ? track->token.value : prediction;
-    psnap_pst_unfold_done(&track->unfolder, track->token.value, track->token.run);
-    return psnap_pst_read_fetch(track, run);
+    unfold_done(&track->unfolder, track->token.value, track->token.run);
+    return fetch(track, run);
 }
 
 /* The lane after `index`, not as predicted; false when there is no such lane. */
@@ -326,7 +690,7 @@ static void begin_run(struct psnap_pst_decoder *decoder, const struct psnap_prog
         const struct psnap_pst_read_lane *lane = &decoder->lanes[index];
 
         address = (lane->follows ? address : lane->last) + lane->step;
-        psnap_pst_set_access(&run->first[k], address, lane->key);
+        set_access(&run->first[k], address, lane->key);
     }
     if (decoder->lanes[first].follows &&
         decoder->address != address - (uint64_t)run->strides[run->width - 1])
@@ -363,7 +727,7 @@ static bool next_singly(struct psnap_pst_decoder *decoder, struct psnap_access *
             return false;
         }
         lane->last = address;
-        psnap_pst_set_access(&block[i], address, lane->key);
+        set_access(&block[i], address, lane->key);
     }
     decoder->current = index;
     decoder->address = address;
@@ -381,7 +745,7 @@ static void start(struct psnap_pst_decoder *decoder, struct psnap_access *access
         lane->run--;
     decoder->address = lane->last;
     decoder->left--;
-    psnap_pst_set_access(access, lane->last, lane->key);
+    set_access(access, lane->last, lane->key);
 }
 
 enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,

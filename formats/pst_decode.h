@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A chunk while it is read: its lanes, with what is predicted of them, and the
- * tokens that correct that. pst_payload_read.c makes it from the bytes,
- * pst_decode.c runs it, pst.c has it. Private to these.
+ * tokens that correct that. pst_decode.c makes and runs it, pst.c has it. Private to these.
  */
 #ifndef PSNAP_FORMATS_PST_DECODE_H
 #define PSNAP_FORMATS_PST_DECODE_H
@@ -47,25 +46,10 @@ struct psnap_pst_decoder {
     struct psnap_pst_unfold_level *levels;
     size_t lane_room, track_room, value_room, run_room, copy_room, window_room, level_room;
     uint32_t lane_count;
-    uint32_t current;  /* lane of the last access */
-    uint32_t left;     /* accesses to come */
-    uint64_t address;  /* of the last access */
+    uint32_t current; /* lane of the last access */
+    uint32_t left;    /* accesses to come */
+    uint64_t address; /* of the last access */
     bool started;
 };
-
-/* The next token; false: there may be more, but they cannot be had. */
-static inline bool psnap_pst_read_fetch(struct psnap_pst_read_track *track, uint32_t *run)
-{
-    track->ended = !psnap_pst_unfold(&track->unfolder, &track->token);
-    *run = track->ended ? UINT32_MAX : track->token.run;
-    return !track->unfolder.bad;
-}
-
-/* An access of the lane with this key. */
-static inline void psnap_pst_set_access(struct psnap_access *access, uint64_t address, uint64_t key)
-{
-    access->address = address;
-    memcpy((char *)access + sizeof access->address, &key, sizeof key);
-}
 
 #endif
