@@ -136,6 +136,7 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error);
  * object: {"psnap": 1, "command": ..., "error": {...}}. psnap_options_parse calls it where --json
  * is given. */
 void psnap_cmd_fail_in_json(bool in_json);
+bool psnap_cmd_is_json(int argc, char **argv); /* --json is among the arguments, before any -- */
 
 /* Writes a node of a YAML document, with its key if it has one. */
 struct psnap_yaml_node;

@@ -147,18 +147,10 @@ static bool list_append(struct psnap_text_list *list, const char *text)
     return true;
 }
 
-static int given_twice(const struct parser *parser, const struct psnap_option *option)
-{
-    char what[128];
-
-    psnap_option_describe(option, what, sizeof what);
-    return psnap_cmd_usage(parser->command, "%s: given more than once", what);
-}
-
 /* Stores `text` (NULL for a flag) as the option's value; 0 or an exit status. */
 static int store(const struct parser *parser, const struct psnap_option *option, const char *text)
 {
-    const char *wanted = "";
+    const char *wanted = NULL;
     char what[128];
     bool good = true;
 
@@ -172,8 +164,7 @@ static int store(const struct parser *parser, const struct psnap_option *option,
         *(const char **)option->value = text;
         break;
     case PSNAP_OPTION_ONCE:
-        if (*(const char **)option->value)
-            return given_twice(parser, option);
+        good = !*(const char **)option->value;
         *(const char **)option->value = text;
         break;
     case PSNAP_OPTION_LIST:
@@ -204,6 +195,8 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     if (good)
         return 0;
     psnap_option_describe(option, what, sizeof what);
+    if (!wanted)
+        return psnap_cmd_usage(parser->command, "%s: given more than once", what);
     return psnap_cmd_usage(parser->command, "%s: '%s' is not %s", what, text, wanted);
 }
 
@@ -281,28 +274,14 @@ static int parse_letters(struct parser *parser, const char *letters)
     return 0;
 }
 
-/* An option whose value is the next argument. */
-static bool takes_next(const char *argument, const struct psnap_usage *usage)
+/* Whether --json is among the arguments, ahead of parsing: errors in options before it are JSON,
+ * too.
+ */
+bool psnap_cmd_is_json(int argc, char **argv)
 {
-    const struct psnap_option *option = NULL;
-
-    if (!strncmp(argument, "--", 2))
-        option = find_name(usage, argument + 2, strlen(argument + 2));
-    else if (argument[0] == '-' && argument[1] && !argument[2])
-        option = find_letter(usage, argument[1]);
-    return option && option->type != PSNAP_OPTION_FLAG;
-}
-
-/* Looks for --json ahead of parsing, so that errors in options before it are JSON, too. */
-static bool is_asked_for_json(int argc, char **argv, const struct psnap_usage *usage)
-{
-    if (!find_name(usage, "json", strlen("json")))
-        return false;
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (!strcmp(argv[i], "--json"))
             return true;
-        i += takes_next(argv[i], usage);
-    }
     return false;
 }
 
@@ -314,7 +293,8 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
     int operands = 0;
 
     *exit_status = PSNAP_EXIT_DONE;
-    psnap_cmd_fail_in_json(is_asked_for_json(argc, argv, usage)); /* until all are read */
+    json = find_name(usage, "json", strlen("json"));
+    psnap_cmd_fail_in_json(json && psnap_cmd_is_json(argc, argv)); /* until all are read */
     for (; parser.index < argc; parser.index++) {
         char *argument = argv[parser.index];
         if (!strcmp(argument, "--")) {
@@ -339,7 +319,6 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
     }
     for (; parser.index < argc; parser.index++)
         argv[1 + operands++] = argv[parser.index];
-    json = find_name(usage, "json", strlen("json"));
     psnap_cmd_fail_in_json(json && json->type == PSNAP_OPTION_FLAG && *(const bool *)json->value);
     return operands;
 }

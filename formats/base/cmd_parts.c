@@ -23,14 +23,6 @@ static void print_parts(const char *command, const char *synopsis, const char *w
     fputs(" --help' says more about one of them.\n", file);
 }
 
-static bool is_asked_for_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--json"))
-            return true;
-    return false;
-}
-
 int psnap_cmd_part(const char *command, const char *synopsis, const char *what,
                    const struct psnap_command *parts, int argc, char **argv)
 {
@@ -54,7 +46,7 @@ int psnap_cmd_part(const char *command, const char *synopsis, const char *what,
         argv[1] = name;
         return parts[count].run(argc - 1, argv + 1);
     }
-    psnap_cmd_fail_in_json(is_asked_for_json(argc, argv));
+    psnap_cmd_fail_in_json(psnap_cmd_is_json(argc, argv));
     nearest = psnap_text_nearest(argv[1], names, count);
     if (nearest)
         return psnap_cmd_usage(command, "no %s '%.100s'; did you mean '%s'?", what, argv[1],

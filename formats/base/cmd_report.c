@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void (*sigpipe_before)(int) = SIG_DFL;
@@ -166,50 +167,34 @@ void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part)
 static void json_scalar(struct psnap_json *json, const struct psnap_yaml_node *node)
 {
     const char *text = node->text;
-    uint64_t bytes;
-    char *end;
+    const bool is_size = node->key && psnap_text_ends_in(node->key, "_bytes");
+    uint64_t size;
+    int64_t negative;
 
-    if (!node->quoted && node->key && psnap_text_ends_in(node->key, "_bytes") &&
-        psnap_text_size(text, &bytes)) {
-        psnap_json_u64(json, node->key, bytes);
-        return;
-    }
-    if (node->quoted || !*text || strspn(text, "+-.0123456789eE") != strlen(text)) {
+    if (!node->quoted && is_size && psnap_text_size(text, &size))
+        psnap_json_u64(json, node->key, size);
+    else if (node->quoted || !*text || text[strspn(text, "+-.0123456789eE")])
         psnap_json_text(json, node->key, text);
-        return;
-    }
-    errno = 0;
-    if (*text == '-') {
-        const long long value = strtoll(text, &end, 10);
-        if (!*end && !errno) {
-            psnap_json_i64(json, node->key, value);
-            return;
-        }
-    } else {
-        const unsigned long long value = strtoull(text, &end, 10);
-        if (!*end && !errno) {
-            psnap_json_u64(json, node->key, value);
-            return;
-        }
-    }
-    psnap_json_real(json, node->key, strtod(text, NULL));
+    else if (psnap_text_u64(text, &size))
+        psnap_json_u64(json, node->key, size);
+    else if (psnap_text_i64(text, &negative))
+        psnap_json_i64(json, node->key, negative);
+    else
+        psnap_json_real(json, node->key, strtod(text, NULL));
 }
 
 void psnap_cmd_json_node(struct psnap_json *json, const struct psnap_yaml_node *node)
 {
+    const bool is_map = node->kind == PSNAP_YAML_MAP;
+
     if (node->kind == PSNAP_YAML_SCALAR) {
         json_scalar(json, node);
-    } else if (node->kind == PSNAP_YAML_MAP) {
-        psnap_json_begin_object(json, node->key);
-        for (const struct psnap_yaml_node *child = node->first; child; child = child->next)
-            psnap_cmd_json_node(json, child);
-        psnap_json_end_object(json);
-    } else {
-        psnap_json_begin_array(json, node->key);
-        for (const struct psnap_yaml_node *child = node->first; child; child = child->next)
-            psnap_cmd_json_node(json, child);
-        psnap_json_end_array(json);
+        return;
     }
+    (is_map ? psnap_json_begin_object : psnap_json_begin_array)(json, node->key);
+    for (const struct psnap_yaml_node *child = node->first; child; child = child->next)
+        psnap_cmd_json_node(json, child);
+    (is_map ? psnap_json_end_object : psnap_json_end_array)(json);
 }
 
 char *psnap_cmd_content(FILE *file, size_t *size)

@@ -70,50 +70,59 @@ static void output_free(struct psnap_output *output)
     free(output);
 }
 
-/* Sets `temporary` to the n-th name to try. */
-static int name_temporary(struct psnap_output *output, int n)
+static int directory_length(const struct psnap_output *output)
 {
     const char *slash = strrchr(output->target, '/');
-    const int directory_length = slash ? (int)(slash - output->target + 1) : 0;
 
-    free(output->temporary);
-    if (asprintf(&output->temporary, "%.*s.%.200s.psnap-%ld-%d", directory_length, output->target,
-                 output->target + directory_length, (long)getpid(), n) >= 0)
-        return 0;
-    output->temporary = NULL;
-    return -1;
+    return slash ? (int)(slash - output->target + 1) : 0;
 }
 
-static int open_unnamed(const struct psnap_output *output)
+/* Sets `temporary` to one name after the other until attempt(output) is not -1 with errno EEXIST;
+ * returns that. */
+static int try_names(struct psnap_output *output, int (*attempt)(const struct psnap_output *))
 {
-    const char *slash = strrchr(output->target, '/');
-    const int directory_length = slash ? (int)(slash - output->target + 1) : 0;
-    char *directory;
-    int fd = -1;
+    const int directory = directory_length(output);
+    int result = -1;
 
-    if (asprintf(&directory, "%.*s.", directory_length, output->target) < 0)
-        return -1;
-    if (!access("/proc/self/fd", X_OK)) /* through which it gets its name */
-        fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    free(directory);
-    return fd;
+    errno = EEXIST;
+    for (int i = 0; i < TEMPORARY_TRIES && result < 0 && errno == EEXIST; i++) {
+        free(output->temporary);
+        if (asprintf(&output->temporary, "%.*s.%.200s.psnap-%ld-%d", directory, output->target,
+                     output->target + directory, (long)getpid(), i) < 0) {
+            output->temporary = NULL;
+            return -1;
+        }
+        result = attempt(output);
+    }
+    return result;
+}
+
+static int create_named(const struct psnap_output *output)
+{
+    return open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static int link_unnamed(const struct psnap_output *output)
+{
+    char descriptor[64];
+
+    snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fileno(output->file));
+    return linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
 }
 
 /* Opens a new file that is not `target` yet; -1 with errno set. */
 static int open_temporary(struct psnap_output *output)
 {
-    int fd = open_unnamed(output);
+    char *directory;
+    int fd = -1;
 
-    output->mode = UNNAMED;
-    for (int i = 0; fd < 0 && i < TEMPORARY_TRIES; i++) {
-        if (name_temporary(output, i))
-            return -1;
-        fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        output->mode = NAMED;
-        if (fd < 0 && errno != EEXIST)
-            return -1;
-    }
-    return fd;
+    if (asprintf(&directory, "%.*s.", directory_length(output), output->target) < 0)
+        return -1;
+    if (!access("/proc/self/fd", X_OK)) /* through which it gets its name */
+        fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(directory);
+    output->mode = fd >= 0 ? UNNAMED : NAMED;
+    return fd >= 0 ? fd : try_names(output, create_named);
 }
 
 /* Whether the file that was opened and locked still has its name, and is not yet another's trace.
@@ -132,7 +141,7 @@ static int open_own(const struct psnap_output *output, bool (*is_own)(const void
                     bool *is_left)
 {
     char start[PSNAP_OUTPUT_START + 1];
-    int fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = create_named(output);
     struct stat about;
     ssize_t n;
 
@@ -317,25 +326,6 @@ void psnap_output_reserve(struct psnap_output *output, uint64_t bytes)
         output->is_reserved = !fallocate(fd, 0, 0, (off_t)bytes) || errno != EOPNOTSUPP;
 }
 
-/* Gives an unnamed file a temporary name. */
-static int link_unnamed(struct psnap_output *output)
-{
-    char descriptor[64];
-
-    snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fileno(output->file));
-    for (int i = 0; i < TEMPORARY_TRIES; i++) {
-        if (name_temporary(output, i))
-            return -1;
-        if (!linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW)) {
-            output->mode = NAMED; /* so that abandoning removes it */
-            return 0;
-        }
-        if (errno != EEXIST)
-            return -1;
-    }
-    return -1;
-}
-
 /* rename(2) that replaces only what the user allowed to replace. */
 static int rename_to_target(const struct psnap_output *output)
 {
@@ -363,8 +353,10 @@ static int make_appear(struct psnap_output *output)
         return -1;
     if (fsync(fileno(output->file)))
         return -1;
-    if (output->mode == UNNAMED && link_unnamed(output))
+    if (output->mode == UNNAMED && try_names(output, link_unnamed))
         return -1;
+    if (output->mode == UNNAMED)
+        output->mode = NAMED; /* so that abandoning removes it */
     return rename_to_target(output);
 }
 

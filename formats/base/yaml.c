@@ -93,20 +93,17 @@ static char *copy_scalar(const struct reader *reader, const yaml_event_t *event)
 /* What no node of ours may have. */
 static enum psnap_status check_properties(const struct reader *reader, const yaml_event_t *event)
 {
-    const yaml_char_t *anchor = NULL, *tag = NULL;
+    const bool is_scalar = event->type == YAML_SCALAR_EVENT;
+    const bool is_list = event->type == YAML_SEQUENCE_START_EVENT;
+    const yaml_char_t *anchor = is_scalar ? event->data.scalar.anchor
+                                : is_list ? event->data.sequence_start.anchor
+                                          : event->data.mapping_start.anchor;
+    const yaml_char_t *tag = is_scalar ? event->data.scalar.tag
+                             : is_list ? event->data.sequence_start.tag
+                                       : event->data.mapping_start.tag;
 
-    if (event->type == YAML_SCALAR_EVENT) {
-        anchor = event->data.scalar.anchor;
-        tag = event->data.scalar.tag;
-        if (memchr(event->data.scalar.value, '\0', event->data.scalar.length))
-            return fail_at(reader, event->start_mark, "text with a NUL character");
-    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
-        anchor = event->data.sequence_start.anchor;
-        tag = event->data.sequence_start.tag;
-    } else {
-        anchor = event->data.mapping_start.anchor;
-        tag = event->data.mapping_start.tag;
-    }
+    if (is_scalar && memchr(event->data.scalar.value, '\0', event->data.scalar.length))
+        return fail_at(reader, event->start_mark, "text with a NUL character");
     if (anchor)
         return fail_at(reader, event->start_mark, "anchors are not allowed");
     if (tag)

@@ -344,26 +344,15 @@ bool psnap_yaml_looks_typed(const char *text)
 /* A copy in which each byte that is not UTF-8 became U+FFFD, as YAML has no raw bytes. */
 static char *copy_text(struct psnap_yaml_doc *doc, const char *text)
 {
-    size_t wrong = 0, length = 0;
+    char *copy = psnap_arena_alloc(doc->arena, strlen(PSNAP_TEXT_HIDDEN) * strlen(text) + 1);
+    char *to = copy;
     uint32_t code;
-    char *copy, *to;
 
-    for (const char *from = text; *from;) {
-        const size_t n = psnap_text_utf8(from, &code);
-        wrong += n == 0;
-        length += n ? n : 1;
-        from += n ? n : 1;
-    }
-    copy = to = psnap_arena_alloc(doc->arena, length + 2 * wrong + 1);
-    if (!copy) {
-        doc->out_of_memory = true;
-        return NULL;
-    }
-    for (const char *from = text; *from;) {
-        const size_t n = psnap_text_utf8(from, &code);
-        memcpy(to, n ? from : PSNAP_TEXT_HIDDEN, n ? n : 3);
-        to += n ? n : 3;
-        from += n ? n : 1;
+    doc->out_of_memory |= !copy;
+    while (copy && *text) {
+        const size_t n = psnap_text_utf8(text, &code);
+        to = mempcpy(to, n ? text : PSNAP_TEXT_HIDDEN, n ? n : strlen(PSNAP_TEXT_HIDDEN));
+        text += n ? n : 1;
     }
     return copy;
 }
