@@ -94,7 +94,7 @@ int psnap_cmd_convert(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap convert IN -o OUT [-f FORMAT] [-m MACHINE] [--from FORMAT] [--skip N] [--count N]",
         "Writes the accesses of IN, a trace, a profile (which is replayed) or '-', to\n"
-        "OUT in another format, compressed when its name ends in .gz, .xz or .zst.\n"
+        "OUT in another format, compressed when its name ends in .gz, .xz, .zst or .bz2.\n"
         "'psnap formats' lists the formats. Compressed traces are read.",
         options};
     int status;

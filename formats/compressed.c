@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compressed files, by libarchive's filters: xz, zstd, bzip2 and lz4 are read, gzip, xz and zstd
- * written. zlib itself reads gzip, whose checksums libarchive does not compare.
+ * Compressed files, by libarchive's filters. zlib itself reads gzip, whose checksums libarchive does
+ * not compare.
  *
  * Compressed data are recognised by their first bytes, never by a name, and may have any number of
  * members, streams or frames one after the other. Zero bytes may follow, as tapes and block devices
@@ -260,6 +260,7 @@ static const struct compression {
     {".gz", "gzip", "!timestamp"},
     {".xz", "xz", "compression-level=1"}, /* text: 2 % larger than by 3, in half the time */
     {".zst", "zstd", NULL},
+    {".bz2", "bzip2", NULL},
     {NULL},
 };
 

@@ -42,7 +42,8 @@ PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 PSNAP_API const struct psnap_format *psnap_format_of_path(const char *path);
 
 /* Checks that a trace in a format may be written to `path` ("-": stdout, which may be any pipe);
- * PSNAP_ERROR_VALUE: what reads the format cannot read the FIFO that this is. */
+ * PSNAP_ERROR_VALUE: what reads the format cannot read the FIFO that this is, PSNAP_ERROR_USAGE:
+ * its name promises a compression that is read only. */
 PSNAP_API enum psnap_status psnap_format_check_path(const struct psnap_format *format,
                                                     const char *path, struct psnap_error *error);
 
@@ -118,7 +119,7 @@ PSNAP_API struct psnap_sink *psnap_trace_writer_new_timed(const char *format, co
                                                           FILE *file, struct psnap_program *program,
                                                           struct psnap_error *error);
 
-/* How a file of this name is to be compressed: ".gz", ".xz", ".zst" or NULL, not at all. */
+/* How a file of this name is to be compressed: ".gz", ".xz", ".zst", ".bz2"; NULL: it is not. */
 PSNAP_API const char *psnap_compression_of_path(const char *path);
 
 /*

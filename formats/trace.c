@@ -290,6 +290,10 @@ enum psnap_status psnap_format_check_path(const struct psnap_format *format, con
 {
     struct stat info;
 
+    if (psnap_text_ends_in(path, ".lz4"))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "'%.300s': .gz, .xz, .zst and .bz2 are written, .lz4 is read alone",
+                               path);
     if (!format->no_fifo || psnap_output_is_stdout(path) || stat(path, &info) != 0 ||
         !S_ISFIFO(info.st_mode))
         return PSNAP_OK;

@@ -243,7 +243,7 @@ static ssize_t whole_next_nest(struct psnap_source *self, struct psnap_access *r
     if (n != PSNAP_ERROR_TRUNCATED)
         return n;
     if (!part->is_quiet)
-        psnap_cmd_warn(error);
+        psnap_cmd_cut_off(error);
     return 0;
 }
 

@@ -54,6 +54,12 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
                                "'%s' is to be a trace, but has a profile's name; -o writes "
                                "profiles",
                                recording->trace);
+    if (recording->trace && psnap_compression_of_path(recording->trace))
+        return psnap_error_set(
+            error, PSNAP_ERROR_USAGE,
+            "'%s': a trace is not compressed while it is recorded, and a .pst is "
+            "small as it is; 'psnap convert' compresses traces",
+            recording->trace);
     if (recording->trace && psnap_format_of_path(recording->trace))
         format = psnap_format_of_path(recording->trace);
     else if (dot && !strchr(dot, '/'))

@@ -148,6 +148,9 @@ char *psnap_cmd_content(FILE *file, size_t *size);
 
 /* Prints "psnap: warning: message" to stderr with the error's place. */
 void psnap_cmd_warn(const struct psnap_error *error);
+/* The same of an input that ends too early: reports in JSON that begin later have "cut_off": true.
+ */
+void psnap_cmd_cut_off(const struct psnap_error *error);
 
 /* Prints "psnap COMMAND: message" and a pointer to --help; returns PSNAP_EXIT_USAGE. */
 int psnap_cmd_usage(const char *command, const char *format, ...) PSNAP_PRINTF(2, 3);

@@ -21,7 +21,7 @@
 
 static void (*sigpipe_before)(int) = SIG_DFL;
 
-static bool fails_in_json;
+static bool fails_in_json, is_cut_off;
 
 void psnap_cmd_fail_in_json(bool in_json)
 {
@@ -34,6 +34,8 @@ void psnap_cmd_begin_json(struct psnap_json *json, FILE *file, const char *comma
     psnap_json_begin_object(json, NULL);
     psnap_json_u64(json, "psnap", 1);
     psnap_json_text(json, "command", command);
+    if (is_cut_off)
+        psnap_json_bool(json, "cut_off", true);
 }
 
 /* Where nothing is known of a place its members are null. */
@@ -74,6 +76,12 @@ void psnap_cmd_warn(const struct psnap_error *error)
     char text[1024];
 
     psnap_print(stderr, "psnap: warning: %s\n", psnap_error_format(error, text, sizeof text));
+}
+
+void psnap_cmd_cut_off(const struct psnap_error *error)
+{
+    is_cut_off = true;
+    psnap_cmd_warn(error);
 }
 
 int psnap_cmd_usage(const char *command, const char *format, ...)

@@ -30,8 +30,8 @@ head -n 1 trace.csv > empty.csv
 { head -n 50000 trace.csv; echo 0x1,0,load,0,0; } > damaged.csv
 
 # Written: the end of a file's name says how, in every format; what psnap and the tools read is the same
-for end in gz xz zst; do
-    case $end in gz) tool=gzip ;; xz) tool=xz ;; zst) tool=zstd ;; esac
+for end in gz xz zst bz2; do
+    case $end in gz) tool=gzip ;; xz) tool=xz ;; zst) tool=zstd ;; bz2) tool=bzip2 ;; esac
     command -v $tool > /dev/null || continue
     for format in pst xdin lackey pinatrace champsim csv; do
         "$PSNAP" convert trace.csv -o out.$format.$end 2> err
@@ -52,6 +52,11 @@ for end in gz xz zst; do
     ! "$PSNAP" convert damaged.csv -o wrong.csv.$end 2> err && [ ! -e wrong.csv.$end ] || fail "$tool: half a file"
     ! "$PSNAP" convert damaged.csv -o - -f csv.$end > out 2> err && grep -q "no format" err || fail "$tool: -f"
 done
+
+status=0
+"$PSNAP" convert trace.csv -o out.din.lz4 2> err || status=$?
+[ $status = 2 ] && [ ! -e out.din.lz4 ] && grep -q "'out.din.lz4': .gz, .xz, .zst and .bz2 are written" err ||
+    fail "lz4: $status, $(cat err)"
 
 # Every format that there is, behind a machine's caches, from a trace and from a profile
 awk 'BEGIN {

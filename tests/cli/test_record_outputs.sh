@@ -149,6 +149,7 @@ has err "'t.other' names no format by its end, and is written as pst"
 has out pst
 refused 125 "'t2.yaml' is to be a trace, but has a profile's name" --trace t2.yaml
 refused 125 "'t2.yml' is to be a trace, but has a profile's name" -o ok.yaml --trace t2.yml
+refused 125 "'t2.din.gz': a trace is not compressed while it is recorded" -o ok.yaml --trace t2.din.gz
 refused 125 "'p2.pst' is to be a profile, but has a trace's name" -o p2.pst
 
 # standard output is the profile's, or the trace's, alone

@@ -187,6 +187,10 @@ expect 1 "$PSNAP" sim nothing.pst -m table1-1
 head -c 2000 "$rich" > cut.pst
 expect 0 "$PSNAP" sim cut.pst -m table1-1
 [ "$(grep -c 'cut.pst: .*cut off; its first' err)" = 1 ] || fail "$(cat err)"
+expect 0 "$PSNAP" sim cut.pst -m table1-1 --json
+grep -q '^  "cut_off": true,$' out || fail "sim --json does not say that the trace was cut off"
+expect 0 "$PSNAP" sim "$rich" -m table1-1 --json
+! grep -q cut_off out || fail "sim --json says that a whole trace was cut off"
 if [ -w /dev/full ]; then
     got=0
     "$PSNAP" sim hand.csv -m table1-1 > /dev/full 2> err || got=$?
