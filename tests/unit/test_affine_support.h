@@ -7,6 +7,7 @@
 #define PSNAP_TEST_AFFINE_SUPPORT_H
 
 #include "formats/base/rng.h"
+#include "tests/unit/test.h"
 #include "formats/base/stream.h"
 
 enum { NEST_LOOPS = 24, NEST_WIDTH = 48 };

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, tables and messages of the commands. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_csv.h"
 #include "formats/base/text.h"
+#include "tests/unit/test.h"
 
 #define HIDDEN PSNAP_TEXT_HIDDEN
 
@@ -74,14 +68,12 @@ static int parse(char **words, struct values *values, bool stop, int *status)
 
 #define WORDS(...) ((char *[]){"test", __VA_ARGS__, NULL})
 
-static void options_and_operands_mix(void **state)
+TEST(options_and_operands_mix)
 {
     struct values values = {0};
     char **words = WORDS("one", "-j", "--output=out", "two", "-m", "a", "-mb", "--machine", "c",
                          "--count", "0x10", "-", "-s32K", "-r", "0.5", "--", "-x", "--json");
     int status;
-
-    (void)state;
     assert_int_equal(parse(words, &values, false, &status), 5);
     assert_int_equal(status, 0);
     assert_string_equal(words[1], "one");
@@ -104,25 +96,21 @@ static void options_and_operands_mix(void **state)
     assert_null(values.machines.items);
 }
 
-static void letters_stand_together(void **state)
+TEST(letters_stand_together)
 {
     struct values values = {0};
     int status;
-
-    (void)state;
     assert_int_equal(parse(WORDS("-jlofile"), &values, false, &status), 0);
     assert_true(values.json && values.loud);
     assert_string_equal(values.output, "file");
     assert_int_equal(parse((char *[]){"test", NULL}, &values, false, &status), 0);
 }
 
-static void parsing_may_stop_at_the_first_operand(void **state)
+TEST(parsing_may_stop_at_the_first_operand)
 {
     struct values values = {0};
     char **words = WORDS("-j", "program", "-l", "--", "x");
     int status;
-
-    (void)state;
     assert_int_equal(parse(words, &values, true, &status), 4);
     assert_true(values.json);
     assert_false(values.loud);
@@ -149,9 +137,8 @@ static void check_mistake(char **words, const char *message)
     psnap_text_list_release(&values.machines);
 }
 
-static void mistakes_name_the_option(void **state)
+TEST(mistakes_name_the_option)
 {
-    (void)state;
     check_mistake(WORDS("--jsn"), "no option '--jsn'; did you mean '--json'?");
     check_mistake(WORDS("-c", "one", "--cache=two"), "-c, --cache CACHE: given more than once");
     check_mistake(WORDS("--machin=x"), "no option '--machin'; did you mean '--machine'?");
@@ -173,12 +160,10 @@ static void mistakes_name_the_option(void **state)
     check_mistake(WORDS("-rnan"), "-r, --rate-of-sampling-by-line R: 'nan' is not a number");
 }
 
-static void help_is_made_from_the_table(void **state)
+TEST(help_is_made_from_the_table)
 {
     struct values values = {0};
     int status = 5;
-
-    (void)state;
     assert_int_equal(parse(WORDS("x", "--help", "--nonsense"), &values, false, &status), -1);
     assert_int_equal(status, PSNAP_EXIT_DONE);
     assert_string_equal(said, "usage: psnap test FILE\n"
@@ -202,15 +187,13 @@ static void help_is_made_from_the_table(void **state)
     assert_int_equal(status, PSNAP_EXIT_DONE);
 }
 
-static void tables_are_aligned(void **state)
+TEST(tables_are_aligned)
 {
     static const char *const headings[] = {"loop", "accesses", "note"};
     struct psnap_table *table = psnap_table_new(3, headings);
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
-
-    (void)state;
     psnap_table_align_right(table, 1);
     psnap_table_cell(table, "caf\xc3\xa9:%d", 30);
     psnap_table_cell(table, "%d", 7);
@@ -231,7 +214,7 @@ static void tables_are_aligned(void **state)
     free(text);
 }
 
-static void names_do_not_steer_terminals(void **state)
+TEST(names_do_not_steer_terminals)
 {
     static const char *const names[][2] = {
         {"a\033[2J\033]0;b\a", "a" HIDDEN "[2J" HIDDEN "]0;b" HIDDEN},
@@ -242,8 +225,6 @@ static void names_do_not_steer_terminals(void **state)
     static const char *const headings[] = {"name"};
     char wanted[256], *text = NULL;
     size_t size;
-
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         FILE *file = open_memstream(&text, &size);
         struct psnap_table *table = psnap_table_new(1, headings);
@@ -259,7 +240,7 @@ static void names_do_not_steer_terminals(void **state)
     }
 }
 
-static void cells_are_no_formulas(void **state)
+TEST(cells_are_no_formulas)
 {
     static const char *const cells[][2] = {{"plain", "plain"},
                                            {"", ""},
@@ -278,8 +259,6 @@ static void cells_are_no_formulas(void **state)
                                            {"\r=1", HIDDEN "=1"},
                                            {"a\nb", "a" HIDDEN "b"},
                                            {"\xc2\x9b", HIDDEN}};
-
-    (void)state;
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         char *text = NULL, wanted[64];
         size_t size;
@@ -297,11 +276,9 @@ static void cells_are_no_formulas(void **state)
     }
 }
 
-static void digits_are_grouped(void **state)
+TEST(digits_are_grouped)
 {
     char text[32];
-
-    (void)state;
     assert_string_equal(psnap_group_digits(0, text), "0");
     assert_string_equal(psnap_group_digits(999, text), "999");
     assert_string_equal(psnap_group_digits(1000, text), "1,000");
@@ -309,14 +286,12 @@ static void digits_are_grouped(void **state)
     assert_string_equal(psnap_group_digits(UINT64_MAX, text), "18,446,744,073,709,551,615");
 }
 
-static void failures_choose_the_exit_status(void **state)
+TEST(failures_choose_the_exit_status)
 {
     struct psnap_error error;
     FILE *file = tmpfile();
     char line[256] = {0};
     int err;
-
-    (void)state;
     psnap_error_set(&error, PSNAP_ERROR_SYNTAX, "bad");
     psnap_error_at(&error, "a.yaml", 2, 3);
     err = redirect(STDERR_FILENO, file);
@@ -331,34 +306,13 @@ static void failures_choose_the_exit_status(void **state)
     fclose(file);
 }
 
-static void sigpipe_is_ignored_and_restored(void **state)
+TEST(sigpipe_is_ignored_and_restored)
 {
     struct sigaction action;
-
-    (void)state;
     psnap_cmd_ignore_sigpipe();
     sigaction(SIGPIPE, NULL, &action);
     assert_true(action.sa_handler == SIG_IGN);
     psnap_cmd_restore_sigpipe();
     sigaction(SIGPIPE, NULL, &action);
     assert_true(action.sa_handler == SIG_DFL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_and_operands_mix),
-        cmocka_unit_test(letters_stand_together),
-        cmocka_unit_test(parsing_may_stop_at_the_first_operand),
-        cmocka_unit_test(mistakes_name_the_option),
-        cmocka_unit_test(help_is_made_from_the_table),
-        cmocka_unit_test(tables_are_aligned),
-        cmocka_unit_test(names_do_not_steer_terminals),
-        cmocka_unit_test(cells_are_no_formulas),
-        cmocka_unit_test(digits_are_grouped),
-        cmocka_unit_test(failures_choose_the_exit_status),
-        cmocka_unit_test(sigpipe_is_ignored_and_restored),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,10 @@
  * Threads taken apart and put together in turn, against the obvious way: queues
  * of all accesses, from which rounds are dealt.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 /* cmocka wants these first */
-#include <cmocka.h>
-
-#include <stdlib.h>
-
 #include "formats/base/stream.h"
 #include "tests/unit/vectors.h"
+#include "tests/unit/test.h"
 
 enum { THREADS = 7, MOST = 20000 };
 
@@ -43,12 +36,10 @@ static struct psnap_source *open_all(size_t n, struct psnap_program *program)
     return psnap_interleave_source_new(lanes, THREADS, program);
 }
 
-static void test_turns(void **state)
+TEST(test_turns)
 {
     struct psnap_program *program = psnap_program_new();
     struct psnap_error error;
-
-    (void)state;
     srand(1);
     for (int round = 0; round < 40; round++) {
         const size_t n = round < 3 ? (size_t)round : (size_t)(rand() % MOST);
@@ -80,10 +71,4 @@ static void test_turns(void **state)
         free(block);
     }
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

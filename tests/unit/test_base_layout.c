@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Canonical addresses: the table of layout.h by hand, and split and join as a bijection. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <string.h>
-
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"
+#include "tests/unit/test.h"
 
 static void check(uint64_t address, enum psnap_group group, uint32_t index, int64_t offset)
 {
@@ -20,9 +14,8 @@ static void check(uint64_t address, enum psnap_group group, uint32_t index, int6
     assert_true(psnap_layout_join(place) == address);
 }
 
-static void windows_are_where_the_header_says(void **state)
+TEST(windows_are_where_the_header_says)
 {
-    (void)state;
     check(0, PSNAP_GROUP_RAW, 0, 0);
     check(UINT64_C(0xffffffffff), PSNAP_GROUP_RAW, 0, INT64_C(0xffffffffff));
     check(UINT64_C(0x10000000000), PSNAP_GROUP_IMAGE, 0, 0);
@@ -39,12 +32,10 @@ static void windows_are_where_the_header_says(void **state)
     check(UINT64_MAX, PSNAP_GROUP_RAW, 0, -1);
 }
 
-static void split_and_join_are_a_bijection(void **state)
+TEST(split_and_join_are_a_bijection)
 {
     struct psnap_rng rng;
     unsigned groups[PSNAP_GROUP_COUNT] = {0};
-
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (int i = 0; i < 200000; i++) {
         /* all magnitudes, so that every window is met */
@@ -57,23 +48,11 @@ static void split_and_join_are_a_bijection(void **state)
         assert_true(groups[i] > 100);
 }
 
-static void groups_have_names(void **state)
+TEST(groups_have_names)
 {
-    (void)state;
     assert_string_equal(psnap_group_name(PSNAP_GROUP_RAW), "raw");
     assert_string_equal(psnap_group_name(PSNAP_GROUP_IMAGE), "image");
     assert_string_equal(psnap_group_name(PSNAP_GROUP_HEAP), "heap");
     assert_string_equal(psnap_group_name(PSNAP_GROUP_MMAP), "mmap");
     assert_string_equal(psnap_group_name(PSNAP_GROUP_STACK), "stack");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_are_where_the_header_says),
-        cmocka_unit_test(split_and_join_are_a_bijection),
-        cmocka_unit_test(groups_have_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

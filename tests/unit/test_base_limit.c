@@ -3,17 +3,10 @@
  * Windows of a stream of accesses and runs, with strides and columns, read as accesses, as runs and
  * both: the accesses of the window, and runs where there are whole repetitions.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include "formats/base/rng.h"
 #include "formats/base/stream.h"
 #include "tests/next_run.h"
+#include "tests/unit/test.h"
 
 enum {
     ITEMS = 12,
@@ -154,15 +147,13 @@ static size_t read_all(struct psnap_source *source, struct psnap_rng *rng, bool 
     }
 }
 
-static void windows_have_their_accesses_and_runs(void **state)
+TEST(windows_have_their_accesses_and_runs)
 {
     static const struct psnap_source_ops ops = {mixed_next, mixed_free, mixed_next_nest};
     static struct item items[ITEMS];
     static struct psnap_access all[MOST], got[MOST];
     size_t n, count, in_runs = 0;
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 11);
     for (int turn = 0; turn < 600; turn++) {
         struct mixed_source source = {{.ops = &ops}, items, 0, 0};
@@ -183,12 +174,4 @@ static void windows_have_their_accesses_and_runs(void **state)
         psnap_source_free(limited);
     }
     assert_true(in_runs > 10000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_have_their_accesses_and_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

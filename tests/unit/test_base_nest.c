@@ -4,15 +4,9 @@
  * order, and as many as it says. So does a reader that takes accesses, in blocks of any size. A
  * nest made of two iterations goes on as they do.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/test_affine_support.h"
 #include "tests/unit/vectors.h"
+#include "tests/unit/test.h"
 
 /* A nest once, then the end. */
 struct once {
@@ -60,12 +54,10 @@ static void compare(struct psnap_sink *expected, struct psnap_sink *got)
         assert_memory_equal(a, b, n * sizeof *a);
 }
 
-static void nests_are_their_accesses(void **state)
+TEST(nests_are_their_accesses)
 {
     struct random_nest made = {.refs = 12, .loops = 3, .areas = 3, .base = 0x100000};
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (unsigned turn = 0; turn < 300; turn++) {
         struct once once = {.base.ops = &once_ops, .before = {.address = 77, .size = 1}};
@@ -107,14 +99,12 @@ static void move(struct random_nest *made, struct psnap_rng *rng)
         made->made[i].count += (int64_t)psnap_rng_below(rng, 2);
 }
 
-static void two_iterations_make_a_nest(void **state)
+TEST(two_iterations_make_a_nest)
 {
     static struct psnap_nest_maker maker[2];
     static struct random_nest made[2];
     unsigned too_deep = 0;
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 2);
     made[0] = (struct random_nest){
         .refs = 12, .loops = 3, .areas = 3, .base = 0x100000, .is_uneven = true};
@@ -151,15 +141,13 @@ static void two_iterations_make_a_nest(void **state)
 }
 
 /* What is refused: columns, more loops than there is room for, another shape. */
-static void other_loops_make_none(void **state)
+TEST(other_loops_make_none)
 {
     static struct psnap_nest_maker maker[2];
     const struct psnap_access access = {.address = 8, .size = 8}, other = {.address = 8, .size = 4};
     const int64_t stride = 8;
     const struct psnap_column column = {0};
     struct psnap_run run = {.first = &access, .strides = &stride, .width = 1, .count = 3};
-
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         psnap_nest_begin(&maker[i], 2);
         assert_true(psnap_nest_add_run(&maker[i], &run));
@@ -201,7 +189,7 @@ static enum psnap_status both_put_nest(struct psnap_sink *self, const struct psn
     return PSNAP_OK;
 }
 
-static void nests_of_one_loop_are_runs(void **state)
+TEST(nests_of_one_loop_are_runs)
 {
     static const struct psnap_sink_ops ops = {.put_run = both_put_run, .put_nest = both_put_nest};
     static struct psnap_nest_maker maker;
@@ -213,8 +201,6 @@ static void nests_of_one_loop_are_runs(void **state)
     struct psnap_run run = {.first = &access, .strides = &stride, .width = 1, .count = 3};
     struct psnap_nest nest;
     struct psnap_error error = {0};
-
-    (void)state;
     psnap_nest_begin(&maker, 5);
     assert_true(psnap_nest_add_run(&maker, &run));
     nest = psnap_nest_made(&maker);
@@ -225,12 +211,4 @@ static void nests_of_one_loop_are_runs(void **state)
     assert_int_equal(both.columns, 1);
     assert_int_equal(both.nests, 1);
     psnap_sink_free(tee);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nests_are_their_accesses), cmocka_unit_test(two_iterations_make_a_nest),
-        cmocka_unit_test(other_loops_make_none), cmocka_unit_test(nests_of_one_loop_are_runs)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

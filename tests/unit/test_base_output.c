@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output files appear whole or not at all, and only where they may. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/output.h"
+#include "tests/unit/test.h"
 
 /* Each test runs in an empty directory of its own. */
 static char start[4096];
@@ -70,13 +64,11 @@ static void check_file(const char *path, const char *expected)
     fclose(file);
 }
 
-static void file_appears_at_commit(void **state)
+TEST_WITHIN(enter, leave, file_appears_at_commit)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
     struct stat status;
-
-    (void)state;
     umask(022);
     assert_non_null(output);
     fputs("content", psnap_output_file(output));
@@ -90,14 +82,12 @@ static void file_appears_at_commit(void **state)
 }
 
 /* Room that was taken and not needed is none of the file's; nor can devices have it. */
-static void reserved_room_is_given_back(void **state)
+TEST_WITHIN(enter, leave, reserved_room_is_given_back)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
     struct psnap_output *device = psnap_output_open("/dev/null", false, &error);
     struct stat status;
-
-    (void)state;
     psnap_output_reserve(output, 1 << 20);
     fputs("content", psnap_output_file(output));
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_OK);
@@ -108,24 +98,20 @@ static void reserved_room_is_given_back(void **state)
     assert_int_equal(psnap_output_commit(device, &error), PSNAP_OK);
 }
 
-static void abandoned_leaves_nothing(void **state)
+TEST_WITHIN(enter, leave, abandoned_leaves_nothing)
 {
     struct psnap_output *output = psnap_output_open("new", false, NULL);
-
-    (void)state;
     fputs("content", psnap_output_file(output));
     psnap_output_abandon(output);
     psnap_output_abandon(NULL);
     assert_int_equal(count_files(), 0);
 }
 
-static void existing_file_needs_force(void **state)
+TEST_WITHIN(enter, leave, existing_file_needs_force)
 {
     struct psnap_error error;
     struct psnap_output *output;
     struct stat status;
-
-    (void)state;
     write_file("old", "old");
     chmod("old", 0600);
     assert_null(psnap_output_open("old", false, &error));
@@ -146,12 +132,10 @@ static void existing_file_needs_force(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void file_that_appeared_meanwhile_is_kept(void **state)
+TEST_WITHIN(enter, leave, file_that_appeared_meanwhile_is_kept)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
-
-    (void)state;
     fputs("ours", psnap_output_file(output));
     write_file("new", "theirs");
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_EXISTS);
@@ -159,12 +143,10 @@ static void file_that_appeared_meanwhile_is_kept(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void what_must_not_be_lost_appears_beside(void **state)
+TEST_WITHIN(enter, leave, what_must_not_be_lost_appears_beside)
 {
     struct psnap_error error;
     char name[64];
-
-    (void)state;
     for (int i = 0; i < 3; i++) {
         static const char *const names[] = {"new.12", "new.12.2", "new.12.3"};
         struct psnap_output *output = psnap_output_open("new", true, &error);
@@ -183,12 +165,10 @@ static void what_must_not_be_lost_appears_beside(void **state)
     assert_int_equal(count_files(), 5);
 }
 
-static void link_is_replaced_where_it_points(void **state)
+TEST_WITHIN(enter, leave, link_is_replaced_where_it_points)
 {
     struct psnap_output *output;
     struct stat status;
-
-    (void)state;
     write_file("target", "old");
     assert_int_equal(symlink("target", "link"), 0);
     assert_null(psnap_output_open("link", false, NULL));
@@ -200,12 +180,10 @@ static void link_is_replaced_where_it_points(void **state)
     assert_true(S_ISLNK(status.st_mode));
 }
 
-static void two_outputs_do_not_meet(void **state)
+TEST_WITHIN(enter, leave, two_outputs_do_not_meet)
 {
     struct psnap_output *a = psnap_output_open("a", true, NULL);
     struct psnap_output *b = psnap_output_open("a", true, NULL);
-
-    (void)state;
     fputs("first", psnap_output_file(a));
     fputs("second", psnap_output_file(b));
     assert_int_equal(psnap_output_commit(b, NULL), PSNAP_OK);
@@ -215,11 +193,9 @@ static void two_outputs_do_not_meet(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void impossible_places_are_refused_at_once(void **state)
+TEST_WITHIN(enter, leave, impossible_places_are_refused_at_once)
 {
     struct psnap_error error;
-
-    (void)state;
     assert_null(psnap_output_open("missing/new", false, &error));
     assert_int_equal(error.code, PSNAP_ERROR_IO);
     assert_string_equal(error.message, "cannot create 'missing/new': no such file or directory");
@@ -230,12 +206,10 @@ static void impossible_places_are_refused_at_once(void **state)
     assert_string_equal(error.message, "cannot open 'file/new': not a directory");
 }
 
-static void full_disk_is_an_error(void **state)
+TEST_WITHIN(enter, leave, full_disk_is_an_error)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("/dev/full", false, &error);
-
-    (void)state;
     assert_non_null(output); /* devices need no force */
     fputs("x", psnap_output_file(output));
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
@@ -250,14 +224,12 @@ static void full_disk_is_an_error(void **state)
 }
 
 /* The one who writes knows no file; the error that the user sees has it. */
-static void failed_write_is_named(void **state)
+TEST_WITHIN(enter, leave, failed_write_is_named)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("/dev/full", false, &error);
     enum psnap_status status;
     char text[1024];
-
-    (void)state;
     fputs("x", psnap_output_file(output));
     assert_int_equal(fflush(psnap_output_file(output)), EOF);
     status = psnap_error_system(&error, errno, "cannot write");
@@ -276,9 +248,8 @@ static void failed_write_is_named(void **state)
     assert_int_equal(psnap_output_finish(NULL, PSNAP_OK, &error), PSNAP_OK);
 }
 
-static void one_file_of_two_paths(void **state)
+TEST_WITHIN(enter, leave, one_file_of_two_paths)
 {
-    (void)state;
     write_file("file", "");
     assert_int_equal(symlink("file", "link"), 0);
     assert_true(psnap_output_is_same("file", "file") && psnap_output_is_same("file", "./link"));
@@ -288,13 +259,11 @@ static void one_file_of_two_paths(void **state)
     assert_false(psnap_output_is_same("/dev/null", "/dev/null") || psnap_output_is_same("-", "-"));
 }
 
-static void write_error_leaves_no_file(void **state)
+TEST_WITHIN(enter, leave, write_error_leaves_no_file)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
     const int full = open("/dev/full", O_WRONLY);
-
-    (void)state;
     dup2(full, fileno(psnap_output_file(output))); /* the disk fills up */
     fputs("x", psnap_output_file(output));
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
@@ -302,14 +271,12 @@ static void write_error_leaves_no_file(void **state)
     assert_int_equal(count_files(), 0);
 }
 
-static void write_error_keeps_its_reason(void **state)
+TEST_WITHIN(enter, leave, write_error_keeps_its_reason)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
     const int full = open("/dev/full", O_WRONLY);
     char block[1000] = "";
-
-    (void)state;
     dup2(full, fileno(psnap_output_file(output)));
     for (int i = 0; i < 1000; i++)
         fwrite(block, 1, sizeof block, psnap_output_file(output));
@@ -329,7 +296,7 @@ static void *read_fifo(void *text)
     return NULL;
 }
 
-static void fifo_is_written_directly(void **state)
+TEST_WITHIN(enter, leave, fifo_is_written_directly)
 {
     struct {
         size_t size;
@@ -337,8 +304,6 @@ static void fifo_is_written_directly(void **state)
     } got = {0};
     struct psnap_output *output;
     pthread_t reader;
-
-    (void)state;
     assert_int_equal(mkfifo("fifo", 0600), 0);
     assert_int_equal(pthread_create(&reader, NULL, read_fifo, &got), 0);
     output = psnap_output_open("fifo", false, NULL);
@@ -351,11 +316,9 @@ static void fifo_is_written_directly(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void dash_is_stdout(void **state)
+TEST_WITHIN(enter, leave, dash_is_stdout)
 {
     struct psnap_output *output = psnap_output_open("-", false, NULL);
-
-    (void)state;
     assert_ptr_equal(psnap_output_file(output), stdout);
     assert_int_equal(psnap_output_commit(output, NULL), PSNAP_OK);
     assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0); /* still open */
@@ -365,28 +328,4 @@ static void dash_is_stdout(void **state)
     assert_true(psnap_output_is_stdout("-") && psnap_output_is_stdout("/dev/stdout"));
     assert_false(psnap_output_is_stdout("./-") || psnap_output_is_stdout("") ||
                  psnap_output_is_stdout(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(file_appears_at_commit, enter, leave),
-        cmocka_unit_test_setup_teardown(reserved_room_is_given_back, enter, leave),
-        cmocka_unit_test_setup_teardown(abandoned_leaves_nothing, enter, leave),
-        cmocka_unit_test_setup_teardown(existing_file_needs_force, enter, leave),
-        cmocka_unit_test_setup_teardown(file_that_appeared_meanwhile_is_kept, enter, leave),
-        cmocka_unit_test_setup_teardown(what_must_not_be_lost_appears_beside, enter, leave),
-        cmocka_unit_test_setup_teardown(link_is_replaced_where_it_points, enter, leave),
-        cmocka_unit_test_setup_teardown(two_outputs_do_not_meet, enter, leave),
-        cmocka_unit_test_setup_teardown(impossible_places_are_refused_at_once, enter, leave),
-        cmocka_unit_test_setup_teardown(full_disk_is_an_error, enter, leave),
-        cmocka_unit_test_setup_teardown(write_error_keeps_its_reason, enter, leave),
-        cmocka_unit_test_setup_teardown(failed_write_is_named, enter, leave),
-        cmocka_unit_test_setup_teardown(one_file_of_two_paths, enter, leave),
-        cmocka_unit_test_setup_teardown(write_error_leaves_no_file, enter, leave),
-        cmocka_unit_test_setup_teardown(fifo_is_written_directly, enter, leave),
-        cmocka_unit_test_setup_teardown(dash_is_stdout, enter, leave),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The arena, and the tables of a program that live on it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "formats/base/access.h"
 #include "formats/base/arena.h"
 #include "formats/base/program.h"
 #include "formats/base/rng.h"
+#include "tests/unit/test.h"
 
-static void arena_hands_out_disjoint_zeroed_memory(void **state)
+TEST(arena_hands_out_disjoint_zeroed_memory)
 {
     enum { N = 2000 };
     static struct {
@@ -22,8 +15,6 @@ static void arena_hands_out_disjoint_zeroed_memory(void **state)
     } pieces[N];
     struct psnap_arena *arena = psnap_arena_new();
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 3);
     for (size_t i = 0; i < N; i++) {
         const size_t size = psnap_rng_below(&rng, i % 50 ? 100 : 100000);
@@ -43,11 +34,9 @@ static void arena_hands_out_disjoint_zeroed_memory(void **state)
     psnap_arena_free(NULL);
 }
 
-static void arena_refuses_what_cannot_be(void **state)
+TEST(arena_refuses_what_cannot_be)
 {
     struct psnap_arena *arena = psnap_arena_new();
-
-    (void)state;
     assert_null(psnap_arena_alloc(arena, SIZE_MAX));
     assert_null(psnap_arena_alloc(arena, SIZE_MAX / 2 - 64));
     assert_null(psnap_arena_strndup(arena, "x", SIZE_MAX));
@@ -56,13 +45,11 @@ static void arena_refuses_what_cannot_be(void **state)
     psnap_arena_free(arena);
 }
 
-static void tables_grow_and_keep_their_rows(void **state)
+TEST(tables_grow_and_keep_their_rows)
 {
     enum { N = 5000 };
     struct psnap_program *program = psnap_program_new();
     char id[32];
-
-    (void)state;
     assert_non_null(program);
     assert_string_equal(program->provenance.build_id, "");
     assert_null(program->provenance.command);
@@ -90,14 +77,12 @@ static void tables_grow_and_keep_their_rows(void **state)
     psnap_program_free(NULL);
 }
 
-static void strings_and_command_are_copies(void **state)
+TEST(strings_and_command_are_copies)
 {
     struct psnap_program *program = psnap_program_new();
     char text[] = "name", argument[] = "-x";
     const char *argv[] = {text, argument, NULL};
     const char *copy = psnap_program_string(program, text);
-
-    (void)state;
     assert_string_equal(psnap_program_string(program, NULL), "");
     assert_int_equal(psnap_program_set_command(program, argv), PSNAP_OK);
     text[0] = argument[0] = '!';
@@ -108,11 +93,9 @@ static void strings_and_command_are_copies(void **state)
     psnap_program_free(program);
 }
 
-static void anonymous_program_has_a_load_and_a_store(void **state)
+TEST(anonymous_program_has_a_load_and_a_store)
 {
     struct psnap_program *program = psnap_program_new();
-
-    (void)state;
     assert_int_equal(psnap_program_add_anonymous(program, "trace"), PSNAP_OK);
     assert_int_equal(program->loop_count, 1);
     assert_int_equal(program->block_count, 1);
@@ -128,15 +111,13 @@ static void anonymous_program_has_a_load_and_a_store(void **state)
     psnap_program_free(program);
 }
 
-static void latest_object_wins(void **state)
+TEST(latest_object_wins)
 {
     struct psnap_program *program = psnap_program_new();
     const struct psnap_object objects[] = {{100, 100, "old", PSNAP_OBJECT_ALLOCATION},
                                            {150, 10, "new", PSNAP_OBJECT_ALLOCATION},
                                            {UINT64_MAX - 4, 5, "last", PSNAP_OBJECT_GLOBAL},
                                            {500, 0, "nothing", PSNAP_OBJECT_GLOBAL}};
-
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         psnap_program_add_object(program, &objects[i]);
     assert_string_equal(psnap_program_find_object(program, 100)->name, "old");
@@ -151,27 +132,11 @@ static void latest_object_wins(void **state)
     psnap_program_free(program);
 }
 
-static void operations_have_distinct_names(void **state)
+TEST(operations_have_distinct_names)
 {
-    (void)state;
     assert_string_equal(psnap_operation_name(PSNAP_OP_FP_MUL), "fp_mul");
     for (int i = 0; i < PSNAP_OPERATION_COUNT; i++)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(psnap_operation_name((enum psnap_capture_operation)i),
                                     psnap_operation_name((enum psnap_capture_operation)j));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arena_hands_out_disjoint_zeroed_memory),
-        cmocka_unit_test(arena_refuses_what_cannot_be),
-        cmocka_unit_test(tables_grow_and_keep_their_rows),
-        cmocka_unit_test(strings_and_command_are_copies),
-        cmocka_unit_test(anonymous_program_has_a_load_and_a_store),
-        cmocka_unit_test(latest_object_wins),
-        cmocka_unit_test(operations_have_distinct_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

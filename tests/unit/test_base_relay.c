@@ -5,18 +5,10 @@
  * wider than a batch, nests, tables that grow on the way, and its error. A sink that takes its
  * stream in a thread of its own takes the same, and its error is not lost.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/rng.h"
 #include "formats/base/stream.h"
 #include "tests/unit/test_affine_support.h"
+#include "tests/unit/test.h"
 
 enum { WIDTH = 6, COUNT = 300, ROWS = 8, ROUNDS = 500 };
 
@@ -197,9 +189,8 @@ static uint64_t digest_of(struct psnap_source *source, bool takes_nests, struct 
     return digest.value;
 }
 
-static void relays_equal_their_sources(void **state)
+TEST(relays_equal_their_sources)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct psnap_error error = {0}, relayed = {0};
         const bool fails = seed % 2;
@@ -225,11 +216,10 @@ static void relays_equal_their_sources(void **state)
     }
 }
 
-static void a_relay_may_be_left(void **state)
+TEST(a_relay_may_be_left)
 {
     struct psnap_access block[8];
     struct psnap_error error = {0};
-    (void)state;
 
     for (unsigned reads = 0; reads < 3; reads++) {
         struct psnap_source *inner = random_new(reads, UINT32_MAX, false); /* without end */
@@ -297,9 +287,8 @@ static struct psnap_sink *digest_new(const struct psnap_program *program)
     return &sink->base;
 }
 
-static void sinks_aside_take_the_same(void **state)
+TEST(sinks_aside_take_the_same)
 {
-    (void)state;
     most_accesses = UINT64_MAX;
     for (uint64_t seed = 0; seed < 4; seed++) {
         struct psnap_error error = {0};
@@ -324,9 +313,8 @@ static void sinks_aside_take_the_same(void **state)
     }
 }
 
-static void errors_of_sinks_aside_are_told(void **state)
+TEST(errors_of_sinks_aside_are_told)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 4; seed++) {
         struct psnap_error error = {0};
         struct psnap_source *source = random_new(seed, ROUNDS, false);
@@ -340,9 +328,8 @@ static void errors_of_sinks_aside_are_told(void **state)
     }
 }
 
-static void a_sink_aside_may_be_left(void **state)
+TEST(a_sink_aside_may_be_left)
 {
-    (void)state;
     most_accesses = UINT64_MAX;
     for (unsigned rounds = 0; rounds < 300; rounds += 60) {
         struct psnap_source *source = random_new(rounds, rounds, false);
@@ -359,14 +346,4 @@ static void a_sink_aside_may_be_left(void **state)
         psnap_sink_free(aside); /* not finished */
         psnap_source_free(source);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(relays_equal_their_sources),
-                                       cmocka_unit_test(a_relay_may_be_left),
-                                       cmocka_unit_test(sinks_aside_take_the_same),
-                                       cmocka_unit_test(errors_of_sinks_aside_are_told),
-                                       cmocka_unit_test(a_sink_aside_may_be_left)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

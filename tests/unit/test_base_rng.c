@@ -5,19 +5,12 @@
  * vectors, and values of an independent implementation (arbitrary-precision
  * integers) for seeds and streams.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "formats/base/rng.h"
+#include "tests/unit/test.h"
 
-static void seeding_is_splitmix64(void **state)
+TEST(seeding_is_splitmix64)
 {
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 1234567);
     assert_true(rng.state[0] == UINT64_C(6457827717110365317));
     assert_true(rng.state[1] == UINT64_C(3203168211198807973));
@@ -25,7 +18,7 @@ static void seeding_is_splitmix64(void **state)
     assert_true(rng.state[3] == UINT64_C(4593380528125082431));
 }
 
-static void output_is_xoshiro256starstar(void **state)
+TEST(output_is_xoshiro256starstar)
 {
     static const uint64_t expected[] = {
         11520u,
@@ -40,13 +33,11 @@ static void output_is_xoshiro256starstar(void **state)
         UINT64_C(2904607092377533576),
     };
     struct psnap_rng rng = {{1, 2, 3, 4}};
-
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_true(psnap_rng_next(&rng) == expected[i]);
 }
 
-static void seeds_give_pinned_streams(void **state)
+TEST(seeds_give_pinned_streams)
 {
     static const struct {
         uint64_t seed, first[4];
@@ -63,8 +54,6 @@ static void seeds_give_pinned_streams(void **state)
     };
     struct psnap_rng rng;
     uint64_t last = 0;
-
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         psnap_rng_init(&rng, cases[i].seed);
         for (size_t j = 0; j < 4; j++)
@@ -76,7 +65,7 @@ static void seeds_give_pinned_streams(void **state)
     assert_true(last == UINT64_C(0x71a43f8082546a3f));
 }
 
-static void streams_are_pinned_and_differ(void **state)
+TEST(streams_are_pinned_and_differ)
 {
     static const struct {
         uint64_t seed, stream, first[2];
@@ -90,8 +79,6 @@ static void streams_are_pinned_and_differ(void **state)
     enum { SIDE = 24 };
     uint64_t first[SIDE * SIDE];
     struct psnap_rng rng;
-
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         psnap_rng_init_stream(&rng, cases[i].seed, cases[i].stream);
         assert_true(psnap_rng_next(&rng) == cases[i].first[0]);
@@ -105,13 +92,11 @@ static void streams_are_pinned_and_differ(void **state)
     }
 }
 
-static void below_is_bounded_and_even(void **state)
+TEST(below_is_bounded_and_even)
 {
     static const unsigned expected[] = {0, 3, 6, 9, 9, 7, 7, 8, 7, 5, 6, 2, 8, 3, 7, 8, 6, 8, 7, 7};
     unsigned counts[10] = {0};
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 42);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_int_equal(psnap_rng_below(&rng, 10), expected[i]);
@@ -123,7 +108,7 @@ static void below_is_bounded_and_even(void **state)
 }
 
 /* Of three items each of the six orders comes as often, whatever the items' size; one stays. */
-static void shuffles_are_even(void **state)
+TEST(shuffles_are_even)
 {
     enum { DRAWS = 60000 };
     struct {
@@ -132,8 +117,6 @@ static void shuffles_are_even(void **state)
     int counts[27] = {0}, orders = 0;
     uint64_t one = 5;
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (int draw = 0; draw < DRAWS; draw++) {
         for (uint8_t i = 0; i < 3; i++) {
@@ -154,18 +137,4 @@ static void shuffles_are_even(void **state)
     psnap_rng_shuffle(&rng, &one, 1, sizeof one);
     psnap_rng_shuffle(&rng, NULL, 0, sizeof one);
     assert_int_equal(one, 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seeding_is_splitmix64),
-        cmocka_unit_test(output_is_xoshiro256starstar),
-        cmocka_unit_test(seeds_give_pinned_streams),
-        cmocka_unit_test(streams_are_pinned_and_differ),
-        cmocka_unit_test(below_is_bounded_and_even),
-        cmocka_unit_test(shuffles_are_even),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources, sinks and the pump between them, with sources and sinks that fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/rng.h"
 #include "formats/base/stream.h"
 #include "tests/unit/vectors.h"
+#include "tests/unit/test.h"
 
 static struct psnap_access *make_accesses(size_t n)
 {
@@ -23,11 +16,9 @@ static struct psnap_access *make_accesses(size_t n)
     return accesses;
 }
 
-static void pump_moves_everything(void **state)
+TEST(pump_moves_everything)
 {
     static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 50000};
-
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t n = sizes[i];
         struct psnap_access *accesses = make_accesses(n);
@@ -49,13 +40,11 @@ static void pump_moves_everything(void **state)
     }
 }
 
-static void limit_cuts_a_window(void **state)
+TEST(limit_cuts_a_window)
 {
     enum { N = 10000 };
     struct psnap_access *accesses = make_accesses(N);
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 5);
     for (int i = 0; i < 200; i++) {
         const uint64_t skip = psnap_rng_below(&rng, N + 1000);
@@ -132,15 +121,13 @@ static void no_free(struct psnap_sink *self)
 
 static const struct psnap_sink_ops counting_ops = {counting_put, counting_finish, no_free};
 
-static void pump_passes_errors_on(void **state)
+TEST(pump_passes_errors_on)
 {
     static const struct psnap_source_ops failing_ops = {failing_next, NULL};
     struct failing_source source = {{&failing_ops, NULL}, 0};
     struct counting_sink sink = {.base = {&counting_ops}};
     struct psnap_error error;
     uint64_t moved;
-
-    (void)state;
     assert_int_equal(psnap_pump(&source.base, &sink.base, &moved, &error), PSNAP_ERROR_CORRUPT);
     assert_string_equal(error.message, "bad block");
     assert_int_equal(moved, 6);
@@ -153,7 +140,7 @@ static void pump_passes_errors_on(void **state)
     assert_int_equal(sink.finishes, 0);
 }
 
-static void tee_feeds_all_until_one_fails(void **state)
+TEST(tee_feeds_all_until_one_fails)
 {
     struct counting_sink a = {.base = {&counting_ops}};
     struct counting_sink b = {.base = {&counting_ops}, .fail_at_put = 2};
@@ -162,8 +149,6 @@ static void tee_feeds_all_until_one_fails(void **state)
     struct psnap_sink *tee = psnap_tee_sink_new(sinks, 3);
     const struct psnap_access access = {0};
     struct psnap_error error;
-
-    (void)state;
     sinks[0] = NULL; /* the array was copied */
     assert_int_equal(psnap_sink_put(tee, &access, 1, &error), PSNAP_OK);
     assert_int_equal(c.puts, 1);
@@ -261,7 +246,7 @@ static enum psnap_status run_sink_put_run(struct psnap_sink *self, const struct 
     return PSNAP_OK;
 }
 
-static void runs_are_written_out_for_who_knows_none(void **state)
+TEST(runs_are_written_out_for_who_knows_none)
 {
     static const struct psnap_source_ops source_ops = {.next_nest = run_next};
     static const struct psnap_sink_ops sink_ops = {run_sink_put, NULL, no_free, run_sink_put_run};
@@ -272,8 +257,6 @@ static void runs_are_written_out_for_who_knows_none(void **state)
     const struct psnap_access *got, *expected;
     size_t got_count, expected_count;
     uint64_t moved;
-
-    (void)state;
     psnap_rng_init(&source.rng, 11);
     source.expected = vector_sink_new();
     assert_int_equal(psnap_pump(&source.base, tee, &moved, NULL), PSNAP_OK);
@@ -288,17 +271,4 @@ static void runs_are_written_out_for_who_knows_none(void **state)
     psnap_sink_free(tee);
     psnap_sink_free(plain);
     psnap_sink_free(source.expected);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pump_moves_everything),
-        cmocka_unit_test(limit_cuts_a_window),
-        cmocka_unit_test(pump_passes_errors_on),
-        cmocka_unit_test(tee_feeds_all_until_one_fails),
-        cmocka_unit_test(runs_are_written_out_for_who_knows_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

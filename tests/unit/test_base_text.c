@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers and names as text, JSON, and errors written out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <float.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/json.h"
 #include "formats/base/rng.h"
 #include "formats/base/status.h"
 #include "formats/base/text.h"
+#include "tests/unit/test.h"
 
-static void whole_numbers(void **state)
+TEST(whole_numbers)
 {
     static const char *const bad[] = {"",
                                       " 1",
@@ -33,8 +26,6 @@ static void whole_numbers(void **state)
                                       "0x10000000000000000",
                                       "99999999999999999999999"};
     uint64_t value = 77;
-
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(psnap_text_u64(bad[i], &value));
     assert_int_equal(value, 77);
@@ -45,11 +36,9 @@ static void whole_numbers(void **state)
     assert_true(psnap_text_u64("0xffffffffffffffff", &value) && value == UINT64_MAX);
 }
 
-static void signed_numbers(void **state)
+TEST(signed_numbers)
 {
     int64_t value = 77;
-
-    (void)state;
     assert_false(psnap_text_i64("--1", &value));
     assert_false(psnap_text_i64("-", &value));
     assert_false(psnap_text_i64("9223372036854775808", &value));
@@ -61,13 +50,11 @@ static void signed_numbers(void **state)
     assert_true(psnap_text_i64("-8", &value) && value == -8);
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
     static const char *const bad[] = {
         "", "K", "1KB", "1.5K", "-1K", "32 K", "18014398509481984K", "16777216T"};
     uint64_t value = 77;
-
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(psnap_text_size(bad[i], &value));
     assert_int_equal(value, 77);
@@ -78,13 +65,11 @@ static void sizes(void **state)
     assert_true(psnap_text_size("16777215T", &value) && value == UINT64_C(16777215) << 40);
 }
 
-static void reals(void **state)
+TEST(reals)
 {
     static const char *const bad[] = {"",    ".",   "e5", "nan", "inf", "1e999", "-1e999",
                                       "0x1", "1,5", "1 ", " 1",  "1e",  "1.2.3", "infinity"};
     double value = 77;
-
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(psnap_text_real(bad[i], &value));
     assert_true(value == 77);
@@ -120,12 +105,10 @@ static void check_real(double value)
         assert_true(least == 1 && strchr(text, 'e'));
 }
 
-static void reals_are_written_to_read_back(void **state)
+TEST(reals_are_written_to_read_back)
 {
     char text[32];
     struct psnap_rng rng;
-
-    (void)state;
     assert_string_equal(psnap_text_from_real(0.1, text), "0.1");
     assert_string_equal(psnap_text_from_real(100, text), "100");
     assert_string_equal(psnap_text_from_real(-2.5e6, text), "-2500000");
@@ -152,12 +135,10 @@ static void reals_are_written_to_read_back(void **state)
     }
 }
 
-static void locale_does_not_matter(void **state)
+TEST(locale_does_not_matter)
 {
     char text[32];
     double value;
-
-    (void)state;
     if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8"))
         skip();
     assert_string_equal(psnap_text_from_real(0.5, text), "0.5");
@@ -176,7 +157,7 @@ static void check_character(const char *text, size_t length, bool is_shown)
     assert_ptr_equal(psnap_text_next(text), text + length + !length);
 }
 
-static void utf8_is_checked(void **state)
+TEST(utf8_is_checked)
 {
     static const char *const malformed[] = {"\x80",
                                             "\xc3",
@@ -205,8 +186,6 @@ static void utf8_is_checked(void **state)
                                          "\xe2\x81\xa9",
                                          "\xef\xbb\xbf"};
     uint32_t code;
-
-    (void)state;
     check_character("a", 1, true);
     check_character("", 1, false);
     check_character("\xc2\xa0", 2, true);
@@ -222,11 +201,9 @@ static void utf8_is_checked(void **state)
         check_character(hidden[i], strlen(hidden[i]), false);
 }
 
-static void nearest_name_is_suggested(void **state)
+TEST(nearest_name_is_suggested)
 {
     static const char *const names[] = {"machine", "json", NULL, "by", "sample"};
-
-    (void)state;
     assert_string_equal(psnap_text_nearest("machin", names, 5), "machine");
     assert_string_equal(psnap_text_nearest("mcahine", names, 5), "machine");
     assert_string_equal(psnap_text_nearest("jsno", names, 5), "json");
@@ -239,18 +216,16 @@ static void nearest_name_is_suggested(void **state)
     assert_null(psnap_text_nearest("x", NULL, 0));
 }
 
-static void base_name_follows_the_last_slash(void **state)
+TEST(base_name_follows_the_last_slash)
 {
-    (void)state;
     assert_string_equal(psnap_text_base_name("/a/b.c"), "b.c");
     assert_string_equal(psnap_text_base_name("b.c"), "b.c");
     assert_string_equal(psnap_text_base_name("a/"), "");
     assert_string_equal(psnap_text_base_name(""), "");
 }
 
-static void ends_of_text(void **state)
+TEST(ends_of_text)
 {
-    (void)state;
     assert_true(psnap_text_ends_in("a/b.svg", ".svg"));
     assert_true(psnap_text_ends_in(".svg", ".svg"));
     assert_true(psnap_text_ends_in("b", "") && psnap_text_ends_in("", ""));
@@ -260,14 +235,12 @@ static void ends_of_text(void **state)
     assert_false(psnap_text_ends_in("", ".svg"));
 }
 
-static void json_escapes_and_nests(void **state)
+TEST(json_escapes_and_nests)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     struct psnap_json json;
-
-    (void)state;
     psnap_json_init(&json, file);
     psnap_json_begin_object(&json, NULL);
     psnap_json_text(&json, "q\"k", "a\"b\\c\n\t\x01\x7f\xc3\xa4\xff!\xc2\x9b\xe2\x80\xae");
@@ -303,12 +276,10 @@ static void json_escapes_and_nests(void **state)
     free(text);
 }
 
-static void errors_are_written_with_their_place(void **state)
+TEST(errors_are_written_with_their_place)
 {
     struct psnap_error error;
     char text[64];
-
-    (void)state;
     assert_int_equal(psnap_error_set(&error, PSNAP_ERROR_VALUE, "bad %d", 7), PSNAP_ERROR_VALUE);
     assert_string_equal(psnap_error_format(&error, text, sizeof text), "bad 7");
     psnap_error_at(&error, "x.yaml", 0, 0);
@@ -327,24 +298,4 @@ static void errors_are_written_with_their_place(void **state)
     assert_int_equal(psnap_error_set(NULL, PSNAP_ERROR_IO, "x"), PSNAP_ERROR_IO);
     psnap_error_at(NULL, "x", 1, 1);
     psnap_error_at_offset(NULL, "x", 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers),
-        cmocka_unit_test(signed_numbers),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(reals),
-        cmocka_unit_test(reals_are_written_to_read_back),
-        cmocka_unit_test(locale_does_not_matter),
-        cmocka_unit_test(utf8_is_checked),
-        cmocka_unit_test(nearest_name_is_suggested),
-        cmocka_unit_test(base_name_follows_the_last_slash),
-        cmocka_unit_test(ends_of_text),
-        cmocka_unit_test(json_escapes_and_nests),
-        cmocka_unit_test(errors_are_written_with_their_place),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

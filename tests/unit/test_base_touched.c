@@ -3,18 +3,11 @@
  * What an access touches: objects that hide one another, groups of the layout
  * where there are none, and many of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"
 #include "formats/base/touched.h"
 #include "tests/unit/test_simcore_support.h"
+#include "tests/unit/test.h"
 
 static void add_object(struct psnap_program *program, uint64_t address, uint64_t size,
                        const char *name)
@@ -38,14 +31,12 @@ static void assert_touches(struct psnap_touched *touched, uint32_t ref, uint64_t
     assert_string_equal(rows[row].object, object);
 }
 
-static void accesses_know_what_they_touch(void **state)
+TEST(accesses_know_what_they_touch)
 {
     struct psnap_program *program = program_with_loops();
     struct psnap_touched *touched = psnap_touched_new(program);
     const uint64_t heap = 2 * PSNAP_LAYOUT_WINDOW;
     uint32_t count;
-
-    (void)state;
     assert_touches(touched, 0, heap, "f", "(heap)");
     assert_touches(touched, 1, heap, "f", "known"); /* the reference knows */
     assert_touches(touched, 0, heap * 2, "f", "(stack)");
@@ -78,11 +69,9 @@ static void accesses_know_what_they_touch(void **state)
 }
 
 /* Against psnap_program_find_object, which looks through all objects. */
-static void ranges_agree_with_a_search(void **state)
+TEST(ranges_agree_with_a_search)
 {
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 5);
     for (int round = 0; round < 50; round++) {
         struct psnap_program *program = program_with_loops();
@@ -106,14 +95,12 @@ static void ranges_agree_with_a_search(void **state)
 }
 
 /* What a program with many small allocations announces, the highest address first. */
-static void many_objects_are_no_burden(void **state)
+TEST(many_objects_are_no_burden)
 {
     enum { COUNT = 1 << 18 };
     struct psnap_program *program = program_with_loops();
     struct psnap_touched *touched = psnap_touched_new(program);
     const char *const name = psnap_program_string(program, "small");
-
-    (void)state;
     for (uint64_t i = COUNT; i-- > 0;) {
         const struct psnap_object object = {32 * i, 16, name, PSNAP_OBJECT_ALLOCATION};
         psnap_program_add_object(program, &object);
@@ -127,14 +114,4 @@ static void many_objects_are_no_burden(void **state)
     assert_touches(touched, 0, 32 * COUNT - 1, "f", "large");
     psnap_touched_free(touched);
     psnap_program_free(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accesses_know_what_they_touch),
-        cmocka_unit_test(ranges_agree_with_a_search),
-        cmocka_unit_test(many_objects_are_no_burden),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

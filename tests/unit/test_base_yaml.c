@@ -4,12 +4,9 @@
  * typed access.
  */
 #include "tests/unit/test_yaml_support.h"
+#include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void positions_and_structure_are_kept(void **state)
+TEST(positions_and_structure_are_kept)
 {
     struct psnap_yaml_doc *doc = read_good("# a profile\n"
                                            "name: cg\n"
@@ -20,8 +17,6 @@ static void positions_and_structure_are_kept(void **state)
                                            "  -\n"
                                            "empty: {}\n");
     const struct psnap_yaml_node *root = psnap_yaml_root(doc), *node;
-
-    (void)state;
     assert_string_equal(psnap_yaml_name(doc), "t");
     assert_int_equal(root->kind, PSNAP_YAML_MAP);
     assert_int_equal(root->style, PSNAP_YAML_BLOCK);
@@ -68,7 +63,7 @@ static void check_bad(const char *text, size_t size, const char *expected)
     assert_null(psnap_yaml_read_text(text, size, "t", NULL));
 }
 
-static void bad_input_is_refused_with_its_place(void **state)
+TEST(bad_input_is_refused_with_its_place)
 {
     static const struct {
         const char *text, *expected;
@@ -112,22 +107,18 @@ static void bad_input_is_refused_with_its_place(void **state)
          "a\n",
          "t:1:1: invalid leading UTF-8 octet"},
     };
-
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_bad(cases[i].text, strlen(cases[i].text), cases[i].expected);
     check_bad("a: \0b\n", 6, "t:1:4: control characters are not allowed");
     check_bad("a\0:\0 \0b\0", 8, "t:1:2: control characters are not allowed"); /* UTF-16 */
 }
 
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
     enum { SIZE = 1 << 20 };
     char *text = malloc(SIZE);
     struct psnap_yaml_doc *doc;
     struct psnap_error error;
-
-    (void)state;
     memset(text, '[', SIZE);
     check_bad(text, SIZE, "t:1:65: nested too deeply");
     memset(text + PSNAP_YAML_DEPTH, ']', PSNAP_YAML_DEPTH);
@@ -142,7 +133,7 @@ static void limits_hold(void **state)
     assert_string_equal(error.message, "larger than 256 MiB");
 }
 
-static void duplicate_keys_are_found_among_many(void **state)
+TEST(duplicate_keys_are_found_among_many)
 {
     enum { N = 200000 }; /* a quadratic search would not come back */
     char *text = NULL;
@@ -150,8 +141,6 @@ static void duplicate_keys_are_found_among_many(void **state)
     struct psnap_yaml_doc *doc;
     size_t size;
     FILE *file = open_memstream(&text, &size);
-
-    (void)state;
     for (int i = 0; i < N; i++)
         fprintf(file, "k%d: %d\n", (int)((i * 7919LL) % N), i);
     fflush(file);
@@ -167,13 +156,11 @@ static void duplicate_keys_are_found_among_many(void **state)
     free(text);
 }
 
-static void files_are_read_whole(void **state)
+TEST(files_are_read_whole)
 {
     struct psnap_error error;
     struct psnap_yaml_doc *doc;
     FILE *file = tmpfile();
-
-    (void)state;
     fputs("text: ", file);
     for (int i = 0; i < 300000; i++)
         fputc('a' + i % 26, file);
@@ -197,7 +184,7 @@ static void files_are_read_whole(void **state)
         assert_string_equal(psnap_error_format(&error, text_, sizeof text_), place words);         \
     } while (0)
 
-static void typed_access_checks_and_explains(void **state)
+TEST(typed_access_checks_and_explains)
 {
     struct psnap_yaml_doc *doc = read_good("ways: 8\n"
                                            "negative: -5\n"
@@ -217,8 +204,6 @@ static void typed_access_checks_and_explains(void **state)
     uint64_t u = 0;
     int64_t i = 0;
     double r = 0;
-
-    (void)state;
 #define U64(key, low, high) psnap_yaml_u64(doc, psnap_yaml_get(root, key), low, high, &u, &error)
     assert_int_equal(U64("ways", 1, 8), PSNAP_OK);
     assert_int_equal(u, 8);
@@ -265,14 +250,12 @@ static void typed_access_checks_and_explains(void **state)
     psnap_yaml_doc_free(doc);
 }
 
-static void structure_is_checked(void **state)
+TEST(structure_is_checked)
 {
     static const char *const keys[] = {"size_bytes", "line_bytes", "ways", NULL};
     struct psnap_yaml_doc *doc = read_good("ways: 1\nline_byte: 2\n");
     const struct psnap_yaml_node *root = psnap_yaml_root(doc);
     struct psnap_error error;
-
-    (void)state;
     assert_int_equal(psnap_yaml_expect(doc, root, PSNAP_YAML_MAP, "a machine", &error), PSNAP_OK);
     CHECK_ERROR(psnap_yaml_expect(doc, root, PSNAP_YAML_SEQUENCE, "a machine", &error),
                 "t:1:1: ", "a machine must be a list, not a map");
@@ -297,19 +280,4 @@ static void structure_is_checked(void **state)
     assert_string_equal(error.message, "version 9");
     assert_int_equal(error.column, 12);
     psnap_yaml_doc_free(doc);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(positions_and_structure_are_kept),
-        cmocka_unit_test(bad_input_is_refused_with_its_place),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(duplicate_keys_are_found_among_many),
-        cmocka_unit_test(files_are_read_whole),
-        cmocka_unit_test(typed_access_checks_and_explains),
-        cmocka_unit_test(structure_is_checked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

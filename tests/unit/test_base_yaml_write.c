@@ -6,11 +6,9 @@
 #include "tests/unit/test_yaml_support.h"
 
 #include <float.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
+#include "tests/unit/test.h"
 
 static char *write_text(const struct psnap_yaml_doc *doc)
 {
@@ -34,14 +32,12 @@ static void make_item(void *context, struct psnap_yaml_doc *doc)
 }
 
 /* Items that are made while they are written look like those that were there. */
-static void lists_are_written_item_by_item(void **state)
+TEST(lists_are_written_item_by_item)
 {
     static const char *const texts[] = {
         "x: []\ny: 1\n", "x:\n- a: 0\n  b: [c]\ny: 1\n",
         "x:\n- a: 0\n  b: [c]\n- a: 1\n  b: [c]\n- a: 2\n  b: [c]\ny: 1\n"};
     static const size_t counts[] = {0, 1, 3};
-
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
         struct psnap_yaml_node *root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
@@ -60,7 +56,7 @@ static void lists_are_written_item_by_item(void **state)
     }
 }
 
-static void written_documents_look_right(void **state)
+TEST(written_documents_look_right)
 {
     struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
     struct psnap_yaml_node *root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
@@ -70,8 +66,6 @@ static void written_documents_look_right(void **state)
     struct psnap_yaml_node *strides =
         psnap_yaml_add_sequence(doc, region, "strides", PSNAP_YAML_FLOW);
     char *text;
-
-    (void)state;
     psnap_yaml_add_u64(doc, strides, NULL, UINT64_MAX);
     psnap_yaml_add_i64(doc, strides, NULL, INT64_MIN);
     psnap_yaml_add_real(doc, strides, NULL, 0.1);
@@ -164,12 +158,10 @@ static const char *const awkward_texts[] = {
     "a\\b",
 };
 
-static void texts_read_back_as_texts(void **state)
+TEST(texts_read_back_as_texts)
 {
     struct psnap_yaml_doc *doc, *back;
     char *text;
-
-    (void)state;
     for (int style = PSNAP_YAML_BLOCK; style <= PSNAP_YAML_FLOW; style++) {
         const struct psnap_yaml_node *node;
         doc = psnap_yaml_doc_new("t");
@@ -260,11 +252,9 @@ static void check_same(const struct psnap_yaml_node *a, const struct psnap_yaml_
         check_same(a, b);
 }
 
-static void random_trees_survive_writing_and_reading(void **state)
+TEST(random_trees_survive_writing_and_reading)
 {
     struct psnap_rng rng;
-
-    (void)state;
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t"), *back;
         char *text, *again;
@@ -284,14 +274,12 @@ static void random_trees_survive_writing_and_reading(void **state)
     }
 }
 
-static void writing_fails_cleanly(void **state)
+TEST(writing_fails_cleanly)
 {
     struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
     struct psnap_yaml_node *root;
     struct psnap_error error;
     FILE *file = fopen("/dev/full", "w");
-
-    (void)state;
     assert_int_equal(psnap_yaml_write(doc, file, &error), PSNAP_ERROR_USAGE);
     root = psnap_yaml_add_sequence(doc, NULL, NULL, PSNAP_YAML_BLOCK);
     for (uint64_t i = 0; i < 10000; i++)
@@ -300,17 +288,4 @@ static void writing_fails_cleanly(void **state)
     assert_string_equal(error.message, "cannot write: no space left on device");
     psnap_yaml_doc_free(doc);
     fclose(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_documents_look_right),
-        cmocka_unit_test(lists_are_written_item_by_item),
-        cmocka_unit_test(texts_read_back_as_texts),
-        cmocka_unit_test(random_trees_survive_writing_and_reading),
-        cmocka_unit_test(writing_fails_cleanly),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

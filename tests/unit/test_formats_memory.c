@@ -9,8 +9,6 @@
 
 #include "formats/pst.h"
 
-#if FAILING_MALLOC
-
 enum { COUNT = 600, PART_COUNT = 20000 };
 
 static struct psnap_program *program;
@@ -77,9 +75,38 @@ static enum psnap_status read_memory(struct psnap_error *error)
                   : error->code;
 }
 
-static void writing_a_pst(void **state)
+static int begin(void **state)
+{
+    static char buffer[4096];
+    struct psnap_rng rng;
+
+    (void)state;
+    nowhere = fopen("/dev/null", "w");
+    assert_non_null(nowhere);
+    setvbuf(nowhere, buffer, _IOFBF, sizeof buffer);
+    psnap_rng_init(&rng, 1);
+    program = random_program(&rng);
+    for (int i = 0; i < 100; i++) {
+        grow_program(program, &rng);
+        announce_object(program, &rng);
+    }
+    random_accesses(program, &rng, accesses, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        accesses[i].address >>= 1;
+    for (int i = 0; i < PART_COUNT; i++)
+        random_places[i] = (struct psnap_access){psnap_rng_next(&rng), 0, 8, PSNAP_LOAD, 0};
+    return 0;
+}
+
+static int end(void **state)
 {
     (void)state;
+    psnap_program_free(program);
+    return fclose(nowhere);
+}
+
+TEST_WITHIN(begin, end, writing_a_pst)
+{
     run_job(write_pst);
     run_job(write_parts);
 }
@@ -99,31 +126,26 @@ static void check_reading(const char *format)
     free(data);
 }
 
-static void reading(void **state)
+TEST_WITHIN(begin, end, reading)
 {
-    (void)state;
     check_reading("pst");
     check_reading("xdin");
     check_reading("csv");
 }
 
-static void reading_parts(void **state)
+TEST_WITHIN(begin, end, reading_parts)
 {
     FILE *file = open_memstream(&data, &size);
     struct psnap_error error;
-
-    (void)state;
     assert_int_equal(write_parts_to(file, &error), PSNAP_OK);
     fclose(file);
     run_job(read_memory);
     free(data);
 }
 
-static void reading_lackey(void **state)
+TEST_WITHIN(begin, end, reading_lackey)
 {
     FILE *file = open_memstream(&data, &size);
-
-    (void)state;
     for (unsigned i = 0; i < 5000; i++) /* more references than the first table holds */
         fprintf(file, "I  %x,4\n L %x,8\n", 4096 + 4 * i, i);
     fclose(file);
@@ -132,12 +154,10 @@ static void reading_lackey(void **state)
 }
 
 /* References by their counters, of records of all sorts. */
-static void reading_records(void **state)
+TEST_WITHIN(begin, end, reading_records)
 {
     static const char *const formats[] = {"dinbin", "champsim", "drmemtrace", "gem5"};
     struct psnap_error error;
-
-    (void)state;
     for (size_t i = 0; i < COUNT; i++)
         accesses[i].address &= UINT32_MAX >> 1;
     for (size_t i = 0; i < 4; i++) {
@@ -153,12 +173,10 @@ static void reading_records(void **state)
 }
 
 /* Not by libarchive, which does not look at what malloc returns everywhere. */
-static void reading_gzip(void **state)
+TEST_WITHIN(begin, end, reading_gzip)
 {
     static char bytes[4096];
     FILE *file = fopen("tests/fuzz/corpus/fuzz_compressed/gzip-members", "rb");
-
-    (void)state;
     assert_non_null(file);
     size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
@@ -191,47 +209,7 @@ static enum psnap_status write_for_simulators(struct psnap_error *error)
     return status;
 }
 
-static void writing_for_simulators(void **state)
+TEST_WITHIN(begin, end, writing_for_simulators)
 {
-    (void)state;
     run_job(write_for_simulators);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writing_for_simulators),
-        cmocka_unit_test(writing_a_pst),
-        cmocka_unit_test(reading),
-        cmocka_unit_test(reading_parts),
-        cmocka_unit_test(reading_lackey),
-        cmocka_unit_test(reading_records),
-        cmocka_unit_test(reading_gzip),
-    };
-    static char buffer[4096];
-    struct psnap_rng rng;
-
-    nowhere = fopen("/dev/null", "w");
-    setvbuf(nowhere, buffer, _IOFBF, sizeof buffer);
-    psnap_rng_init(&rng, 1);
-    program = random_program(&rng);
-    for (int i = 0; i < 100; i++) {
-        grow_program(program, &rng);
-        announce_object(program, &rng);
-    }
-    random_accesses(program, &rng, accesses, COUNT);
-    for (size_t i = 0; i < COUNT; i++)
-        accesses[i].address >>= 1;
-    for (int i = 0; i < PART_COUNT; i++)
-        random_places[i] = (struct psnap_access){psnap_rng_next(&rng), 0, 8, PSNAP_LOAD, 0};
-    return cmocka_run_group_tests_name("formats_memory", tests, NULL, NULL);
-}
-
-#else
-
-int main(void)
-{
-    return 0;
-}
-
-#endif

@@ -3,19 +3,10 @@
  * What formats of patterns make of a program with named regions, and of accesses without one; when
  * a stride is a traffic generator's; how many accesses a writer says that it left out.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/rng.h"
 #include "formats/formats.h"
 #include "tests/unit/test_simcore_support.h"
+#include "tests/unit/test.h"
 
 #define X (UINT64_C(1) << 44)
 #define Y (UINT64_C(1) << 45)
@@ -63,14 +54,12 @@ static void make_stream(struct psnap_access stream[4 * N])
     }
 }
 
-static void regions_have_the_patterns(void **state)
+TEST(regions_have_the_patterns)
 {
     static struct psnap_access stream[4 * N];
     struct psnap_program *program = program_with_loops();
     uint64_t left_out;
     char *text;
-
-    (void)state;
     make_stream(stream);
     add_object(program, X, "x");
     add_object(program, Y, "y");
@@ -92,14 +81,12 @@ static void regions_have_the_patterns(void **state)
     psnap_program_free(program);
 }
 
-static void references_have_them_without_names(void **state)
+TEST(references_have_them_without_names)
 {
     static struct psnap_access stream[4 * N];
     struct psnap_program *program = program_with_loops();
     uint64_t left_out;
     char *text;
-
-    (void)state;
     make_stream(stream);
     text = written("spatter", program, stream, 4 * N, &left_out);
     assert_non_null(strstr(text, "\"f:1.vector (unknown) ref 2: 1 runs, 1000 accesses\""));
@@ -113,15 +100,13 @@ static void references_have_them_without_names(void **state)
 }
 
 /* A load and a store of a region are not one pattern; a reference that is not there is refused. */
-static void kinds_are_apart(void **state)
+TEST(kinds_are_apart)
 {
     struct psnap_program *program = program_with_loops();
     struct psnap_access stream[2 * N];
     struct psnap_sink *sink;
     uint64_t left_out;
     char *text;
-
-    (void)state;
     add_object(program, X, "x");
     for (uint64_t i = 0; i < 2 * N; i++)
         stream[i] = (struct psnap_access){X + i / 2 * 8, 2, 8, i % 2 ? PSNAP_STORE : PSNAP_LOAD, 0};
@@ -162,14 +147,12 @@ static void assert_mode(unsigned percent, bool is_random, const char *mode)
 }
 
 /* A reference to windows of 4 GiB, and a region that reaches from one to the next, are apart. */
-static void windows_are_apart(void **state)
+TEST(windows_are_apart)
 {
     static struct psnap_access stream[2 * N];
     struct psnap_program *program = program_with_loops();
     uint64_t left_out;
     char *text;
-
-    (void)state;
     add_object(program, X - (1 << 19), "x");
     for (uint64_t i = 0; i < N; i++) {
         stream[2 * i] = (struct psnap_access){X - 4 * N + 8 * i, 2, 8, PSNAP_LOAD, 0};
@@ -191,7 +174,7 @@ static void windows_are_apart(void **state)
 }
 
 /* Ranges of states one behind the other from a base on, with their places in pages of 2 MiB. */
-static void states_are_placed(void **state)
+TEST(states_are_placed)
 {
     static struct psnap_access stream[4 * N];
     struct psnap_program *program = program_with_loops();
@@ -200,8 +183,6 @@ static void states_are_placed(void **state)
     char *text;
     size_t size;
     FILE *file = open_memstream(&text, &size);
-
-    (void)state;
     make_stream(stream);
     add_object(program, X, "x");
     sink = psnap_trace_writer_new("trafficgen", file, program, NULL);
@@ -224,9 +205,8 @@ static void states_are_placed(void **state)
     psnap_program_free(program);
 }
 
-static void half_of_the_steps_make_a_stride(void **state)
+TEST(half_of_the_steps_make_a_stride)
 {
-    (void)state;
     assert_mode(100, true, "STRIDED");
     assert_mode(60, true, "STRIDED");
     assert_mode(51, true, "STRIDED");
@@ -235,18 +215,4 @@ static void half_of_the_steps_make_a_stride(void **state)
     assert_mode(50, false, "STRIDED"); /* as many go down */
     assert_mode(48, false, "RANDOM");
     assert_mode(0, false, "RANDOM");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions_have_the_patterns),
-        cmocka_unit_test(references_have_them_without_names),
-        cmocka_unit_test(kinds_are_apart),
-        cmocka_unit_test(windows_are_apart),
-        cmocka_unit_test(states_are_placed),
-        cmocka_unit_test(half_of_the_steps_make_a_stride),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

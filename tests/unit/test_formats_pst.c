@@ -4,6 +4,7 @@
  * whenever it was written; what is no access does not go in.
  */
 #include "tests/unit/test_formats_pst_support.h"
+#include "tests/unit/test.h"
 
 static void check_round_trip(uint64_t seed, size_t count, size_t blocks, uint32_t chunk,
                              size_t piece)
@@ -29,9 +30,8 @@ static void check_round_trip(uint64_t seed, size_t count, size_t blocks, uint32_
     release_written(&written);
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++)
         check_round_trip(seed, (size_t)(seed * seed * 17), 1 + seed % 7,
                          seed % 2 ? 0 : (uint32_t)(1 + seed * 31), seed % 3 ? 1 << 20 : 13);
@@ -41,7 +41,7 @@ static void test_round_trip(void **state)
 }
 
 /* Objects appear no earlier and no later than they were announced. */
-static void test_objects_keep_their_time(void **state)
+TEST(test_objects_keep_their_time)
 {
     struct written written = {0};
     struct memory_input input;
@@ -50,8 +50,6 @@ static void test_objects_keep_their_time(void **state)
     struct psnap_access block[300];
     size_t position = 0;
     ssize_t got;
-
-    (void)state;
     write_random(&written, 7, 20000, 60, 1000);
     assert_true(written.program->object_count > 10);
     source = open_memory(&input, written.data, written.size, 1 << 20, NULL, &error);
@@ -70,12 +68,10 @@ static void test_objects_keep_their_time(void **state)
     release_written(&written);
 }
 
-static void test_skip(void **state)
+TEST(test_skip)
 {
     struct written written = {0};
     struct psnap_error error;
-
-    (void)state;
     write_random(&written, 11, 5000, 20, 512);
     for (uint64_t skip = 0; skip < 5600; skip += 173) {
         const uint64_t expected = skip < written.count ? skip : written.count;
@@ -103,7 +99,7 @@ static void test_skip(void **state)
  * rich.pst was written by write_random(3, 500, 5, 64) when version 3 was new:
  * it must be readable for ever. (Its random numbers are those of base/rng.)
  */
-static void test_golden(void **state)
+TEST(test_golden)
 {
     struct written written = {0};
     struct psnap_error error;
@@ -111,8 +107,6 @@ static void test_golden(void **state)
     struct psnap_access *back;
     size_t n;
     struct psnap_source *source = psnap_trace_open("tests/golden/formats/rich.pst", NULL, &error);
-
-    (void)state;
     assert_non_null(source);
     write_random(&written, 3, 500, 5, SMALL_CHUNK);
     back = read_all(source, &n, &status, &error);
@@ -125,7 +119,7 @@ static void test_golden(void **state)
 }
 
 /* What is known of the program only at the end replaces what was known at first. */
-static void test_provenance_may_change(void **state)
+TEST(test_provenance_may_change)
 {
     static const struct psnap_access access = {.address = 8, .size = 8};
     struct psnap_program *program = psnap_program_new();
@@ -136,8 +130,6 @@ static void test_provenance_may_change(void **state)
     char *data;
     size_t size;
     FILE *file = open_memstream(&data, &size);
-
-    (void)state;
     assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
     program->provenance.name = "early";
     sink = psnap_pst_writer_new(file, program, 1, NULL, &error);
@@ -155,7 +147,7 @@ static void test_provenance_may_change(void **state)
     free(data);
 }
 
-static void test_bad_accesses_are_refused(void **state)
+TEST(test_bad_accesses_are_refused)
 {
     static const struct psnap_access bad[] = {
         {.address = 1, .ref = 1000, .size = 8},
@@ -164,8 +156,6 @@ static void test_bad_accesses_are_refused(void **state)
         {.address = 1, .ref = 0, .size = 8, .kind = 3},
     };
     struct psnap_error error;
-
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         FILE *file = tmpfile();
         struct psnap_program *program = psnap_program_new();
@@ -221,7 +211,7 @@ static struct psnap_source *part_source(struct memory_input *input, char **data,
 }
 
 /* A trace says of which part of a run it is; one that ends early, that its part does. */
-static void test_part(void **state)
+TEST(test_part)
 {
     static const char *const regions[] = {"f", "ns::g", NULL};
     const struct psnap_sampling none = {0}, marked = {.regions = regions},
@@ -240,8 +230,6 @@ static void test_part(void **state)
     struct psnap_sampling *back;
     char *data;
     size_t size, plain_size;
-
-    (void)state;
     source = part_source(&input, &data, &plain_size, &none, 0, NULL);
     assert_false(psnap_sampling_is_part(&source->program->sampling));
     assert_true(source->program->provenance.has_rank);
@@ -291,11 +279,9 @@ static void test_part(void **state)
 }
 
 /* Where a part ends is counted as far as it can be. */
-static void test_part_end(void **state)
+TEST(test_part_end)
 {
     struct psnap_sampling part = {.window = 3, .period = PSNAP_RUN_MAX};
-
-    (void)state;
     psnap_sampling_end(&part, 8);
     assert_true(part.windows == 2 && part.count == PSNAP_RUN_MAX && !part.is_empty);
     assert_true(part.run_accesses == PSNAP_RUN_MAX);
@@ -305,16 +291,4 @@ static void test_part_end(void **state)
     assert_true(part.count == PSNAP_RUN_MAX);
     psnap_sampling_end(&part, 0);
     assert_true(part.is_empty && part.count == 0 && part.run_accesses == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_objects_keep_their_time),
-        cmocka_unit_test(test_skip),       cmocka_unit_test(test_provenance_may_change),
-        cmocka_unit_test(test_part),       cmocka_unit_test(test_part_end),
-        cmocka_unit_test(test_golden),     cmocka_unit_test(test_bad_accesses_are_refused),
-    };
-
-    return cmocka_run_group_tests_name("formats_pst", tests, NULL, NULL);
 }

@@ -4,17 +4,16 @@
  * it were whole.
  */
 #include "tests/unit/test_formats_pst_support.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 
 /* Cut off at every byte: an error, and every access of the whole chunks before it. */
-static void test_truncation(void **state)
+TEST(test_truncation)
 {
     struct written written = {0};
     struct psnap_error error;
     size_t whole_before = 0;
-
-    (void)state;
     write_random(&written, 5, 400, 8, SMALL_CHUNK);
     for (size_t size = 0; size < written.size; size++) {
         struct memory_input input;
@@ -45,12 +44,10 @@ static void test_truncation(void **state)
 }
 
 /* One bit turned in every byte: always an error, never an access that was not written. */
-static void test_bit_flips(void **state)
+TEST(test_bit_flips)
 {
     struct written written = {0};
     struct psnap_error error;
-
-    (void)state;
     write_random(&written, 8, 300, 6, SMALL_CHUNK);
     for (size_t i = 0; i < written.size; i++) {
         struct memory_input input;
@@ -76,7 +73,7 @@ static void test_bit_flips(void **state)
 }
 
 /* A whole frame that is missing, doubled or moved is found too, and so is anything at the end. */
-static void test_frames_out_of_place(void **state)
+TEST(test_frames_out_of_place)
 {
     struct written written = {0};
     struct memory_input input;
@@ -85,8 +82,6 @@ static void test_frames_out_of_place(void **state)
     struct psnap_source *source;
     size_t n, first, second;
     char *data;
-
-    (void)state;
     write_random(&written, 9, 300, 1, SMALL_CHUNK);
     data = calloc(1, written.size * 2);
     first = PSNAP_PST_FILE_HEADER; /* the tables */
@@ -114,14 +109,12 @@ static void test_frames_out_of_place(void **state)
     release_written(&written);
 }
 
-static void test_other_versions(void **state)
+TEST(test_other_versions)
 {
     unsigned char header[PSNAP_PST_FILE_HEADER];
     struct memory_input input;
     struct psnap_error error;
     uint64_t chain;
-
-    (void)state;
     psnap_pst_file_header_make(header, PSNAP_PST_VERSION + 1, &chain);
     assert_null(open_memory(&input, header, sizeof header, 99, NULL, &error));
     assert_int_equal(error.code, PSNAP_ERROR_VERSION);
@@ -147,11 +140,9 @@ static ssize_t failing_read(void *context, void *buffer, size_t n)
 }
 
 /* A read that fails is not a trace that ends. */
-static void test_read_errors(void **state)
+TEST(test_read_errors)
 {
     struct written written = {0};
-
-    (void)state;
     write_random(&written, 12, 300, 2, SMALL_CHUNK);
     for (size_t size = 0; size < written.size; size += 97) {
         struct memory_input input = {written.data, size, 0, 50};
@@ -170,15 +161,4 @@ static void test_read_errors(void **state)
         psnap_source_free(source);
     }
     release_written(&written);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncation),          cmocka_unit_test(test_bit_flips),
-        cmocka_unit_test(test_frames_out_of_place), cmocka_unit_test(test_other_versions),
-        cmocka_unit_test(test_read_errors),
-    };
-
-    return cmocka_run_group_tests_name("formats_pst_damage", tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "formats/pst.h"
 #include "tests/unit/test_formats_support.h"
 #include "tests/next_run.h"
+#include "tests/unit/test.h"
 
 /* A file made by hand: frames that are stored as they are. */
 struct hand_made {
@@ -98,7 +99,7 @@ static struct psnap_access *read_made(const struct hand_made *file, struct memor
     return all;
 }
 
-static void test_made_by_hand(void **state)
+TEST(test_made_by_hand)
 {
     static const uint64_t addresses[] = {16, 16, 16, 24, 24, 24, 24};
     static const unsigned char end[] = {7, 2, 0xff, 1, 5};
@@ -107,8 +108,6 @@ static void test_made_by_hand(void **state)
     struct psnap_source *source;
     struct psnap_access *all;
     size_t n;
-
-    (void)state;
     add_frame(&file, PSNAP_PST_TYPE('n', 'o', 't', 'e'), 0, 0, "a later psnap's", 15);
     add_chunk(&file, 7, made_chunk, sizeof made_chunk);
     add_frame(&file, PSNAP_PST_END, 7, 0, end, sizeof end);
@@ -155,15 +154,13 @@ static void check_nonsense(uint32_t type, uint32_t count, const void *payload, s
     assert_int_equal(error_of(&file).code, expected);
 }
 
-static void test_nonsense(void **state)
+TEST(test_nonsense)
 {
     static const unsigned char bad_parent[] = {3, 10, 1, 1, 1, 1, 1, 7, 0, 1, 1, 0};
     static const unsigned char no_such_string[] = {3, 10, 1, 2, 1, 1, 1, 7, 0, 0, 1, 0};
     static const unsigned char no_such_block[] = {5, 7, 1, 2, 8, 0, 0, 1, 8};
     static const unsigned char many_strings[] = {1, 6, 0xff, 0xff, 0xff, 0xff, 1, 'x'};
     unsigned char bad[sizeof made_chunk];
-
-    (void)state;
     check_nonsense(PSNAP_PST_TYPE('N', 'o', 't', 'e'), 0, "x", 1, PSNAP_ERROR_VERSION);
     check_nonsense(PSNAP_PST_ACCESSES, 7, made_chunk, sizeof made_chunk, PSNAP_OK);
     check_nonsense(PSNAP_PST_ACCESSES, 3, made_chunk, sizeof made_chunk, PSNAP_ERROR_CORRUPT);
@@ -185,7 +182,7 @@ static void test_nonsense(void **state)
 }
 
 /* A trace that is cut off before a row that a loop names: the loop has none. */
-static void test_cut_off_tables(void **state)
+TEST(test_cut_off_tables)
 {
     static const unsigned char later[] = {3, 10, 1, 1, 1, 1, 1, 7, 1, 3, 9, 9};
     struct hand_made file = {.size = 0};
@@ -194,8 +191,6 @@ static void test_cut_off_tables(void **state)
     enum psnap_status status;
     struct psnap_source *source;
     size_t n;
-
-    (void)state;
     add_chunk(&file, 7, made_chunk, sizeof made_chunk);
     add_frame(&file, PSNAP_PST_TABLES, 7, 0, later, sizeof later);
     source = open_memory(&input, file.data, file.size, 99, NULL, &error);
@@ -212,7 +207,7 @@ static void test_cut_off_tables(void **state)
 }
 
 /* A token after 16,384 right addresses, of which the chunk has 8000: refused read by runs, too. */
-static void test_token_left_behind_a_run(void **state)
+TEST(test_token_left_behind_a_run)
 {
     static const unsigned char chunk[] = {1, 0, 0,    8, 1, 32, 1, 0,  0x10,
                                           1, 0, 0x21, 3, 1, 2,  0, 128};
@@ -224,8 +219,6 @@ static void test_token_left_behind_a_run(void **state)
     struct psnap_run run;
     uint64_t total = 0;
     ssize_t got;
-
-    (void)state;
     check_nonsense(PSNAP_PST_ACCESSES, 7, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
     add_chunk(&file, 8000, chunk, sizeof chunk);
     add_end(&file, 8000);
@@ -241,15 +234,13 @@ static void test_token_left_behind_a_run(void **state)
 }
 
 /* A writer makes nothing that readers refuse. */
-static void test_payload_too_large(void **state)
+TEST(test_payload_too_large)
 {
     const struct psnap_bytes payload = {.size = PSNAP_PST_PAYLOAD_MAX + (size_t)1};
     const struct psnap_pst_frame frame = {.type = PSNAP_PST_TABLES};
     FILE *file = tmpfile();
     struct psnap_pst_packer packer = {.file = file};
     struct psnap_error error;
-
-    (void)state;
     assert_int_equal(psnap_pst_pack(&packer, &frame, &payload, &error), PSNAP_ERROR_VALUE);
     assert_int_equal(ftell(file), 0);
     fclose(file);
@@ -296,7 +287,7 @@ static void check_copies(const unsigned char *chunk, size_t size, uint32_t acces
     }
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
     static const struct mistake bad[] = {
         {13, 31},                      /* window of 2^31 tokens */
@@ -309,13 +300,11 @@ static void test_copies(void **state)
         {23, 0},                       /* no token */
         {23, 4},                       /* a token too much for the accesses */
     };
-
-    (void)state;
     check_copies(copying_chunk, sizeof copying_chunk, 16, bad, sizeof bad / sizeof *bad);
 }
 
 /* What a part or its errors cannot be: the estimates are computed with them. */
-static void test_part_nonsense(void **state)
+TEST(test_part_nonsense)
 {
     /* tag, size, one row: no regions, skip, count, window, period, windows, run; errors */
     static const unsigned char odd[][28] = {
@@ -333,8 +322,6 @@ static void test_part_nonsense(void **state)
         {7, 18, 1, 0, 0, 0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, /* a period */
         {8, 2, 1, 0}, /* of how many is missing */
     };
-
-    (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         check_nonsense(PSNAP_PST_TABLES, 0, odd[i], 2u + odd[i][1], PSNAP_ERROR_CORRUPT);
 }
@@ -374,15 +361,13 @@ static enum psnap_status read_tables(struct psnap_pst_tables *tables,
 }
 
 /* Rows that replace others are as many as a hostile trace likes: they take no memory. */
-static void test_replaced_rows(void **state)
+TEST(test_replaced_rows)
 {
     struct psnap_program *program = psnap_program_new();
     struct psnap_pst_tables reader = {.program = program}, *tables = &reader;
     struct psnap_bytes payload = {0};
     size_t count = 0;
     long before;
-
-    (void)state;
     put_names(&payload, PSNAP_PST_PROVENANCE, "\0\0\0\0\0\0", 7, 2001, 2000, 0);
     put_names(&payload, PSNAP_PST_PART, "", 0, PSNAP_PST_REGIONS_MAX, PSNAP_PST_REGIONS_MAX, 7);
     assert_int_equal(read_tables(tables, &payload), PSNAP_OK);
@@ -438,7 +423,7 @@ static const unsigned char falling_chunk[] = {
     4, 5, 2};
 /* clang-format on */
 
-static void test_copies_of_copies(void **state)
+TEST(test_copies_of_copies)
 {
     static const struct mistake bad[] = {
         {13, 0x9f},                      /* windows of 2^31 items */
@@ -451,27 +436,8 @@ static void test_copies_of_copies(void **state)
         {29, 7},    {29, 8},             /* before the first item */
         {30, 0},    {30, 4},             /* no item, one too many */
     };
-
-    (void)state;
     check_copies(nested_chunk, sizeof nested_chunk, 19, bad, sizeof bad / sizeof *bad);
     for (unsigned char count = 1; count < 40; count++)
         check_nonsense(PSNAP_PST_ACCESSES, count, falling_chunk, sizeof falling_chunk,
                        PSNAP_ERROR_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_part_nonsense),
-        cmocka_unit_test(test_made_by_hand),
-        cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_of_copies),
-        cmocka_unit_test(test_replaced_rows),
-        cmocka_unit_test(test_cut_off_tables),
-        cmocka_unit_test(test_payload_too_large),
-        cmocka_unit_test(test_token_left_behind_a_run),
-    };
-
-    return cmocka_run_group_tests_name("formats_pst_made", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  * in, and what they take hardly grows with their counts.
  */
 #include "tests/unit/test_formats_support.h"
+#include "tests/unit/test.h"
 
 enum { REFS = 16, ROOM = 4096 };
 
@@ -187,11 +188,9 @@ static void check_source(const struct nest *nest, struct psnap_source *source)
     psnap_source_free(source);
 }
 
-static void test_random_nests(void **state)
+TEST(test_random_nests)
 {
     static struct nest nest;
-
-    (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct memory_input input;
         struct psnap_error error;
@@ -205,12 +204,10 @@ static void test_random_nests(void **state)
 }
 
 /* Searches for a maximum take a byte for each new one: when it comes, and little else. */
-static void test_searches(void **state)
+TEST(test_searches)
 {
     static struct nest nest;
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 1);
     start(&nest, 0);
     for (int i = 0; i < 400; i++)
@@ -279,11 +276,9 @@ static size_t disturbed_pyramid_size(uint64_t n)
     return finished_size(&nest);
 }
 
-static void test_size_does_not_grow(void **state)
+TEST(test_size_does_not_grow)
 {
     static const int64_t widths[] = {1, 2, 4, 8, 16};
-
-    (void)state;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (int falls = 0; falls < 2; falls++) {
             const size_t small = triangle_size(1000, widths[i], falls),
@@ -301,20 +296,7 @@ static void test_size_does_not_grow(void **state)
 
 /* Where nothing folded for long, folding of what is folded is given up, until there is more to
  * fold: then all begins anew (and takes 2000 bytes less than if it had not been given up). */
-static void test_after_disturbance(void **state)
+TEST(test_after_disturbance)
 {
-    (void)state;
     assert_true(disturbed_pyramid_size(150) < disturbed_pyramid_size(0) + 2000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_nests),
-        cmocka_unit_test(test_searches),
-        cmocka_unit_test(test_size_does_not_grow),
-        cmocka_unit_test(test_after_disturbance),
-    };
-
-    return cmocka_run_group_tests_name("formats_pst_nests", tests, NULL, NULL);
 }

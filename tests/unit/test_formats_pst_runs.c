@@ -9,6 +9,7 @@
 #include "formats/pst.h"
 #include "tests/next_run.h"
 #include "tests/unit/test_affine_support.h"
+#include "tests/unit/test.h"
 
 enum { SMALL_CHUNK = 64 };
 
@@ -121,11 +122,9 @@ static size_t check_read_runs(const struct run_stream *stream, struct psnap_rng 
     return in_runs;
 }
 
-static void test_runs(void **state)
+TEST(test_runs)
 {
     static const uint32_t chunks[] = {0, 1000, 777, 64, 1};
-
-    (void)state;
     for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
         struct run_stream stream = {0};
         struct psnap_program *program;
@@ -204,11 +203,9 @@ static void add_nests(struct run_stream *stream, struct psnap_sink *sink, struct
 }
 
 /* Nests make the same file as their accesses, in chunks of all sizes. */
-static void test_put_nests(void **state)
+TEST(test_put_nests)
 {
     static const uint32_t chunks[] = {0, 100000, 7000, 997};
-
-    (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct run_stream stream = {.room = 300000};
         struct psnap_program *program = one_block(16);
@@ -243,7 +240,7 @@ static void test_put_nests(void **state)
 }
 
 /* A chunk that is full can be read at once, by others, whatever becomes of the writer. */
-static void test_chunks_are_flushed(void **state)
+TEST(test_chunks_are_flushed)
 {
     char path[] = "/tmp/psnap-test-XXXXXX";
     FILE *file = fdopen(mkstemp(path), "wb");
@@ -254,8 +251,6 @@ static void test_chunks_are_flushed(void **state)
     struct psnap_source *source;
     struct psnap_sink *sink;
     size_t n;
-
-    (void)state;
     assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
     for (size_t i = 0; i < sizeof accesses / sizeof accesses[0]; i++)
         accesses[i] = (struct psnap_access){.address = i * i * 8, .size = 8};
@@ -321,9 +316,8 @@ static void write_stream(struct run_stream *stream, struct psnap_program *progra
     fclose(file);
 }
 
-static void test_nests(void **state)
+TEST(test_nests)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct run_stream stream = {.room = 300000};
         struct psnap_program *program = one_block(40);
@@ -345,13 +339,11 @@ static void test_nests(void **state)
  * Two references that learnt, each by itself, to be 8 bytes behind whatever came before go on by
  * turns: neither has a step of its own, and still it is a run.
  */
-static void test_all_follow(void **state)
+TEST(test_all_follow)
 {
     struct run_stream stream = {.room = 20000};
     struct psnap_program *program = one_block(4);
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 1);
     stream.accesses = malloc(stream.room * sizeof *stream.accesses);
     for (uint64_t i = 0, address = 0; i < stream.room; i++, address += 8) {
@@ -403,25 +395,9 @@ static size_t gemm_size(uint64_t n)
 }
 
 /* A matrix multiply's stream takes next to nothing, and hardly more when it is 27 times as long. */
-static void test_regular_streams_are_tiny(void **state)
+TEST(test_regular_streams_are_tiny)
 {
     const size_t small = gemm_size(60), large = gemm_size(180);
-
-    (void)state;
     assert_true(small < 500);
     assert_true(large < small + 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_put_nests),
-        cmocka_unit_test(test_chunks_are_flushed),
-        cmocka_unit_test(test_nests),
-        cmocka_unit_test(test_all_follow),
-        cmocka_unit_test(test_regular_streams_are_tiny),
-    };
-
-    return cmocka_run_group_tests_name("formats_pst_runs", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "formats/pst.h"
+#include "tests/unit/test.h"
 
 enum { PART = 2 << 20, BETWEEN = 12 };
 
@@ -55,14 +56,12 @@ static uint8_t pass(struct psnap_pst_packer *packer, struct psnap_pst_unpacker *
 }
 
 /* Random bytes come again 26 MB later. */
-static void what_comes_again(void **state)
+TEST(what_comes_again)
 {
     struct psnap_pst_packer packer = {0};
     struct psnap_pst_unpacker unpacker = {0};
     struct psnap_bytes payload = {0};
     size_t size;
-
-    (void)state;
     for (uint64_t i = 0; i <= BETWEEN; i++) {
         make_part(&payload, i);
         assert_int_equal(pass(&packer, &unpacker, &payload, &size),
@@ -77,15 +76,13 @@ static void what_comes_again(void **state)
     psnap_pst_unpacker_release(&unpacker);
 }
 
-static void streams_end(void **state)
+TEST(streams_end)
 {
     struct psnap_pst_packer packer = {0};
     struct psnap_pst_unpacker unpacker = {0};
     struct psnap_bytes payload = {.size = PSNAP_PST_PAYLOAD_MAX};
     const uint64_t whole = PSNAP_PST_STREAM_BYTES / PSNAP_PST_PAYLOAD_MAX;
     size_t size;
-
-    (void)state;
     payload.data = calloc(1, payload.size);
     assert_non_null(payload.data);
     for (uint64_t i = 0; i < whole + 2; i++)
@@ -97,11 +94,9 @@ static void streams_end(void **state)
 }
 
 /* A stream may not ask for more memory than a window of 32 MiB. */
-static void larger_windows(void **state)
+TEST(larger_windows)
 {
     static unsigned char raw[1000], file[PSNAP_PST_FRAME_HEADER + 2000];
-
-    (void)state;
     for (int bits = PSNAP_PST_STREAM_WINDOW_BITS; bits < PSNAP_PST_STREAM_WINDOW_BITS + 2; bits++) {
         ZSTD_CCtx *zstd = ZSTD_createCCtx();
         ZSTD_inBuffer in = {raw, sizeof raw, 0};
@@ -132,7 +127,7 @@ static void larger_windows(void **state)
 }
 
 /* 2^34 accesses: chunks grow with what is before them, so they are not 128. */
-static void chunks_grow(void **state)
+TEST(chunks_grow)
 {
     const struct psnap_access first[2] = {{0x10000, 0, 8, PSNAP_LOAD, 0},
                                           {UINT64_C(0x1000000000), 1, 8, PSNAP_STORE, 0}};
@@ -148,8 +143,6 @@ static void chunks_grow(void **state)
     struct psnap_source *source;
     struct psnap_sink *sink;
     uint64_t passed;
-
-    (void)state;
     assert_int_equal(psnap_program_add_anonymous(program, "long"), PSNAP_OK);
     sink = psnap_pst_writer_new(file, program, 0, NULL, &error);
     assert_int_equal(psnap_sink_put_run(sink, &run, &error), PSNAP_OK);
@@ -331,9 +324,8 @@ static void check(void (*make)(struct psnap_rng *rng), bool is_irregular)
     free(data);
 }
 
-static void test_seek(void **state)
+TEST(test_seek)
 {
-    (void)state;
     check(make_nest, false);
     check(make_gather, true);
     check(make_random, true);
@@ -342,11 +334,9 @@ static void test_seek(void **state)
 }
 
 /* The second, third and fourth iteration, in other chunks than the first, are nearly free. */
-static void test_repeated_is_small(void **state)
+TEST(test_repeated_is_small)
 {
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 4);
     make_gather(&rng);
     write_trace();
@@ -355,7 +345,7 @@ static void test_repeated_is_small(void **state)
 }
 
 /* A part whose beginning is not there is refused where it stands, not misread. */
-static void test_part_without_beginning(void **state)
+TEST(test_part_without_beginning)
 {
     struct memory_input input;
     struct psnap_error error;
@@ -364,8 +354,6 @@ static void test_part_without_beginning(void **state)
     unsigned char header[PSNAP_PST_FILE_HEADER];
     char place[64], text[1024];
     size_t first = 0, at = PSNAP_PST_FILE_HEADER;
-
-    (void)state;
     psnap_rng_init(&rng, 4);
     make_gather(&rng);
     write_trace();
@@ -391,7 +379,7 @@ static void test_part_without_beginning(void **state)
 }
 
 /* By the headers alone, wherever the file is read; of what is no trace, or a pipe, nothing. */
-static void test_count(void **state)
+TEST(test_count)
 {
     FILE *file = fopen("tests/golden/formats/rich.pst", "rb");
     struct psnap_error error = {0};
@@ -400,8 +388,6 @@ static void test_count(void **state)
     uint64_t total = 0;
     int ends[2];
     ssize_t n;
-
-    (void)state;
     assert_non_null(file);
     source = psnap_trace_open_file(file, "rich", NULL, &error);
     assert_non_null(source);
@@ -417,20 +403,4 @@ static void test_count(void **state)
     assert_int_equal(psnap_pst_count(ends[0]), 0);
     close(ends[0]);
     close(ends[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_again),
-        cmocka_unit_test(streams_end),
-        cmocka_unit_test(larger_windows),
-        cmocka_unit_test(chunks_grow),
-        cmocka_unit_test(test_seek),
-        cmocka_unit_test(test_count),
-        cmocka_unit_test(test_repeated_is_small),
-        cmocka_unit_test(test_part_without_beginning),
-    };
-
-    return cmocka_run_group_tests_name("formats_pst_stream", tests, NULL, NULL);
 }

@@ -6,16 +6,7 @@
 #ifndef PSNAP_TEST_FORMATS_SUPPORT_H
 #define PSNAP_TEST_FORMATS_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/rng.h"
 #include "formats/formats.h"

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "formats/text_trace.h"
+#include "tests/unit/test.h"
 
 #define GOLDEN "tests/golden/formats/"
 
@@ -40,42 +41,36 @@ static void check_text(const char *text, const char *format, const struct psnap_
     }
 }
 
-static void test_din(void **state)
+TEST(test_din)
 {
     static const struct psnap_access expected[] = {
         {0x1000, 0, 4, PSNAP_LOAD, 0},   {0x1003, 1, 1, PSNAP_STORE, 0},
         {0, 0, 4, PSNAP_LOAD, 0},        {UINT64_MAX, 0, 1, PSNAP_LOAD, 0},
         {0xabcdef, 0, 1, PSNAP_LOAD, 0}, {0x12, 1, 2, PSNAP_STORE, 0},
     };
-
-    (void)state;
     check_text("0 1000\n1 1003\n2 400\n\n3 0\n4 0\n  0\t0xffffffffffffffff\n0 ABCdef rest 1 2\r\n"
                "1 000000000000000012",
                NULL, expected, 6);
 }
 
-static void test_xdin(void **state)
+TEST(test_xdin)
 {
     static const struct psnap_access expected[] = {
         {0x7fffffffe000, 0, 8, PSNAP_LOAD, 0}, {0x10, 1, 16, PSNAP_STORE, 0},
         {0x20, 0, 1, PSNAP_LOAD, 0},           {0x100, 1, 64, PSNAP_STORE, 0},
         {0x140, 1, 64, PSNAP_STORE, 0},        {0x180, 1, 2, PSNAP_STORE, 0},
     };
-
-    (void)state;
     check_text("r 7fffffffe000 8\nw 10 10\n\nm 20 1\ni 400 4\nc 0 0\nv 0 0\nW 100 82\n", NULL,
                expected, 6);
 }
 
-static void test_lackey(void **state)
+TEST(test_lackey)
 {
     static const struct psnap_access expected[] = {
         {0x1ffefff7f8, 2, 8, PSNAP_LOAD, 0}, {0x4222c40, 3, 4, PSNAP_LOAD, 0},
         {0x4222c40, 4, 4, PSNAP_STORE, 0},   {0x1ffefff7f0, 2, 8, PSNAP_LOAD, 0},
         {0x1ffefff7f0, 5, 4, PSNAP_LOAD, 0},
     };
-
-    (void)state;
     check_text("==12== Lackey, an example Valgrind tool\n--12-- note\n\n### unhandled dwarf2\n"
                "SB 04001090\nI  04001092,3\nhello\nI am\n"
                " L 1ffefff7f8,8\nI  04001095,5\n M 04222c40,4\n==12== \nI  04001092,3\n"
@@ -83,24 +78,20 @@ static void test_lackey(void **state)
                NULL, expected, 5);
 }
 
-static void test_lackey_without_instructions(void **state)
+TEST(test_lackey_without_instructions)
 {
     static const struct psnap_access expected[] = {
         {0x10, 0, 8, PSNAP_LOAD, 0}, {0x20, 1, 64, PSNAP_STORE, 0}, {0x60, 1, 36, PSNAP_STORE, 0}};
-
-    (void)state;
     check_text(" L 10,8\nS 20,100", NULL, expected, 3);
 }
 
-static void test_lackey_program(void **state)
+TEST(test_lackey_program)
 {
     static const char text[] = "I  04,1\n S 10,4\n";
     struct memory_input input;
     struct psnap_error error;
     struct psnap_access access;
     struct psnap_source *source = open_memory(&input, text, sizeof text - 1, 99, NULL, &error);
-
-    (void)state;
     assert_int_equal(psnap_source_next(source, &access, 1, &error), 1);
     assert_int_equal(access.ref, 2);
     assert_int_equal(source->program->ref_count, 3);
@@ -112,21 +103,19 @@ static void test_lackey_program(void **state)
     psnap_source_free(source);
 }
 
-static void test_csv(void **state)
+TEST(test_csv)
 {
     static const struct psnap_access expected[] = {{0xff, 3, 64, PSNAP_ATOMIC, 65535},
                                                    {0, 0, 1, PSNAP_LOAD, 0},
                                                    {0x10, 7, 64, PSNAP_STORE, 9},
                                                    {0x50, 7, 6, PSNAP_STORE, 9}};
-
-    (void)state;
     check_text("address,size,kind,thread,ref\n0xff,64,atomic,65535,3\n0x0,1,load,0,0\r\n"
                "0x10,70,store,9,7\n",
                NULL, expected, 4);
 }
 
 /* Bad lines: the accesses before them come out first, then line and column. */
-static void test_errors_have_places(void **state)
+TEST(test_errors_have_places)
 {
     static const struct {
         const char *format, *text;
@@ -165,8 +154,6 @@ static void test_errors_have_places(void **state)
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1048576\n", 0, 2, 21},
         {"csv", "address,size,kind,thread,ref\n0x1,65537,load,0,1\n", 0, 2, 19},
     };
-
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_error error;
         enum psnap_status status;
@@ -182,7 +169,7 @@ static void test_errors_have_places(void **state)
 }
 
 /* A last line without its end: what is before it counts, and what is whole as it is is taken. */
-static void test_cut_off(void **state)
+TEST(test_cut_off)
 {
     static const struct {
         const char *format, *text;
@@ -196,8 +183,6 @@ static void test_cut_off(void **state)
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1\n0x1,8,lo", 1, 3, 7},
         {"din", "0 1\n0 2", 2, 0, 0},
     };
-
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_error error = {0};
         enum psnap_status status;
@@ -211,15 +196,13 @@ static void test_cut_off(void **state)
     }
 }
 
-static void test_long_lines(void **state)
+TEST(test_long_lines)
 {
     enum { LONG = 4096 };
     struct psnap_error error;
     enum psnap_status status;
     char text[LONG + 16];
     size_t n;
-
-    (void)state;
     memset(text, ' ', sizeof text);
     memcpy(text, "0 10", 4);
     strcpy(text + LONG, "\n0 20\n"); /* a line of exactly LONG bytes is good */
@@ -233,7 +216,7 @@ static void test_long_lines(void **state)
     assert_int_equal(error.src_line, 1);
 }
 
-static void test_recognition(void **state)
+TEST(test_recognition)
 {
     static const struct {
         const char *text, *format; /* NULL: none */
@@ -258,8 +241,6 @@ static void test_recognition(void **state)
         {"\x1f\x8b\x08", NULL},
         {"7 10\n", NULL},
     };
-
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct memory_input input;
         struct psnap_error error;
@@ -277,11 +258,9 @@ static void test_recognition(void **state)
 }
 
 /* Numbers as printf has them: all lengths, and the ends of each. */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 11);
     for (unsigned i = 0; i < 20000; i++) {
         uint64_t value = psnap_rng_next(&rng) >> i % 64;
@@ -324,7 +303,7 @@ static char *written_run(const struct psnap_format *format, const struct psnap_r
 }
 
 /* Lines of runs, where addresses get other high digits, or more or fewer of them. */
-static void test_runs(void **state)
+TEST(test_runs)
 {
     static const struct psnap_access first[] = {{0xfffffe8, 0, 8, PSNAP_LOAD, 0},
                                                 {0xffffffe0, 1, 16, PSNAP_STORE, 0},
@@ -334,8 +313,6 @@ static void test_runs(void **state)
     static const int64_t strides[] = {8, 16, 0x100000000, -8, -1};
     const struct psnap_run run = {.first = first, .strides = strides, .width = 5, .count = 9000};
     const struct psnap_format *format;
-
-    (void)state;
     for (size_t i = 0; (format = psnap_format_at(i)); i++) {
         char *whole, *parts;
         if (!format->ops->hex_at)
@@ -348,13 +325,11 @@ static void test_runs(void **state)
     }
 }
 
-static void test_registry(void **state)
+TEST(test_registry)
 {
     const struct psnap_format *format;
     struct psnap_error error;
     size_t count = 0;
-
-    (void)state;
     for (; (format = psnap_format_at(count)); count++) {
         assert_ptr_equal(psnap_format_find(format->name), format);
         assert_int_equal(format->readable,
@@ -370,7 +345,8 @@ static void test_registry(void **state)
     assert_ptr_equal(psnap_format_of_path("t.champsim.xz"), psnap_format_find("champsim"));
     assert_ptr_equal(psnap_format_of_path("t.din.gz"), psnap_format_find("din"));
     assert_null(psnap_format_of_path("t.gz"));
-    assert_null(psnap_format_of_path("t.din.bz2"));
+    assert_ptr_equal(psnap_format_of_path("t.din.bz2"), psnap_format_find("din"));
+    assert_null(psnap_format_of_path("t.din.lz4"));
     assert_null(psnap_format_of_path("din"));
     assert_null(psnap_format_of_path("a.din/t"));
     assert_null(psnap_format_of_path("t."));
@@ -382,7 +358,7 @@ static void test_registry(void **state)
 }
 
 /* What pinatrace keeps: addresses and kinds; and a reference for each counter and kind. */
-static void test_pinatrace(void **state)
+TEST(test_pinatrace)
 {
     enum { COUNT = 5000, REFS = 64 };
     static const struct psnap_access expected[] = {
@@ -405,8 +381,6 @@ static void test_pinatrace(void **state)
     size_t size, n;
     char *text;
     FILE *file = open_memstream(&text, &size);
-
-    (void)state;
     check_text("0x401: R 0x10\n0x402: W 0xffffffffffffffff\n\n0x401: R 0x18\n0x401: W 0x20\n"
                "0x404: W 0x00007ffd00000cd8  8 \n0x404: W 0x7ffd00000ce0  0 \n"
                "0x408: R     0x7ffd00000cc8 16 0x0123456789abcdef0123456789abcdef\n#eof\n",
@@ -507,12 +481,10 @@ static void check_golden_text(const char *format)
     psnap_program_free(program);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
     struct psnap_access *a, *b;
     size_t a_count, b_count;
-
-    (void)state;
     check_golden_text("din");
     check_golden_text("xdin");
     check_golden_text("lackey");
@@ -525,12 +497,10 @@ static void test_golden(void **state)
     free(b);
 }
 
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
     static const struct psnap_access access = {.address = 1, .size = 8};
     const struct psnap_format *format;
-
-    (void)state;
     for (size_t i = 0; (format = psnap_format_at(i)); i++) {
         FILE *file = fopen("/dev/full", "wb");
         struct psnap_program *program = psnap_program_new();
@@ -554,28 +524,4 @@ static void test_full_disk(void **state)
         psnap_program_free(program);
         fclose(file);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_din),
-        cmocka_unit_test(test_xdin),
-        cmocka_unit_test(test_lackey),
-        cmocka_unit_test(test_lackey_without_instructions),
-        cmocka_unit_test(test_lackey_program),
-        cmocka_unit_test(test_pinatrace),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_errors_have_places),
-        cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_recognition),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_full_disk),
-    };
-
-    return cmocka_run_group_tests_name("formats_text", tests, NULL, NULL);
 }

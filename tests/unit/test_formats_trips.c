@@ -6,6 +6,7 @@
  */
 #include "tests/unit/test_formats_support.h"
 #include "tests/unit/vectors.h"
+#include "tests/unit/test.h"
 
 enum { COUNT = 3000, REFS = 4096 };
 
@@ -211,11 +212,9 @@ static void check_pair(const struct carried *a, const struct carried *b, struct 
     psnap_program_free(program);
 }
 
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
     struct psnap_rng rng;
-
-    (void)state;
     psnap_rng_init(&rng, 77);
     for (size_t a = 0; a < FORMATS; a++)
         for (size_t b = 0; b < FORMATS; b++)
@@ -224,11 +223,9 @@ static void test_pairs(void **state)
 }
 
 /* No format that can be written and read is missing above. */
-static void test_table(void **state)
+TEST(test_table)
 {
     const struct psnap_format *format;
-
-    (void)state;
     for (size_t i = 0; (format = psnap_format_at(i)); i++) {
         size_t k = 0;
 
@@ -236,14 +233,4 @@ static void test_table(void **state)
             k++;
         assert_int_equal(k < FORMATS, format->readable && format->writable);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_pairs),
-    };
-
-    return cmocka_run_group_tests_name("formats_trips", tests, NULL, NULL);
 }

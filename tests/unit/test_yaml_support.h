@@ -3,13 +3,7 @@
 #ifndef PSNAP_TEST_YAML_SUPPORT_H
 #define PSNAP_TEST_YAML_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "formats/base/yaml.h"
 
