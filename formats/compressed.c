@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compressed files, by libarchive's filters. zlib itself reads gzip, whose checksums libarchive does
- * not compare.
+ * Compressed files, by libarchive's filters. zlib itself reads gzip, whose checksums libarchive
+ * does not compare.
  *
  * Compressed data are recognised by their first bytes, never by a name, and may have any number of
  * members, streams or frames one after the other. Zero bytes may follow, as tapes and block devices
