@@ -39,34 +39,17 @@ enum psnap_status edited_copy(struct edited *edited, const struct edited *from,
                 : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
-static enum psnap_status change(struct edited *edited, const char *line, const char *prefix,
+enum psnap_status edited_change(struct edited *edited, const char *lines, const char *prefix,
                                 struct psnap_error *error)
 {
     size_t size = 0;
     struct psnap_yaml_doc *doc =
-        psnap_yaml_read_text(edited->text, edited->size, edited->name, error);
-    char *text = doc ? edit_line(doc, line, &size, error) : NULL;
+        *lines ? psnap_yaml_read_text(edited->text, edited->size, edited->name, error) : NULL;
+    char *text = doc ? edit_lines(doc, lines, edited->name, prefix, &size, error) : NULL;
 
-    psnap_yaml_doc_free(doc);
-    if (text && prefix && *error->message)
-        psnap_print(stderr, "%s: %s: %s\n", prefix, line + strspn(line, " \t"), error->message);
+    if (!*lines)
+        return PSNAP_OK;
     return text ? put(edited, text, size) : error->code;
-}
-
-enum psnap_status edited_change(struct edited *edited, const char *lines, const char *prefix,
-                                struct psnap_error *error)
-{
-    char *copy = strdup(lines), *rest = copy, *line = copy ? edit_next(&rest) : NULL;
-    enum psnap_status status = PSNAP_OK;
-
-    if (!copy)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    else if (!line && *lines)
-        status = psnap_error_set(error, PSNAP_ERROR_USAGE, "an edit is missing");
-    for (; line && !status; line = edit_next(&rest))
-        status = change(edited, line, prefix, error);
-    free(copy);
-    return status;
 }
 
 void edited_release(struct edited *edited)

@@ -42,50 +42,29 @@ static struct psnap_yaml_doc *read_document(const char *path, struct psnap_error
     return doc;
 }
 
-/* Makes the edits of `lines` one after the other; *doc becomes that of the last text, which is
- * returned. NULL with `error` filled. */
-static char *edit_lines(struct psnap_yaml_doc **doc, const char *lines, size_t *size,
-                        struct psnap_error *error)
-{
-    char *copy = strdup(lines), *rest = copy, *line, *text = NULL;
-
-    psnap_error_set(error, copy ? PSNAP_ERROR_USAGE : PSNAP_ERROR_MEMORY,
-                    copy ? "an edit is missing" : "out of memory");
-    while (*doc && (line = edit_next(&rest))) {
-        free(text);
-        text = edit_line(*doc, line, size, error);
-        if (text && *error->message)
-            psnap_print(stderr, "psnap edit: %s\n", error->message);
-        psnap_yaml_doc_free(*doc);
-        *doc = text ? psnap_yaml_read_text(text, *size, "the edited profile", error) : NULL;
-        if (!*doc) {
-            free(text);
-            text = NULL;
-        }
-    }
-    free(copy);
-    return text;
-}
-
 /* The edited profile's text; NULL with `error` filled. */
 static char *edited(const struct request *r, size_t *size, struct psnap_error *error)
 {
     struct psnap_yaml_doc *doc = read_document(r->input, error);
-    enum psnap_status status = doc ? PSNAP_OK : error->code;
-    struct psnap_profile *profile = NULL;
+    struct psnap_profile *profile;
     char *text = NULL;
 
-    for (size_t i = 0; i < r->sets.count && !status; i++)
-        status = edit_set(doc, r->sets.items[i], error);
-    if (!status && !r->edits.count)
-        profile = psnap_profile_read_document(doc, error);
+    for (size_t i = 0; i < r->sets.count && doc; i++)
+        if (edit_set(doc, r->sets.items[i], error)) {
+            psnap_yaml_doc_free(doc);
+            return NULL;
+        }
+    for (size_t i = 0; i < r->edits.count && doc; i++) {
+        free(text);
+        text = edit_lines(doc, r->edits.items[i], "the edited profile", "psnap edit", size, error);
+        doc = text && i + 1 < r->edits.count
+                  ? psnap_yaml_read_text(text, *size, "the edited profile", error)
+                  : NULL;
+    }
+    profile = doc && !text ? psnap_profile_read_document(doc, error) : NULL;
     if (profile) {
         profile->certificate = NULL;
         text = edit_write_checked(profile, size, error);
-    }
-    for (size_t i = 0; i < r->edits.count && !status && doc; i++) {
-        free(text);
-        text = edit_lines(&doc, r->edits.items[i], size, error);
     }
     psnap_profile_free(profile);
     psnap_yaml_doc_free(doc);
@@ -100,14 +79,9 @@ static int edit(const struct request *r)
     char *text = output ? edited(r, &size, &error) : NULL;
     enum psnap_status status = text ? PSNAP_OK : PSNAP_ERROR_VALUE;
 
-    if (text && fwrite(text, 1, size, psnap_output_file(output)) != size) {
+    if (text && fwrite(text, 1, size, psnap_output_file(output)) != size)
         status = psnap_error_file(&error, errno, "write", r->output);
-        psnap_error_at(&error, r->output, 0, 0);
-    }
-    if (!status)
-        status = psnap_output_commit(output, &error);
-    else
-        psnap_output_abandon(output);
+    status = psnap_output_finish(output, status, &error);
     free(text);
     return status ? psnap_cmd_fail("edit", &error) : PSNAP_EXIT_DONE;
 }

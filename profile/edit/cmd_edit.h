@@ -23,16 +23,13 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
                          struct psnap_error *error);
 
 /*
- * A profile's text after an edit in one line (cmd_edit_line.c has the forms), which is checked; the
- * document is of no use any more. The caller frees the text. NULL with `error` filled. When it is
- * done, error->message says what could not be changed, or is empty.
+ * A profile's text after edits (cmd_edit_line.c has their forms) with ; between them, each of which
+ * is checked; the document is freed. Errors name the text between two edits `name`. What could not
+ * be changed is said behind a prefix, "psnap edit"; NULL: not at all. The caller frees the text.
+ * NULL with `error` filled.
  */
-char *edit_line(struct psnap_yaml_doc *doc, const char *line, size_t *new_size,
-                struct psnap_error *error);
-
-/* Cuts the first edit off a list with ; between them, *rest becoming what follows; NULL: there is
- * none. */
-char *edit_next(char **rest);
+char *edit_lines(struct psnap_yaml_doc *doc, const char *lines, const char *name,
+                 const char *prefix, size_t *size, struct psnap_error *error);
 
 /* The forms, for help. */
 extern const char edit_line_forms[];

@@ -9,12 +9,14 @@
  * Words that name what edits are for (edit.h) do those, which change all that has to be; of other
  * paths the field alone is changed, as psnap edit --set does, and operators are of numbers.
  */
+#include "profile/edit/cmd_edit.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/cmd.h"
 #include "formats/base/text.h"
-#include "profile/edit/cmd_edit.h"
 #include "profile/edit/edit.h"
 
 const char edit_line_forms[] =
@@ -36,26 +38,41 @@ const char edit_line_forms[] =
 
 enum { TEXT_MAX = 512, REGIONS_MAX = 16, FIELDS_MAX = 64 };
 
+/* The names that have an id in brackets. */
+enum place { LOOP, REGION, OBJECT, STRIDE, PLACES };
+static const char *const place_names[PLACES] = {"loops", "regions", "objects", "strides"};
+
 /* A line, taken apart. */
 struct line {
-    char loop[TEXT_MAX], region[TEXT_MAX], object[TEXT_MAX], stride[TEXT_MAX];
+    const char *text, *at;                /* what is read yet */
+    char ids[PLACES][TEXT_MAX];           /* "": it has none */
     char field[TEXT_MAX], path[TEXT_MAX]; /* the path's last name, and all with dots */
-    uint32_t others;                      /* names in the path that no edit is of */
+    uint32_t others;                      /* names in the path that have no such id */
     char operator;                        /* '=' or that before it */
     const char *value;
-    const char *verb;                    /* NULL: a path and an operator */
-    char regions[REGIONS_MAX][TEXT_MAX]; /* interleave */
-    size_t region_count;
-    uint64_t fields[FIELDS_MAX]; /* interleave: of an element; split: of each field */
-    size_t field_count;
+    char regions[REGIONS_MAX][TEXT_MAX];
+    const char *region_names[REGIONS_MAX];
+    uint64_t fields[FIELDS_MAX];
+    struct psnap_edit edit;
+    struct psnap_error *error;
 };
 
-static enum psnap_status not_understood(const char *line, const char *at, const char *wanted,
-                                        struct psnap_error *error)
+static bool not_understood(const struct line *l, const char *wanted)
 {
-    psnap_error_set(error, PSNAP_ERROR_USAGE, "'%.200s': %s", line, wanted);
-    psnap_error_at(error, "the edit", 1, (uint32_t)(at - line) + 1);
-    return PSNAP_ERROR_USAGE;
+    psnap_error_set(l->error, PSNAP_ERROR_USAGE, "'%.200s': %s", l->text, wanted);
+    psnap_error_at(l->error, "the edit", 1, (uint32_t)(l->at - l->text) + 1);
+    return false;
+}
+
+/* Skips a word, if it is the next one, and spaces behind it. */
+static bool skip(struct line *l, const char *word)
+{
+    const size_t n = strlen(word);
+
+    if (strncmp(l->at, word, n) != 0)
+        return false;
+    l->at += n + strspn(l->at + n, " \t");
+    return true;
 }
 
 static void keep(char *text, const char *from, size_t n)
@@ -63,160 +80,123 @@ static void keep(char *text, const char *from, size_t n)
     snprintf(text, TEXT_MAX, "%.*s", (int)(n < TEXT_MAX ? n : TEXT_MAX - 1), from);
 }
 
-/* Where names in brackets go. */
-static char *place_of(struct line *parts, const char *name, size_t n)
+/* Adds the next n characters to the path, and goes behind them. */
+static void add_to_path(struct line *l, size_t n)
 {
-    const struct {
-        const char *name;
-        char *text;
-    } places[] = {{"loops", parts->loop},
-                  {"regions", parts->region},
-                  {"objects", parts->object},
-                  {"strides", parts->stride}};
+    const size_t used = strlen(l->path);
 
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (strlen(places[i].name) == n && !strncmp(places[i].name, name, n))
-            return places[i].text;
-    return NULL;
+    snprintf(l->path + used, TEXT_MAX - used, "%s%.*s", used ? "." : "",
+             (int)(n < TEXT_MAX ? n : TEXT_MAX), l->at);
+    l->at += n;
 }
 
-static void add_to_path(struct line *parts, const char *from, size_t n)
+/* Reads names with dots between them, some with an id in brackets. */
+static bool read_path(struct line *l)
 {
-    const size_t used = strlen(parts->path);
-
-    if (used + 1 < TEXT_MAX)
-        snprintf(parts->path + used, TEXT_MAX - used, "%s%.*s", used ? "." : "", (int)n, from);
-}
-
-/* Reads names, some with an id in brackets, up to the operator; returns where that begins, or NULL.
- */
-static const char *read_path(const char *line, const char *at, struct line *parts,
-                             struct psnap_error *error)
-{
-    while (true) {
-        const size_t n = strcspn(at, ".[ \t=+-*/,");
-        char *place = place_of(parts, at, n);
-        if (!n) {
-            not_understood(line, at, "a name is missing", error);
-            return NULL;
+    do {
+        const size_t n = strcspn(l->at, ".[ \t=+-*/,");
+        char *id = NULL;
+        if (!n)
+            return not_understood(l, "a name is missing");
+        keep(l->field, l->at, n);
+        for (size_t i = 0; i < PLACES; i++)
+            if (!strcmp(place_names[i], l->field))
+                id = l->ids[i];
+        l->others += !id;
+        add_to_path(l, n);
+        if (*l->at == '[') {
+            const size_t length = strcspn(l->at + 1, "]");
+            if (!length || !l->at[1 + length])
+                return not_understood(l, "[ wants an id and ]");
+            l->at++;
+            if (id)
+                keep(id, l->at, length);
+            add_to_path(l, length);
+            l->at++;
         }
-        keep(parts->field, at, n);
-        add_to_path(parts, at, n);
-        parts->others += !place && at[n + strcspn(at + n, ".=,")] == '.';
-        if (at[n] == '[') {
-            const size_t length = strcspn(at + n + 1, "]");
-            if (at[n + 1 + length] != ']' || !length) {
-                not_understood(line, at + n, "[ wants an id and ]", error);
-                return NULL;
-            }
-            if (place)
-                keep(place, at + n + 1, length);
-            add_to_path(parts, at + n + 1, length);
-            at += length + 2;
-        }
-        at += n;
-        if (*at != '.')
-            return at + strspn(at, " \t");
-        at++;
-    }
+    } while (*l->at == '.' && l->at++);
+    return skip(l, "");
 }
 
-/* Reads "8, 8, 16". */
-static bool read_fields(const char *text, struct line *parts)
+/* Keeps the region just read as one that the edit is about. */
+static bool keep_region(struct line *l)
 {
-    while (parts->field_count < FIELDS_MAX) {
-        uint64_t *bytes = &parts->fields[parts->field_count++];
-        const size_t length = strcspn(text, " \t,");
-        char field[32];
-        snprintf(field, sizeof field, "%.*s", length < sizeof field ? (int)length : 31, text);
-        if (!psnap_text_size(field, bytes) || !*bytes || *bytes > PSNAP_COUNT_MAX)
-            return false;
-        text += length + strspn(text + length, " \t");
-        if (!*text)
-            return true;
-        if (*text++ != ',')
-            return false;
-        text += strspn(text, " \t");
-    }
-    return false;
-}
-
-/* Reads what a verb is of: remove loops[ID]; interleave regions[A], regions[B] by BYTES; split
- * regions[NAME] into BYTES, BYTES. */
-static enum psnap_status read_verb(const char *line, const char *at, struct line *parts,
-                                   struct psnap_error *error)
-{
-    const char *before = *parts->verb == 'i' ? "by " : "into ";
-
-    while (true) {
-        at = read_path(line, at, parts, error);
-        if (!at)
-            return error->code;
-        if (*parts->verb == 'r')
-            return !*at && *parts->loop && !*parts->region
-                       ? PSNAP_OK
-                       : not_understood(line, at, "remove is of loops[ID]", error);
-        if (!*parts->region || parts->region_count == REGIONS_MAX)
-            return not_understood(line, at, "regions[NAME] is missing, or there are too many",
-                                  error);
-        keep(parts->regions[parts->region_count++], parts->region, TEXT_MAX);
-        if (*at != ',' || *parts->verb == 's')
-            break;
-        at += 1 + strspn(at + 1, " \t");
-    }
-    if (strncmp(at, before, strlen(before)) != 0 ||
-        !read_fields(at + strlen(before) + strspn(at + strlen(before), " \t"), parts) ||
-        (*parts->verb == 'i') != (parts->field_count == 1))
-        return not_understood(line, at,
-                              *parts->verb == 'i' ? "'by' and the bytes of an element are wanted"
-                                                  : "'into' and the bytes of each field are wanted",
-                              error);
-    return PSNAP_OK;
-}
-
-static enum psnap_status read_line(const char *line, struct line *parts, struct psnap_error *error)
-{
-    static const char *const verbs[] = {"remove ", "interleave ", "split "};
-    const char *at = line + strspn(line, " \t");
-
-    *parts = (struct line){.operator= '=' };
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        const size_t n = strlen(verbs[i]);
-        if (strncmp(at, verbs[i], n) != 0)
-            continue;
-        parts->verb = verbs[i];
-        return read_verb(line, at + n + strspn(at + n, " \t"), parts, error);
-    }
-    at = read_path(line, at, parts, error);
-    if (!at)
-        return error->code;
-    if (*at && strchr("+-*/", *at))
-        parts->operator= * at++;
-    if (*at != '=')
-        return not_understood(line, at, "=, *=, /=, += or -= is missing", error);
-    at++;
-    parts->value = at + strspn(at, " \t");
-    return *parts->value ? PSNAP_OK : not_understood(line, at, "a value is missing", error);
-}
-
-#define FACTOR "a whole factor of 1 to 4294967296"
-_Static_assert(PSNAP_EDIT_FACTOR_MAX == UINT64_C(4294967296),
-               "the message says the largest factor");
-
-/* A whole factor, and where parts are allowed "1/2" or "/= 2". */
-static bool read_factor(const struct line *parts, bool has_parts, struct psnap_edit *edit)
-{
-    uint64_t number;
-
-    if (!psnap_text_u64(parts->value, &number) || !number || number > PSNAP_EDIT_FACTOR_MAX ||
-        !(parts->operator== '*' ||(parts->operator== '/' && has_parts)))
+    if (!*l->ids[REGION] || l->edit.region_count == REGIONS_MAX)
         return false;
-    edit->times = parts->operator== '*' ? number : 1;
-    edit->over = parts->operator== '*' ? 1 : number;
+    memcpy(l->regions[l->edit.region_count], l->ids[REGION], TEXT_MAX);
+    l->region_names[l->edit.region_count] = l->regions[l->edit.region_count];
+    l->edit.region_count++;
     return true;
 }
 
-static bool read_bytes(const char *text, int64_t *bytes)
+/* Reads "8, 8, 16". */
+static bool read_fields(struct line *l)
+{
+    do {
+        uint64_t *bytes = &l->fields[l->edit.field_count++];
+        const size_t length = strcspn(l->at, " \t,");
+        char field[32];
+        snprintf(field, sizeof field, "%.*s", length < sizeof field ? (int)length : 31, l->at);
+        if (!psnap_text_size(field, bytes) || !*bytes || *bytes > PSNAP_COUNT_MAX)
+            return false;
+        l->at += length;
+        skip(l, "");
+    } while (l->edit.field_count < FIELDS_MAX && skip(l, ","));
+    return !*l->at;
+}
+
+/* Reads the regions that a verb is of, then a word and bytes of fields. */
+static bool read_regions(struct line *l)
+{
+    const bool is_split = l->edit.what == PSNAP_EDIT_SPLIT;
+
+    do {
+        if (!read_path(l))
+            return false;
+        if (!keep_region(l))
+            return not_understood(l, "regions[NAME] is missing, or there are too many");
+    } while (!is_split && skip(l, ","));
+    if (!skip(l, is_split ? "into " : "by ") || !read_fields(l) ||
+        is_split != (l->edit.field_count > 1))
+        return not_understood(l, is_split ? "'into' and the bytes of each field are wanted"
+                                          : "'by' and the bytes of an element are wanted");
+    return true;
+}
+
+static bool read_removed(struct line *l)
+{
+    if (!read_path(l))
+        return false;
+    return (!*l->at && *l->ids[LOOP] && !*l->ids[REGION]) ||
+           not_understood(l, "remove is of loops[ID]");
+}
+
+static bool read_assignment(struct line *l)
+{
+    if (!read_path(l))
+        return false;
+    l->operator= * l->at && strchr("+-*/", *l->at) ? *l->at++ : '=';
+    if (!skip(l, "="))
+        return not_understood(l, "=, *=, /=, += or -= is missing");
+    l->value = l->at;
+    return *l->value || not_understood(l, "a value is missing");
+}
+
+/* ---- values ---- */
+
+/* A whole factor. */
+static bool read_factor(struct line *l)
+{
+    uint64_t number;
+
+    if (!psnap_text_u64(l->value, &number) || !number || number > PSNAP_EDIT_FACTOR_MAX)
+        return false;
+    l->edit.times = l->operator== '*' ? number : 1;
+    l->edit.over = l->operator== '*' ? 1 : number;
+    return true;
+}
+
+static bool read_size(const char *text, int64_t *bytes)
 {
     const bool is_negative = *text == '-';
     uint64_t size;
@@ -227,138 +207,155 @@ static bool read_bytes(const char *text, int64_t *bytes)
     return true;
 }
 
-static bool read_move(const struct line *parts, struct psnap_edit *edit)
+static bool read_bytes(struct line *l)
 {
-    if (!(parts->operator== '+' || parts->operator== '-') ||
-        !read_bytes(parts->value, &edit->bytes))
-        return false;
-    if (parts->operator== '-')
-        edit->bytes = -edit->bytes;
-    return true;
+    const bool is_good = read_size(l->value, &l->edit.bytes);
+
+    if (l->operator== '-')
+        l->edit.bytes = -l->edit.bytes;
+    return is_good && (l->edit.what == PSNAP_EDIT_MOVE || l->edit.bytes >= 0);
 }
 
-static bool read_scale(const struct line *parts, struct psnap_edit *edit)
+static bool read_scale(struct line *l)
 {
     char *end;
 
-    edit->factor = strtod(parts->value, &end);
-    if (parts->operator== '/')
-        edit->factor = 1 / edit->factor;
-    return (parts->operator== '*' || parts->operator== '/') && !*end && edit->factor >= 1e-6 &&
-           edit->factor <= 1e6;
+    l->edit.factor = strtod(l->value, &end);
+    if (l->operator== '/')
+        l->edit.factor = 1 / l->edit.factor;
+    return !*end && l->edit.factor >= 1e-6 && l->edit.factor <= 1e6;
 }
 
-static bool read_strides(const struct line *parts, struct psnap_edit *edit)
+static bool read_strides(struct line *l)
 {
-    return parts->operator== '=' && read_bytes(parts->stride, &edit->old_stride) &&
-           read_bytes(parts->value, &edit->new_stride);
+    return read_size(l->ids[STRIDE], &l->edit.old_stride) &&
+           read_size(l->value, &l->edit.new_stride);
 }
 
-/* Whether the line is one of edit.h's; *is_good is whether it says all that one needs, else *wanted
- * is what. */
-static bool is_edit(const struct line *parts, struct psnap_edit *edit, bool *is_good,
-                    const char **wanted)
-{
-    const bool has_region = *parts->region, has_loop = *parts->loop;
+#define FACTOR "a whole factor of 1 to 4294967296"
+_Static_assert(PSNAP_EDIT_FACTOR_MAX == UINT64_C(4294967296),
+               "the message says the largest factor");
 
-    *is_good = true;
-    if (!parts->verb && parts->others)
-        return false;
-    if (parts->verb) {
-        edit->what = *parts->verb == 'r'   ? PSNAP_EDIT_REMOVE
-                     : *parts->verb == 'i' ? PSNAP_EDIT_INTERLEAVE
-                                           : PSNAP_EDIT_SPLIT;
-    } else if (!strcmp(parts->field, "working_set") && has_region) {
-        edit->what = PSNAP_EDIT_SPAN;
-        *wanted = "working_set wants *= or /= and " FACTOR;
-        *is_good = read_factor(parts, true, edit);
-    } else if (!strcmp(parts->field, "base") && has_region && parts->operator!= '=') {
-        edit->what = PSNAP_EDIT_MOVE;
-        *wanted = "base wants += or -= and bytes";
-        *is_good = read_move(parts, edit);
-    } else if (!strcmp(parts->field, "pad") && has_region) {
-        edit->what = PSNAP_EDIT_PAD;
-        *wanted = "pad wants += and bytes";
-        *is_good = read_move(parts, edit) && edit->bytes >= 0;
-    } else if (!strcmp(parts->field, "iterations") && has_loop && !has_region) {
-        edit->what = PSNAP_EDIT_ITERATIONS;
-        *wanted = "iterations wants *= and " FACTOR;
-        *is_good = read_factor(parts, false, edit);
-    } else if (!strcmp(parts->field, "entries") && has_loop && !has_region) {
-        edit->what = PSNAP_EDIT_ENTRIES;
-        *wanted = "entries wants *= and " FACTOR;
-        *is_good = read_factor(parts, false, edit);
-    } else if (!strcmp(parts->field, "strides") && *parts->stride) {
-        edit->what = PSNAP_EDIT_STRIDE;
-        *wanted = "strides[OLD] wants = and the new stride in bytes";
-        *is_good = read_strides(parts, edit);
-    } else if (!strcmp(parts->field, "reuse") &&
-               (has_region || *parts->object || parts->operator!= '=')) {
-        edit->what = PSNAP_EDIT_REUSE;
-        *wanted = "reuse wants *= or /= and a factor";
-        *is_good = read_scale(parts, edit);
-    } else {
-        return false;
+/* Fields that edits are of, when the line has an id of `of` (PLACES: whatever it has). */
+static const struct form {
+    const char *field;
+    enum psnap_edit_what what;
+    enum place of;
+    bool may_be_set; /* with '=' it is any field of that name */
+    const char *operators;
+    bool (*read)(struct line *l);
+    const char *wanted;
+} forms[] = {
+    {"working_set", PSNAP_EDIT_SPAN, REGION, false, "*/", read_factor, "*= or /= and " FACTOR},
+    {"base", PSNAP_EDIT_MOVE, REGION, true, "+-", read_bytes, "+= or -= and bytes"},
+    {"pad", PSNAP_EDIT_PAD, REGION, false, "+", read_bytes, "+= and bytes"},
+    {"strides", PSNAP_EDIT_STRIDE, STRIDE, false, "=", read_strides,
+     "[OLD] = and the new stride in bytes"},
+    {"reuse", PSNAP_EDIT_REUSE, PLACES, true, "*/", read_scale, "*= or /= and a factor"},
+    {"iterations", PSNAP_EDIT_ITERATIONS, LOOP, false, "*", read_factor, "*= and " FACTOR},
+    {"entries", PSNAP_EDIT_ENTRIES, LOOP, false, "*", read_factor, "*= and " FACTOR},
+};
+
+/* The edit that a path and an operator are; NULL: a field alone is meant. */
+static const struct form *form_of(const struct line *l)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && l->others < 2; i++) {
+        const struct form *form = &forms[i];
+        if (!strcmp(form->field, l->field) && (form->of == PLACES || *l->ids[form->of]) &&
+            !(form->of == LOOP && *l->ids[REGION]) && !(form->may_be_set && l->operator== '='))
+            return form;
     }
-    return true;
+    return NULL;
 }
+
+/* Reads a line; *is_edit is whether it is one of edit.h's. */
+static bool read_line(struct line *l, bool *is_edit)
+{
+    const struct form *form;
+    char wanted[128];
+
+    *is_edit = true;
+    skip(l, "");
+    l->edit.what = skip(l, "remove ")       ? PSNAP_EDIT_REMOVE
+                   : skip(l, "interleave ") ? PSNAP_EDIT_INTERLEAVE
+                                            : PSNAP_EDIT_SPLIT;
+    if (l->edit.what == PSNAP_EDIT_REMOVE)
+        return read_removed(l);
+    if (l->edit.what == PSNAP_EDIT_INTERLEAVE || skip(l, "split "))
+        return read_regions(l);
+    if (!read_assignment(l))
+        return false;
+    form = form_of(l);
+    *is_edit = form != NULL;
+    if (!form)
+        return true;
+    l->edit.what = form->what;
+    keep_region(l);
+    if (strchr(form->operators, l->operator) && form->read(l))
+        return true;
+    snprintf(wanted, sizeof wanted, "%s wants %s", form->field, form->wanted);
+    return not_understood(l, wanted);
+}
+
+/* ---- fields ---- */
 
 /* No field of the document is where a line says. What lines change of an array is no field of it,
  * and a loop of the source may be no item of it but its parts: the word was meant then, and not
  * another loop. */
-static enum psnap_status no_field(const struct line *parts, struct psnap_error *error)
+static enum psnap_status no_field(const struct line *l)
 {
-    static const char *const of_regions[] = {"working_set", "base", "pad", "strides", "reuse"};
-    static const char *const of_loops[] = {"iterations", "entries", "strides"};
-    const bool is_region = *parts->region || *parts->object;
-    const char *nearest = is_region      ? psnap_text_nearest(parts->field, of_regions, 5)
-                          : *parts->loop ? psnap_text_nearest(parts->field, of_loops, 3)
-                                         : NULL;
+    const bool is_region = *l->ids[REGION] || *l->ids[OBJECT];
+    const char *names[sizeof forms / sizeof forms[0]] = {NULL}, *nearest;
 
-    if (nearest && !strcmp(nearest, parts->field))
-        return psnap_error_set(error, PSNAP_ERROR_VALUE, "'%s' is changed by *= or +=, not set",
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (is_region ? forms[i].of != LOOP : *l->ids[LOOP] && forms[i].of != REGION)
+            names[i] = forms[i].field;
+    nearest = psnap_text_nearest(l->field, names, sizeof forms / sizeof forms[0]);
+    if (nearest && !strcmp(nearest, l->field))
+        return psnap_error_set(l->error, PSNAP_ERROR_VALUE, "'%s' is changed by *= or +=, not set",
                                nearest);
     if (nearest)
-        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+        return psnap_error_set(l->error, PSNAP_ERROR_VALUE,
                                "%s has no field '%.100s'; did you mean '%s'?",
-                               is_region ? "an array" : "a loop", parts->field, nearest);
-    if (is_region && !*parts->loop)
-        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               is_region ? "an array" : "a loop", l->field, nearest);
+    if (is_region && !*l->ids[LOOP])
+        return psnap_error_set(l->error, PSNAP_ERROR_VALUE,
                                "an array has no field '%.100s', but working_set, base, pad, "
                                "strides and reuse; those of a region want its loop before it",
-                               parts->field);
-    return error->code; /* as it was */
+                               l->field);
+    return l->error->code; /* as it was */
 }
 
 /* Changes a field of the document. */
-static enum psnap_status set_field(struct psnap_yaml_doc *doc, const char *line,
-                                   const struct line *parts, struct psnap_error *error)
+static enum psnap_status set_field(struct psnap_yaml_doc *doc, const struct line *l)
 {
+    const bool is_set = l->operator== '=';
+    const struct psnap_yaml_node *node = edit_find_node(doc, l->path, is_set, l->error);
     char assignment[2 * TEXT_MAX];
-    struct psnap_yaml_node *node;
     double old, change;
     char *end;
 
-    if (parts->operator== '=') {
-        snprintf(assignment, sizeof assignment, "%s=%.*s", parts->path, TEXT_MAX - 1, parts->value);
-        return edit_find_node(doc, parts->path, true, error) ? edit_set(doc, assignment, error)
-                                                             : no_field(parts, error);
-    }
-    node = edit_find_node(doc, parts->path, false, error);
     if (!node)
-        return no_field(parts, error);
-    if (psnap_yaml_real(doc, node, -INFINITY, INFINITY, &old, error))
-        return error->code;
-    change = strtod(parts->value, &end);
-    if (*end || !isfinite(change) || (parts->operator== '/' && change == 0))
-        return not_understood(line, parts->value, "a number is wanted", error);
-    old = parts->operator== '*'   ? old * change
-          : parts->operator== '/' ? old / change
-          : parts->operator== '+' ? old + change
+        return no_field(l);
+    snprintf(assignment, sizeof assignment, "%s=%.*s", l->path, TEXT_MAX - 1, l->value);
+    if (!is_set) {
+        if (psnap_yaml_real(doc, node, -INFINITY, INFINITY, &old, l->error))
+            return l->error->code;
+        change = strtod(l->value, &end);
+        if (*end || !isfinite(change) || (l->operator== '/' && change == 0)) {
+            not_understood(l, "a number is wanted");
+            return PSNAP_ERROR_USAGE;
+        }
+        old = l->operator== '*'   ? old * change
+              : l->operator== '/' ? old / change
+              : l->operator== '+' ? old + change
                                   : old - change;
-    snprintf(assignment, sizeof assignment, "%s=%.17g", parts->path, old);
-    return edit_set(doc, assignment, error);
+        snprintf(assignment, sizeof assignment, "%s=%.17g", l->path, old);
+    }
+    return edit_set(doc, assignment, l->error);
 }
+
+/* ---- all of it ---- */
 
 char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
                          struct psnap_error *error)
@@ -383,90 +380,72 @@ char *edit_write_checked(const struct psnap_profile *profile, size_t *size,
     return NULL;
 }
 
-/* The line of a loop, or of a region of it, that an error is about. */
+/* Item number `index` of a list of a map; NULL: there is none. */
+static const struct psnap_yaml_node *item_of(const struct psnap_yaml_node *map, const char *list,
+                                             uint32_t index)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, list);
+
+    node = node ? node->first : NULL;
+    while (node && index--)
+        node = node->next;
+    return node;
+}
+
+/* Places an error at the line of the loop, or of the region of it, that it is about. */
 static void place(const struct psnap_yaml_doc *doc, uint32_t loop, uint32_t region,
                   struct psnap_error *error)
 {
-    const struct psnap_yaml_node *loops = psnap_yaml_get(psnap_yaml_root(doc), "loops");
-    const struct psnap_yaml_node *node = loops ? loops->first : NULL;
-    const struct psnap_yaml_node *regions;
+    const struct psnap_yaml_node *node = NULL;
 
     psnap_error_at(error, psnap_yaml_name(doc), 0, 0);
-    if (loop == PSNAP_NONE)
-        return;
-    while (node && loop--)
-        node = node->next;
-    regions = psnap_yaml_get(node, "regions");
-    if (regions && region != PSNAP_NONE) {
-        node = regions->first;
-        while (node && region--)
-            node = node->next;
-    }
+    if (loop != PSNAP_NONE)
+        node = item_of(psnap_yaml_root(doc), "loops", loop);
+    if (node && region != PSNAP_NONE)
+        node = item_of(node, "regions", region);
     if (node)
         psnap_error_at(error, NULL, node->src_line, node->column);
 }
 
-/* The profile of a document with the edit that a line is of; NULL with `error` filled. */
-static struct psnap_profile *edit_profile(const struct psnap_yaml_doc *doc, struct line *parts,
-                                          struct psnap_edit *edit, struct psnap_error *error)
+/* A profile's text after an edit, which is checked; the document is of no use any more. The caller
+ * frees the text. NULL with `error` filled. When it is done, error->message says what could not be
+ * changed, or is empty. */
+static char *edit_line(struct psnap_yaml_doc *doc, const char *line, size_t *size,
+                       struct psnap_error *error)
 {
-    struct psnap_profile *profile = psnap_profile_read_document(doc, error);
-    const char *regions[REGIONS_MAX] = {parts->region};
-    uint32_t loop, region;
-    enum psnap_status status;
-
-    if (!profile)
-        return NULL;
-    for (size_t i = 0; i < parts->region_count; i++)
-        regions[i] = parts->regions[i];
-    edit->loop = *parts->loop ? parts->loop : NULL;
-    edit->object = *parts->object ? parts->object : NULL;
-    edit->regions = regions;
-    edit->region_count = parts->region_count ? parts->region_count : *parts->region != 0;
-    edit->fields = parts->fields;
-    edit->field_count = parts->field_count;
-    status = psnap_profile_edit(profile, edit, &loop, &region, error);
-    if (!status)
-        return profile;
-    if (status != PSNAP_ERROR_MEMORY)
-        place(doc, loop, region, error);
-    psnap_profile_free(profile);
-    return NULL;
-}
-
-char *edit_line(struct psnap_yaml_doc *doc, const char *line, size_t *new_size,
-                struct psnap_error *error)
-{
+    struct line l = {.text = line, .at = line, .error = error};
+    char said[sizeof error->message] = "", *text = NULL;
     struct psnap_profile *profile = NULL;
-    struct psnap_edit edit = {0};
-    const char *wanted = NULL;
-    char said[sizeof error->message] = ""; /* what could not be changed */
-    struct line parts;
-    bool is_good;
-    char *result;
+    enum psnap_status status = PSNAP_OK;
+    uint32_t loop, region;
+    bool is_edit;
 
-    if (read_line(line, &parts, error))
+    if (!read_line(&l, &is_edit))
         return NULL;
-    if (is_edit(&parts, &edit, &is_good, &wanted)) {
-        if (!is_good) {
-            not_understood(line, parts.value ? parts.value : line, wanted, error);
-            return NULL;
-        }
-        profile = edit_profile(doc, &parts, &edit, error);
-        memcpy(said, error->message, sizeof said);
-    } else if (!set_field(doc, line, &parts, error)) {
+    if (is_edit || !set_field(doc, &l))
         profile = psnap_profile_read_document(doc, error);
-        if (profile)
-            profile->certificate = NULL;
+    if (profile && is_edit) {
+        l.edit.loop = *l.ids[LOOP] ? l.ids[LOOP] : NULL;
+        l.edit.object = *l.ids[OBJECT] ? l.ids[OBJECT] : NULL;
+        l.edit.regions = l.region_names;
+        l.edit.fields = l.fields;
+        status = psnap_profile_edit(profile, &l.edit, &loop, &region, error);
+        if (status && status != PSNAP_ERROR_MEMORY)
+            place(doc, loop, region, error);
+        memcpy(said, error->message, sizeof said);
     }
-    result = profile ? edit_write_checked(profile, new_size, error) : NULL;
-    if (result)
+    if (profile && !status) {
+        profile->certificate = NULL;
+        text = edit_write_checked(profile, size, error);
+    }
+    if (text)
         memcpy(error->message, said, sizeof said);
     psnap_profile_free(profile);
-    return result;
+    return text;
 }
 
-char *edit_next(char **rest)
+/* Cuts the first edit off a list, *rest becoming what follows; NULL: there is none. */
+static char *next_line(char **rest)
 {
     while (*rest) {
         char *line = strsep(rest, ";");
@@ -478,4 +457,24 @@ char *edit_next(char **rest)
             return line;
     }
     return NULL;
+}
+
+char *edit_lines(struct psnap_yaml_doc *doc, const char *lines, const char *name,
+                 const char *prefix, size_t *size, struct psnap_error *error)
+{
+    char *copy = strdup(lines), *rest = copy, *line, *text = NULL;
+
+    psnap_error_set(error, copy ? PSNAP_ERROR_USAGE : PSNAP_ERROR_MEMORY,
+                    copy ? "an edit is missing" : "out of memory");
+    while (doc && (line = next_line(&rest))) {
+        free(text);
+        text = edit_line(doc, line, size, error);
+        psnap_yaml_doc_free(doc);
+        if (text && prefix && *error->message)
+            psnap_print(stderr, "%s: %s: %s\n", prefix, line, error->message);
+        doc = text && rest ? psnap_yaml_read_text(text, *size, name, error) : NULL;
+    }
+    psnap_yaml_doc_free(doc);
+    free(copy);
+    return text;
 }

@@ -25,6 +25,9 @@
 #ifndef PSNAP_PROFILE_EDIT_H
 #define PSNAP_PROFILE_EDIT_H
 
+#include "formats/base/arena.h"
+#include "profile/edit/edit_tree.h"
+#include "profile/model.h"
 #include "profile/profile.h"
 
 enum psnap_edit_what {
@@ -64,7 +67,14 @@ struct psnap_edit {
 enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct psnap_edit *edit,
                                      uint32_t *loop, uint32_t *region, struct psnap_error *error);
 
-/* ---- shared by the edits: editing.c ---- */
+/* ---- shared by the edits ---- */
+
+/* A region, and the loop that has it. */
+struct edit_region {
+    const struct psnap_profile_loop *loop;
+    const struct psnap_profile_region *region;
+    bool is_spread; /* it lies in several places, with arrays in between */
+};
 
 /*
  * Where the bytes [from, from + bytes) of each element of an array go: with elements of `over`
@@ -77,101 +87,132 @@ struct edit_field {
 
 /* What regions have in common, and what becomes of it. */
 struct edit_array {
-    uint64_t low, high;    /* from the lowest address to the end of the highest */
-    uint32_t loop, region; /* one of its regions */
-    uint32_t mixed;        /* a loop with a region of it in another object, or PSNAP_NONE */
-    const char *object;    /* name, NULL when unknown */
+    uint64_t low, high;                     /* from the lowest address to the end of the highest */
+    const struct edit_region *of;           /* one of its regions */
+    const struct psnap_profile_loop *mixed; /* one with a region of it in another object, or NULL */
+    const char *object;                     /* name, NULL when unknown */
     uint8_t object_kind;
-    bool is_wanted;            /* by the edit */
+    bool is_wanted;            /* by the edit, */
+    uint32_t rank;             /* and how many were before it */
+    bool is_between;           /* it is but what a spread region has between other arrays */
+    bool is_changed;           /* its strides are */
     struct edit_field *fields; /* NULL: it stays in one, and */
     uint32_t field_count;
     uint64_t times, over; /* the distance from `low` is that many times as far */
     uint64_t pad, grown;  /* bytes before it, and behind it, that were not there */
+    uint64_t from, to;    /* the lowest address, and the end, of runs that lead on from it */
     int64_t moved, shift; /* by itself; with all that: how far `low` is moved */
     uint64_t behind;      /* how far what lies behind it is */
 };
 
+/*
+ * An edit under way. The first failure is kept, and nothing that follows changes it: a pass may go
+ * on after one as far as that harms nothing, and no other pass begins.
+ */
 struct editing {
     struct psnap_profile *profile;
+    struct psnap_stream_model *model;
     const struct psnap_edit *edit;
+    struct psnap_arena *arena; /* owns all that is made for the edit */
+    struct edit_region *regions;
     struct edit_array *arrays;
-    uint32_t array_count, region_count; /* region_count: of all loops */
-    bool *is_selected;                  /* by loop: the edit's, */
-    bool *is_inside;                    /* those and what is within them, */
-    struct edit_tree **trees;           /* model nests: by reference that is a nest, else NULL */
+    size_t array_room;
+    uint32_t region_count, array_count, wanted_count;
+    bool *is_selected;        /* by loop: the edit's, */
+    bool *is_inside;          /* those and what is within them */
+    struct edit_node **trees; /* by reference: its nest's, or NULL */
+    struct model_ref *ref;    /* whose runs edit_each_run() goes through */
+    uint32_t in_loop;         /* the loop that errors are about which name no other */
+    uint64_t accesses;        /* of thread 0, before the edit */
+    enum psnap_status status;
     uint32_t *loop, *region;
     struct psnap_error *error;
 };
 
-/* An error about a loop and a region of it (PSNAP_NONE: none in particular). */
-enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t region,
-                            const char *format, ...) PSNAP_PRINTF(4, 5);
-/* The status, of what was done to a loop; an error that has no place yet is about that loop. */
-enum psnap_status edit_in_loop(const struct editing *e, uint32_t loop, enum psnap_status status);
-/* That the loops of the edit are no bodies of functions, which have no iterations. */
-enum psnap_status edit_have_iterations(const struct editing *e);
-enum psnap_status edit_no_memory(const struct editing *e);
-/* value / over * times, an error when value is no multiple of over, or that is too large. */
-enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over,
-                             int64_t *value);
-/* The same for a count. */
-enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint64_t over,
-                                   uint64_t *count);
+/* ---- editing.c ---- */
 
-/* Counts that loops have: of iterations, entries and operations. */
-enum psnap_status edit_scale_loops(struct editing *e);
+/* An error about a loop, or none in particular (PSNAP_NONE). */
+void edit_fail(struct editing *e, uint32_t loop, const char *format, ...) PSNAP_PRINTF(3, 4);
+/* "reference 3 of loop 'f:12' " and the rest. */
+void edit_fail_ref(struct editing *e, const struct model_ref *ref, const char *format, ...)
+    PSNAP_PRINTF(3, 4);
+/* `count` zeroed items that live as long as the edit; NULL: out of memory, which is a failure. */
+void *edit_alloc(struct editing *e, size_t count, size_t size);
+/* Fails as out of memory when it is not done. */
+bool edit_need(struct editing *e, bool is_done);
+/* *value / over * times; fails when it is no multiple of over, or that is too large. */
+void edit_scale(struct editing *e, uint64_t times, uint64_t over, int64_t *value);
+/* The same for the steps of a value in the loops around it. */
+void edit_scale_steps(struct editing *e, uint64_t times, uint64_t over, struct edit_value *value,
+                      uint32_t depth);
+/* K times the count, or the value with its steps. */
+void edit_scale_count(struct editing *e, uint64_t *count);
+void edit_scale_value(struct editing *e, struct edit_value *value, uint32_t depth);
 
-/* edit_space.c: which arrays there are, which of them are wanted, and what lies where then. */
-enum psnap_status edit_find_arrays(struct editing *e);
-enum psnap_status edit_want_arrays(struct editing *e);
+/* ---- passes of edits: edit.c has which edit is made of which ---- */
+
+/* edit_space.c: which arrays there are, which of them are wanted, and what becomes of these. */
+void edit_find_arrays(struct editing *e);
+void edit_want_arrays(struct editing *e);
+/* edit_address.c: the trees of nests, with the arrays of their runs, before the change; afterwards
+ * they, objects and offsets go where arrays are then. */
+void edit_find_addresses(struct editing *e);
+void edit_move_addresses(struct editing *e);
+void edit_strides(struct editing *e);
+void edit_repeat(struct editing *e);
+void edit_remove(struct editing *e);
+void edit_reuse(struct editing *e);
+
+/* ---- edit_space.c ---- */
+
 /* The array that an address lies in, or PSNAP_NONE. */
 uint32_t edit_array_of(const struct editing *e, uint64_t address);
 /* All shifts from what arrays have grown by; then everything is where it belongs. */
-enum psnap_status edit_settle_space(struct editing *e);
+void edit_settle_space(struct editing *e);
 static inline bool edit_is_stretched(const struct edit_array *array)
 {
     return array->fields || array->times != array->over;
 }
-/* Where what has `size` bytes at a distance from the array's beginning is then, and how steps are
- * scaled that lead on from there; an error about the loop when it is in several fields. */
-enum psnap_status edit_map(const struct editing *e, uint32_t loop, uint32_t array, uint64_t size,
-                           uint64_t *address, uint64_t *times, uint64_t *over);
-/* Fields of the arrays that the edit names: interleaved, or split. */
-enum psnap_status edit_lay_fields(struct editing *e);
-/* Where an address is then. */
-enum psnap_status edit_place(const struct editing *e, uint64_t *address);
+/* A place after the edit, and how steps are scaled that lead on from there. */
+struct edit_spot {
+    uint64_t address, times, over;
+};
+/* Where `size` bytes at an address in an array are then; fails when they are in several fields. */
+struct edit_spot edit_map(struct editing *e, uint32_t array, uint64_t address, uint64_t size);
+/* The same of a byte anywhere. */
+struct edit_spot edit_place(struct editing *e, uint64_t address);
 
-/* ---- of model nests ---- */
+/* ---- edit_address.c ---- */
 
-/* edit_strides.c: strides of references that are nests. */
-enum psnap_status edit_nest_strides(struct editing *e);
-/* edit_order.c: iterations and entries, in orders, chains, trip counts and addresses. */
-enum psnap_status edit_order(struct editing *e);
-/* edit_remove.c: bodies and references of loops that are not there any more. */
-enum psnap_status edit_remove(struct editing *e);
-/* Numbers of loops change; `kept`, by loop, has the new one. */
-void edit_renumber(struct editing *e, const uint32_t *kept);
-/* edit_address.c: arrays of runs of addresses before the change; afterwards they, objects and
- * offsets go where arrays are then. */
-enum psnap_status edit_find_addresses(struct editing *e);
-enum psnap_status edit_move_addresses(struct editing *e);
+/* Calls `see` for every run of references that are nests, with e->ref. */
+void edit_each_run(struct editing *e, void (*see)(struct editing *e, struct edit_node *run));
 
-/* edit_reuse.c */
-enum psnap_status edit_reuse(struct editing *e);
-struct model_ref;
-struct model_object;
+/* ---- edit_repeat.c ---- */
+
+/* Bodies of parts that are within the edit's loops no longer tell the trip counts of these, which
+ * get their own. */
+void edit_part_bodies(struct editing *e);
+
+/* ---- edit_reuse.c ---- */
+
 /* K times as many executions, of which the lines that are new stay; those that were new are touched
  * again after `period` accesses. */
-enum psnap_status edit_repeat_reuses(const struct editing *e, struct model_ref *ref,
-                                     uint64_t period);
+void edit_repeat_reuses(struct editing *e, struct model_ref *ref, uint64_t period);
 /* References to an object that is times / over times as long. */
-enum psnap_status edit_stretch_reuses(const struct editing *e, uint32_t object, uint64_t times,
-                                      uint64_t over);
+void edit_stretch_reuses(struct editing *e, uint32_t object, uint64_t times, uint64_t over);
 /* The histograms of a reference become those of another with so many executions, `bytes` on. */
-enum psnap_status edit_inherit_reuses(const struct editing *e, struct model_ref *to,
-                                      const struct model_ref *from, int64_t bytes);
-/* Bodies of parts that are within the edit's loops no longer tell the trip counts of these, which
- * get their own: edit_parts.c. */
-enum psnap_status edit_parts(struct editing *e);
+void edit_inherit_reuses(struct editing *e, struct model_ref *to, const struct model_ref *from,
+                         int64_t bytes);
+
+/* ---- edit_chain.c: changes that leave every state left as often as it is entered ---- */
+
+/*
+ * States of which `inside` is true, by state, execute `times` times as often: whenever the chain
+ * would leave them, it begins anew at one of those by which it enters them, `times` - 1 times.
+ * 0: done, 1: that is more than can be counted, negative: out of memory.
+ */
+int edit_chain_repeat(struct chain *chain, const bool *inside, uint64_t times);
+/* These states are not there: predecessors lead to successors. As above. */
+int edit_chain_remove(struct chain *chain, const bool *gone);
 
 #endif

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Transitions of chains as a matrix, changed there (edit_chain.h). New transitions from one set of
+ * Changes of Markov chains (profile/order/chain.h) that leave every state left as often as it is
+ * entered, made in the matrix of their transitions. New transitions from one set of
  * states to another are in proportion to how often the ones were left and the others entered, with
  * exact sums of rows and columns.
  */
-#include "profile/edit/edit_chain.h"
+#include "profile/edit/edit.h"
 
 #include <stdlib.h>
 
 #include "formats/base/room.h"
-#include "profile/profile.h"
 
 __extension__ typedef unsigned __int128 wide;
 
 struct matrix {
-    uint64_t *counts;   /* by state, then the one that comes next */
+    uint64_t *counts;   /* by state, then the one that comes next; owned, with: */
     uint64_t *out, *in; /* by state: new transitions that leave it, and enter it */
     uint64_t *left_out, *left_in;
     uint32_t n;
 };
-
-static void release(struct matrix *m)
-{
-    free(m->counts);
-    free(m->out);
-    free(m->in);
-    free(m->left_out);
-    free(m->left_in);
-}
 
 static uint64_t *at(const struct matrix *m, uint32_t from, uint32_t to)
 {
@@ -36,16 +27,15 @@ static uint64_t *at(const struct matrix *m, uint32_t from, uint32_t to)
 
 static bool init(struct matrix *m, const struct chain *chain)
 {
-    *m = (struct matrix){.counts = calloc((size_t)chain->count * chain->count, sizeof *m->counts),
-                         .out = calloc(chain->count, sizeof *m->out),
-                         .in = calloc(chain->count, sizeof *m->in),
-                         .left_out = calloc(chain->count, sizeof *m->left_out),
-                         .left_in = calloc(chain->count, sizeof *m->left_in),
-                         .n = chain->count};
-    if (!m->counts || !m->out || !m->in || !m->left_out || !m->left_in) {
-        release(m);
+    const size_t n = chain->count;
+
+    *m = (struct matrix){.counts = calloc(n * (n + 4), sizeof *m->counts), .n = chain->count};
+    if (!m->counts)
         return false;
-    }
+    m->out = m->counts + n * n;
+    m->in = m->out + n;
+    m->left_out = m->in + n;
+    m->left_in = m->left_out + n;
     for (uint32_t i = 0; i < m->n; i++)
         for (uint32_t k = 0; k < chain->states[i].edge_count; k++)
             *at(m, i, chain->states[i].edges[k].to) += chain->states[i].edges[k].count;
@@ -146,7 +136,7 @@ int edit_chain_repeat(struct chain *chain, const bool *inside, uint64_t times)
     if (!is_too_much)
         connect(&m);
     result = is_too_much ? 1 : store(&m, chain, NULL) ? 0 : -1;
-    release(&m);
+    free(m.counts);
     return result;
 }
 
@@ -167,6 +157,6 @@ int edit_chain_remove(struct chain *chain, const bool *gone)
             connect(&m);
     }
     result = store(&m, chain, gone) ? 0 : -1;
-    release(&m);
+    free(m.counts);
     return result;
 }

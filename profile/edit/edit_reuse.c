@@ -12,41 +12,36 @@
  *               touches, taken from all other bins alike, and longer times are scaled by as much.
  *               Places in lines follow from the addresses
  */
+#include "profile/edit/edit.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/edit/edit.h"
-#include "profile/model.h"
-
-/* Histograms by phase, with room for all bins. */
-struct bins {
-    uint64_t counts[REUSE_PHASES][REUSE_BINS];
-};
-
-static void take_bins(const struct reuse *from, struct bins *bins)
+/* Changes the histograms of a reference in an object, by phase, with room for all bins. */
+static void change_bins(struct editing *e, struct reuse *reuse, double factor,
+                        void (*change)(struct editing *e, uint64_t counts[REUSE_BINS],
+                                       double factor))
 {
-    memset(bins, 0, sizeof *bins);
-    for (uint32_t i = 0; i < from->bin_count; i++)
-        if (from->bins[i].phase < REUSE_PHASES)
-            bins->counts[from->bins[i].phase][from->bins[i].bin] += from->bins[i].count;
-}
-
-static enum psnap_status put_bins(const struct editing *e, const struct bins *bins,
-                                  struct reuse *to)
-{
+    uint64_t(*counts)[REUSE_BINS] = edit_alloc(e, REUSE_PHASES, sizeof *counts);
     struct reuse_bin_count *more = malloc((size_t)REUSE_PHASES * REUSE_BINS * sizeof *more);
 
-    if (!more)
-        return edit_no_memory(e);
-    free(to->bins);
-    to->bins = more;
-    to->bin_count = 0;
-    for (uint32_t p = 0; p < REUSE_PHASES; p++)
+    if (!edit_need(e, more != NULL) || !counts) {
+        free(more);
+        return;
+    }
+    for (uint32_t i = 0; i < reuse->bin_count; i++)
+        if (reuse->bins[i].phase < REUSE_PHASES)
+            counts[reuse->bins[i].phase][reuse->bins[i].bin] += reuse->bins[i].count;
+    free(reuse->bins);
+    reuse->bins = more;
+    reuse->bin_count = 0;
+    for (uint32_t p = 0; p < REUSE_PHASES; p++) {
+        change(e, counts[p], factor);
         for (uint32_t i = 0; i < REUSE_BINS; i++)
-            if (bins->counts[p][i])
-                more[to->bin_count++] = (struct reuse_bin_count){p, i, bins->counts[p][i]};
-    return PSNAP_OK;
+            if (counts[p][i])
+                more[reuse->bin_count++] = (struct reuse_bin_count){p, i, counts[p][i]};
+    }
 }
 
 /* `part` of `count`, rounded. */
@@ -76,18 +71,17 @@ static void spread(uint64_t counts[REUSE_BINS], double low, double high, uint64_
     }
 }
 
-static void scale_times(struct bins *bins, double factor)
+static void scale_times(struct editing *e, uint64_t counts[REUSE_BINS], double factor)
 {
-    for (uint32_t p = 0; p < REUSE_PHASES; p++) {
-        uint64_t before[REUSE_BINS];
-        memcpy(before, bins->counts[p], sizeof before);
-        memset(&bins->counts[p][REUSE_EXACT], 0,
-               (REUSE_FIRST - REUSE_EXACT) * sizeof bins->counts[p][0]);
-        for (uint32_t i = REUSE_EXACT; i < REUSE_FIRST; i++)
-            if (before[i])
-                spread(bins->counts[p], (double)reuse_bin_low(i) * factor,
-                       (double)(reuse_bin_low(i) + reuse_bin_width(i)) * factor, before[i]);
-    }
+    uint64_t before[REUSE_FIRST];
+
+    (void)e;
+    memcpy(before, counts, sizeof before);
+    memset(&counts[REUSE_EXACT], 0, (REUSE_FIRST - REUSE_EXACT) * sizeof *counts);
+    for (uint32_t i = REUSE_EXACT; i < REUSE_FIRST; i++)
+        if (before[i])
+            spread(counts, (double)reuse_bin_low(i) * factor,
+                   (double)(reuse_bin_low(i) + reuse_bin_width(i)) * factor, before[i]);
 }
 
 /* Whether the edit is about what a loop does in an object. */
@@ -110,58 +104,47 @@ static bool is_wanted(const struct editing *e, uint32_t loop, const struct model
     return !e->edit->region_count;
 }
 
-enum psnap_status edit_reuse(struct editing *e)
+void edit_reuse(struct editing *e)
 {
-    struct psnap_stream_model *model = e->profile->stream;
-    enum psnap_status status = PSNAP_OK;
-    struct bins bins;
+    const char *name = e->edit->object         ? e->edit->object
+                       : e->edit->region_count ? e->edit->regions[0]
+                                               : NULL;
     bool is_any = false;
 
-    for (uint32_t i = 0; i < model->ref_count; i++)
-        for (uint32_t k = 0; k < model->refs[i].reuse_count && !status; k++) {
-            struct reuse *reuse = &model->refs[i].reuses[k];
-            if (!e->is_selected[model->refs[i].loop] ||
-                !is_wanted(e, model->refs[i].loop, &model->objects[reuse->object]))
+    for (uint32_t i = 0; i < e->model->ref_count; i++)
+        for (uint32_t k = 0; k < e->model->refs[i].reuse_count; k++) {
+            struct reuse *reuse = &e->model->refs[i].reuses[k];
+            if (!e->is_selected[e->model->refs[i].loop] ||
+                !is_wanted(e, e->model->refs[i].loop, &e->model->objects[reuse->object]))
                 continue;
             is_any = true;
-            take_bins(reuse, &bins);
-            scale_times(&bins, e->edit->factor);
-            status = put_bins(e, &bins, reuse);
+            change_bins(e, reuse, e->edit->factor, scale_times);
         }
-    if (!status && !is_any)
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "nothing%s%.100s%s is drawn by reuse time: strides, working sets and "
-                         "iterations change what is regular",
-                         e->edit->object || e->edit->region_count ? " in '" : "",
-                         e->edit->object         ? e->edit->object
-                         : e->edit->region_count ? e->edit->regions[0]
-                                                 : "",
-                         e->edit->object || e->edit->region_count ? "'" : "");
-    return status;
+    if (!is_any)
+        edit_fail(e, PSNAP_NONE,
+                  "nothing%s%.100s%s is drawn by reuse time: strides, working sets and iterations "
+                  "change what is regular",
+                  name ? " in '" : "", name ? name : "", name ? "'" : "");
 }
 
 /* ---- more executions ---- */
 
-enum psnap_status edit_repeat_reuses(const struct editing *e, struct model_ref *ref,
-                                     uint64_t period)
+/* K times as many executions, of which first touches come again after `period` accesses. */
+static void repeat(struct editing *e, uint64_t counts[REUSE_BINS], double period)
 {
-    const uint32_t again = reuse_bin(period < REUSE_EXACT ? REUSE_EXACT : period);
-    enum psnap_status status = PSNAP_OK;
-    struct bins bins;
+    const uint64_t firsts = counts[REUSE_FIRST];
 
-    for (uint32_t k = 0; k < ref->reuse_count && !status; k++) {
-        take_bins(&ref->reuses[k], &bins);
-        for (uint32_t p = 0; p < REUSE_PHASES && !status; p++) {
-            const uint64_t firsts = bins.counts[p][REUSE_FIRST];
-            for (uint32_t i = 0; i < REUSE_BINS && !status; i++)
-                status = edit_scale_count(e, e->edit->times, 1, &bins.counts[p][i]);
-            bins.counts[p][again] += bins.counts[p][REUSE_FIRST] - firsts;
-            bins.counts[p][REUSE_FIRST] = firsts;
-        }
-        if (!status)
-            status = put_bins(e, &bins, &ref->reuses[k]);
-    }
-    return status;
+    for (uint32_t i = 0; i < REUSE_BINS; i++)
+        edit_scale_count(e, &counts[i]);
+    counts[reuse_bin((uint64_t)period)] += counts[REUSE_FIRST] - firsts;
+    counts[REUSE_FIRST] = firsts;
+}
+
+void edit_repeat_reuses(struct editing *e, struct model_ref *ref, uint64_t period)
+{
+    for (uint32_t k = 0; k < ref->reuse_count; k++)
+        change_bins(e, &ref->reuses[k], (double)(period < REUSE_EXACT ? REUSE_EXACT : period),
+                    repeat);
 }
 
 /* ---- stretched objects ---- */
@@ -230,56 +213,50 @@ static void move_places(struct reuse *reuse, uint64_t low, uint64_t times, uint6
     }
 }
 
-enum psnap_status edit_stretch_reuses(const struct editing *e, uint32_t object, uint64_t times,
-                                      uint64_t over)
+/* Longer times, and first touches, when there are `factor` times as many lines. */
+static void stretch(struct editing *e, uint64_t counts[REUSE_BINS], double factor)
 {
-    struct psnap_stream_model *model = e->profile->stream;
-    const double k = (double)times / (double)over, most = elements_per_line(model, object);
-    const double factor = k > most ? most : k;
-    enum psnap_status status = PSNAP_OK;
-    struct bins bins;
+    scale_times(e, counts, factor);
+    scale_firsts(counts, factor);
+}
 
-    for (uint32_t i = 0; i < model->ref_count; i++)
-        for (uint32_t r = 0; r < model->refs[i].reuse_count && !status; r++) {
-            struct reuse *reuse = &model->refs[i].reuses[r];
+void edit_stretch_reuses(struct editing *e, uint32_t object, uint64_t times, uint64_t over)
+{
+    const double most = elements_per_line(e->model, object);
+    const double factor = (double)times / (double)over;
+
+    for (uint32_t i = 0; i < e->model->ref_count; i++)
+        for (uint32_t r = 0; r < e->model->refs[i].reuse_count; r++) {
+            struct reuse *reuse = &e->model->refs[i].reuses[r];
             if (reuse->object != object)
                 continue;
-            move_places(reuse, model->objects[object].low, times, over < 64 ? over : 64);
-            take_bins(reuse, &bins);
-            scale_times(&bins, factor);
-            for (uint32_t p = 0; p < REUSE_PHASES; p++)
-                scale_firsts(bins.counts[p], factor);
-            status = put_bins(e, &bins, reuse);
+            move_places(reuse, e->model->objects[object].low, times, over < 64 ? over : 64);
+            change_bins(e, reuse, factor > most ? most : factor, stretch);
         }
-    return status;
 }
 
 /* ---- another reference's ---- */
 
-enum psnap_status edit_inherit_reuses(const struct editing *e, struct model_ref *to,
-                                      const struct model_ref *from, int64_t bytes)
+void edit_inherit_reuses(struct editing *e, struct model_ref *to, const struct model_ref *from,
+                         int64_t bytes)
 {
     const double part = from->executions ? (double)to->executions / (double)from->executions : 0;
     uint64_t all = from->executions, sum, done = 0;
     double seen = 0;
 
     to->reuses = calloc(from->reuse_count + (size_t)1, sizeof *to->reuses);
-    if (!to->reuses)
-        return edit_no_memory(e);
+    edit_need(e, to->reuses != NULL);
     to->rule = MODEL_REUSE;
     to->phases = from->phases;
-    for (uint32_t k = 0; k < from->reuse_count; k++) {
+    for (uint32_t k = 0; k < from->reuse_count && !e->status; k++) {
         const struct reuse *old = &from->reuses[k];
         struct reuse *reuse = &to->reuses[to->reuse_count++];
-        *reuse = (struct reuse){.object = old->object};
+        *reuse = *old;
+        reuse->bin_count = 0;
         reuse->bins = malloc((old->bin_count + (size_t)1) * sizeof *reuse->bins);
-        if (!reuse->bins)
-            return edit_no_memory(e);
-        reuse->steps = old->steps;
-        memcpy(reuse->when, old->when, sizeof reuse->when);
         for (uint32_t slot = 0; slot < REUSE_SLOTS; slot++)
             reuse->slots[(slot + (uint64_t)(bytes / 8)) % REUSE_SLOTS] = old->slots[slot];
-        for (uint32_t i = 0; i < old->bin_count; i++) {
+        for (uint32_t i = 0; edit_need(e, reuse->bins != NULL) && i < old->bin_count; i++) {
             struct reuse_bin_count bin = old->bins[i];
             seen += (double)bin.count * part;
             all -= bin.count;
@@ -290,5 +267,4 @@ enum psnap_status edit_inherit_reuses(const struct editing *e, struct model_ref 
                 reuse->bins[reuse->bin_count++] = bin;
         }
     }
-    return PSNAP_OK;
 }

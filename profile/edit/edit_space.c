@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
+#include "formats/base/divisor.h"
 #include "formats/base/layout.h"
 #include "formats/base/room.h"
 #include "formats/base/text.h"
@@ -55,13 +55,14 @@ static void join(struct edit_array *to, const struct edit_array *from)
 {
     to->low = from->low < to->low ? from->low : to->low;
     to->high = from->high > to->high ? from->high : to->high;
-    if (to->mixed == PSNAP_NONE)
+    to->is_between &= from->is_between;
+    if (!to->mixed)
         to->mixed = from->mixed;
     if (!to->object) {
         to->object = from->object;
         to->object_kind = from->object_kind;
-    } else if (from->object && !is_same_object(to, from) && to->mixed == PSNAP_NONE)
-        to->mixed = from->loop;
+    } else if (from->object && !is_same_object(to, from) && !to->mixed)
+        to->mixed = from->of->loop;
 }
 
 /* Arrays, sorted, that overlap become one. */
@@ -95,44 +96,6 @@ static bool join_globals(struct editing *e)
     return is_any;
 }
 
-static struct edit_array array_of(const struct editing *e, uint32_t loop, uint32_t index)
-{
-    const struct psnap_profile_region *region = &e->profile->loops[loop].regions[index];
-
-    return (struct edit_array){.low = region->low,
-                               .high = region->low + region->bytes,
-                               .loop = loop,
-                               .region = index,
-                               .mixed = PSNAP_NONE,
-                               .object = region->object,
-                               .object_kind = region->object_kind,
-                               .times = 1,
-                               .over = 1};
-}
-
-/* Adds the array but for what the first `whole` ones, which are sorted, have of it. */
-static bool add_between(struct editing *e, struct edit_array array, uint32_t whole)
-{
-    for (uint32_t i = 0; i <= whole; i++) {
-        const bool is_last = i == whole || e->arrays[i].low >= array.high;
-        struct edit_array piece = array;
-        if (!is_last && e->arrays[i].high <= array.low)
-            continue;
-        piece.high = is_last ? array.high : e->arrays[i].low;
-        if (piece.low < piece.high && !is_same_group(piece.low, piece.high - 1))
-            piece.high = (piece.low | (PSNAP_LAYOUT_INSTANCE - 1)) + 1;
-        if (piece.low < piece.high) {
-            if (!psnap_resize(&e->arrays, e->array_count + (size_t)1, sizeof *e->arrays))
-                return false;
-            e->arrays[e->array_count++] = piece;
-        }
-        if (is_last || e->arrays[i].high >= array.high)
-            break;
-        array.low = e->arrays[i].high;
-    }
-    return true;
-}
-
 static void sort_arrays(struct editing *e)
 {
     if (e->array_count)
@@ -140,15 +103,50 @@ static void sort_arrays(struct editing *e)
     join_overlapping(e);
 }
 
+/* Adds the array [low, high) of a region. */
+static void add_array(struct editing *e, const struct edit_region *of, uint64_t low, uint64_t high)
+{
+    if (!edit_need(e, psnap_make_room(&e->arrays, &e->array_room, e->array_count + (size_t)1,
+                                      sizeof *e->arrays)))
+        return;
+    e->arrays[e->array_count++] = (struct edit_array){.low = low,
+                                                      .high = high,
+                                                      .of = of,
+                                                      .object = of->region->object,
+                                                      .object_kind = of->region->object_kind,
+                                                      .times = 1,
+                                                      .over = 1};
+}
+
+/* Adds a region but for what the first `whole` arrays, which are sorted, have of it. */
+static void add_between(struct editing *e, const struct edit_region *of, uint32_t whole)
+{
+    const uint64_t end = of->region->low + of->region->bytes;
+    uint64_t low = of->region->low;
+
+    for (uint32_t i = 0; i <= whole; i++) {
+        const bool is_last = i == whole || e->arrays[i].low >= end;
+        uint64_t high = is_last ? end : e->arrays[i].low;
+        if (!is_last && e->arrays[i].high <= low)
+            continue;
+        if (low < high && !is_same_group(low, high - 1))
+            high = (low | (PSNAP_LAYOUT_INSTANCE - 1)) + 1;
+        if (low < high) {
+            add_array(e, of, low, high);
+            e->arrays[e->array_count - 1].is_between = true;
+        }
+        if (is_last || e->arrays[i].high >= end)
+            break;
+        low = e->arrays[i].high;
+    }
+}
+
 /* Whether a region lies in several places, with arrays in between: all of a group that is in no
  * array with a name, or several allocations. */
-static bool is_spread(const struct psnap_profile *profile,
-                      const struct psnap_profile_region *region)
+static bool is_spread(const struct editing *e, const struct psnap_profile_region *region)
 {
-    const struct psnap_stream_model *model = profile->stream;
-
-    for (uint32_t i = 0; model && i < model->object_count; i++) {
-        const struct model_object *object = &model->objects[i];
+    for (uint32_t i = 0; i < e->model->object_count; i++) {
+        const struct model_object *object = &e->model->objects[i];
         if ((!object->name || object->is_pool) && object->low == region->low &&
             object->bytes == region->bytes)
             return true;
@@ -156,168 +154,230 @@ static bool is_spread(const struct psnap_profile *profile,
     return !is_same_group(region->low, region->low + region->bytes - 1);
 }
 
-/* Objects of the model that are arrays by themselves, as far as a region of their name says so;
- * false: out of memory. */
-static bool add_objects(struct editing *e)
+static bool do_overlap(const struct psnap_profile_region *region, uint64_t low, uint64_t high)
 {
-    const struct psnap_profile *profile = e->profile;
-    const struct psnap_stream_model *model = profile->stream;
-
-    for (uint32_t o = 0; model && o < model->object_count; o++) {
-        const struct model_object *object = &model->objects[o];
-        bool is_found = !object->name || object->is_pool;
-        for (uint32_t i = 0; i < profile->loop_count && !is_found; i++)
-            for (uint32_t k = 0; k < profile->loops[i].region_count && !is_found; k++) {
-                const struct psnap_profile_region *region = &profile->loops[i].regions[k];
-                struct edit_array array = array_of(e, i, k);
-                if (!region->object || strcmp(region->object, object->name) != 0 ||
-                    region->low >= object->low + object->bytes ||
-                    region->low + region->bytes <= object->low)
-                    continue;
-                is_found = true;
-                array.low = object->low;
-                array.high = object->low + object->bytes;
-                if (!psnap_resize(&e->arrays, e->array_count + (size_t)1, sizeof *e->arrays))
-                    return false;
-                e->arrays[e->array_count++] = array;
-            }
-    }
-    return true;
+    return region->low < high && region->low + region->bytes > low;
 }
 
-enum psnap_status edit_find_arrays(struct editing *e)
+/* Adds objects of the model that are arrays by themselves, as far as a region of their name says
+ * so. */
+static void add_objects(struct editing *e)
+{
+    for (uint32_t o = 0; o < e->model->object_count; o++) {
+        const struct model_object *object = &e->model->objects[o];
+        const uint64_t end = object->low + object->bytes;
+        for (uint32_t i = 0; i < e->region_count && object->name && !object->is_pool; i++) {
+            const struct psnap_profile_region *region = e->regions[i].region;
+            if (!region->object || strcmp(region->object, object->name) != 0 ||
+                !do_overlap(region, object->low, end))
+                continue;
+            add_array(e, &e->regions[i], object->low, end);
+            break;
+        }
+    }
+}
+
+static void list_regions(struct editing *e)
 {
     const struct psnap_profile *profile = e->profile;
-    uint32_t whole;
+    size_t count = 0;
 
     for (uint32_t i = 0; i < profile->loop_count; i++)
-        e->region_count += profile->loops[i].region_count;
-    e->arrays = calloc(e->region_count + (size_t)1, sizeof *e->arrays);
-    if (!e->arrays)
-        return edit_no_memory(e);
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        for (uint32_t k = 0; k < profile->loops[i].region_count; k++)
-            if (!is_spread(profile, &profile->loops[i].regions[k]))
-                e->arrays[e->array_count++] = array_of(e, i, k);
-    if (!add_objects(e))
-        return edit_no_memory(e);
+        count += profile->loops[i].region_count;
+    e->regions = edit_alloc(e, count, sizeof *e->regions);
+    for (uint32_t i = 0; e->regions && i < profile->loop_count; i++)
+        for (uint32_t k = 0; k < profile->loops[i].region_count; k++) {
+            const struct psnap_profile_region *region = &profile->loops[i].regions[k];
+            e->regions[e->region_count++] =
+                (struct edit_region){&profile->loops[i], region, is_spread(e, region)};
+        }
+}
+
+void edit_find_arrays(struct editing *e)
+{
+    uint32_t whole;
+
+    list_regions(e);
+    for (uint32_t i = 0; i < e->region_count; i++) {
+        const struct psnap_profile_region *region = e->regions[i].region;
+        if (!e->regions[i].is_spread)
+            add_array(e, &e->regions[i], region->low, region->low + region->bytes);
+    }
+    add_objects(e);
     sort_arrays(e);
     while (join_globals(e))
         join_overlapping(e);
     whole = e->array_count;
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        for (uint32_t k = 0; k < profile->loops[i].region_count; k++)
-            if (is_spread(profile, &profile->loops[i].regions[k]) &&
-                !add_between(e, array_of(e, i, k), whole))
-                return edit_no_memory(e);
+    for (uint32_t i = 0; i < e->region_count; i++)
+        if (e->regions[i].is_spread)
+            add_between(e, &e->regions[i], whole);
     sort_arrays(e);
-    return PSNAP_OK;
 }
 
 uint32_t edit_array_of(const struct editing *e, uint64_t address)
 {
-    uint32_t low = 0, high = e->array_count;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (e->arrays[middle].high <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < e->array_count && e->arrays[low].low <= address ? low : PSNAP_NONE;
+    for (uint32_t i = 0; i < e->array_count && e->arrays[i].low <= address; i++)
+        if (address < e->arrays[i].high)
+            return i;
+    return PSNAP_NONE;
 }
 
 /* ---- those that the edit is about ---- */
 
-static bool is_named(const struct psnap_profile_region *region, const char *name, bool has_loop)
+static bool is_selected(const struct editing *e, const struct edit_region *of)
 {
-    if (region->object && !strcmp(region->object, name))
-        return true;
-    return has_loop && !strcmp(region->id, name);
+    return e->is_selected[of->loop - e->profile->loops];
 }
 
-/* The arrays of one name; ids of regions count when a loop is named, or when nothing is called
- * so. */
-static bool want(struct editing *e, const char *name, bool by_id)
+/* Whether a region is of the name, that of its array, or its id when a loop is named, and lies in
+ * the array. */
+static bool is_called(const struct editing *e, const struct edit_region *of, const char *name,
+                      const struct edit_array *array)
 {
-    bool is_any = false;
+    const char *object = of->region->object;
 
-    for (uint32_t i = 0; i < e->profile->loop_count; i++)
-        for (uint32_t k = 0; k < e->profile->loops[i].region_count; k++) {
-            const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
-            if ((e->edit->loop && !e->is_selected[i]) || !is_named(region, name, by_id))
-                continue;
-            for (uint32_t a = 0; a < e->array_count; a++)
-                if (e->arrays[a].low < region->low + region->bytes &&
-                    e->arrays[a].high > region->low &&
-                    (!is_spread(e->profile, region) || e->arrays[a].object == region->object))
-                    e->arrays[a].is_wanted = is_any = true;
-        }
-    return is_any;
-}
-
-/* Whether an array has a region of that name. */
-static bool is_called(const struct editing *e, const struct edit_array *array, const char *called)
-{
-    for (uint32_t i = 0; i < e->profile->loop_count; i++)
-        for (uint32_t k = 0; k < e->profile->loops[i].region_count; k++) {
-            const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
-            if (region->low >= array->low && region->low < array->high &&
-                (!e->edit->loop || e->is_selected[i]) &&
-                is_named(region, called, e->edit->loop != NULL))
-                return true;
-        }
-    return false;
+    return is_selected(e, of) && do_overlap(of->region, array->low, array->high) &&
+           ((object && !strcmp(object, name)) ||
+            (e->edit->loop && !strcmp(of->region->id, name))) &&
+           (!of->is_spread || array->object == object);
 }
 
 /* Says which name may have been meant: of an array, or of a region of the edit's loop. */
-static enum psnap_status no_such_array(const struct editing *e, const char *name)
+static void no_such_array(struct editing *e, const char *name)
 {
     const bool has_loop = e->edit->loop != NULL;
-    const char **names = calloc(2 * (size_t)e->region_count + 1, sizeof *names);
-    const char *nearest = NULL, *what = "";
+    const char **names = edit_alloc(e, 2 * (size_t)e->region_count, sizeof *names);
+    const char *nearest, *what = "";
     size_t count = 0;
 
-    for (uint32_t i = 0; names && i < e->profile->loop_count; i++)
-        for (uint32_t k = 0; k < e->profile->loops[i].region_count && e->is_selected[i]; k++) {
-            const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
-            names[count++] = region->object;
-            names[count++] = has_loop ? region->id : NULL;
-        }
-    if (names)
-        nearest = psnap_text_nearest(name, names, count);
-    free(names);
+    for (uint32_t i = 0; names && i < e->region_count; i++) {
+        if (!is_selected(e, &e->regions[i]))
+            continue;
+        names[count++] = e->regions[i].region->object;
+        names[count++] = has_loop ? e->regions[i].region->id : NULL;
+    }
+    nearest = names ? psnap_text_nearest(name, names, count) : NULL;
     if (nearest)
         what = "; did you mean '";
     else if (!has_loop)
         what = "; those without a name are told by their loop and id";
-    if (has_loop)
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "loop '%.100s' has no region '%.100s'%s%.100s%s", e->edit->loop, name,
-                         what, nearest ? nearest : "", nearest ? "'?" : "");
-    return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "no region is in an array '%.100s'%s%.100s%s", name,
-                     what, nearest ? nearest : "", nearest ? "'?" : "");
+    edit_fail(e, PSNAP_NONE, "%s%.100s%s '%.100s'%s%.100s%s", has_loop ? "loop '" : "no region is",
+              has_loop ? e->edit->loop : "", has_loop ? "' has no region" : " in an array", name,
+              what, nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-enum psnap_status edit_want_arrays(struct editing *e)
+/* Marks the arrays of a name. */
+static void want(struct editing *e, const char *name)
 {
-    for (size_t i = 0; i < e->edit->region_count; i++) {
-        const char *name = e->edit->regions[i];
-        if (want(e, name, e->edit->loop != NULL))
+    bool is_any = false;
+
+    for (uint32_t a = 0; a < e->array_count; a++) {
+        struct edit_array *array = &e->arrays[a];
+        bool is_it = false;
+        for (uint32_t i = 0; i < e->region_count && !is_it; i++)
+            is_it = is_called(e, &e->regions[i], name, array);
+        if (is_it && !array->is_wanted)
+            array->rank = e->wanted_count++;
+        array->is_wanted |= is_it;
+        is_any |= is_it;
+    }
+    if (!is_any)
+        no_such_array(e, name);
+}
+
+/* "a+b"; NULL when there is no memory for it: a name is no more than that. */
+static const char *joined_name(const struct editing *e)
+{
+    char name[256] = "";
+    size_t at = 0;
+
+    for (size_t i = 0; i < e->edit->region_count && at < sizeof name; i++)
+        at += (size_t)snprintf(name + at, sizeof name - at, "%s%s", i ? "+" : "",
+                               e->edit->regions[i]);
+    return psnap_arena_strndup(e->profile->arena, name, strlen(name));
+}
+
+/* How many elements an array has, the last one perhaps cut off. */
+static uint64_t elements_of(const struct edit_array *array, uint64_t bytes)
+{
+    return (array->high - array->low + bytes - 1) / bytes;
+}
+
+/* Makes the wanted arrays fields of the first one's elements, in the order in which they are named.
+ */
+static void interleave(struct editing *e)
+{
+    const uint64_t element = e->edit->fields[0], count = e->wanted_count;
+    uint64_t elements = 0;
+    uint32_t first = PSNAP_NONE;
+
+    if (count < 2) {
+        edit_fail(e, PSNAP_NONE, "there is nothing to interleave '%.100s' with",
+                  e->edit->regions[0]);
+        return;
+    }
+    for (uint32_t i = 0; i < e->array_count && !e->status; i++) {
+        struct edit_array *array = &e->arrays[i];
+        if (!array->is_wanted)
             continue;
-        return no_such_array(e, name);
+        first = first == PSNAP_NONE ? i : first;
+        elements = elements_of(array, element) > elements ? elements_of(array, element) : elements;
+        array->fields = edit_alloc(e, 1, sizeof *array->fields);
+        array->field_count = array->fields != NULL;
+        if (array->fields)
+            array->fields[0] = (struct edit_field){
+                0, element, array->rank * element, count * element, element, first};
     }
-    for (uint32_t i = 0; i < e->array_count; i++) {
-        const struct edit_array *array = &e->arrays[i];
-        if (array->is_wanted && array->mixed != PSNAP_NONE)
-            return edit_fail(e, array->mixed, PSNAP_NONE,
-                             "'%.100s' cannot be changed by itself: a region of loop '%.100s' is "
-                             "in it and in something else",
-                             array->object ? array->object : e->edit->regions[0],
-                             e->profile->loops[array->mixed].id);
+    e->arrays[first].object = joined_name(e);
+    e->arrays[first].grown =
+        elements * count * element - (e->arrays[first].high - e->arrays[first].low);
+}
+
+static void split(struct editing *e, struct edit_array *array, uint32_t index)
+{
+    const struct psnap_edit *edit = e->edit;
+    uint64_t record = 0, at = 0, n;
+
+    array->fields = edit_alloc(e, edit->field_count, sizeof *array->fields);
+    if (!array->fields)
+        return;
+    for (size_t i = 0; i < edit->field_count; i++)
+        record += edit->fields[i];
+    n = elements_of(array, record);
+    for (size_t i = 0; i < edit->field_count; at += edit->fields[i++])
+        array->fields[array->field_count++] =
+            (struct edit_field){at, edit->fields[i], at * n, edit->fields[i], record, index};
+    array->grown = n * record - (array->high - array->low);
+}
+
+void edit_want_arrays(struct editing *e)
+{
+    const struct psnap_edit *edit = e->edit;
+
+    for (size_t i = 0; i < edit->region_count; i++)
+        want(e, edit->regions[i]);
+    for (uint32_t i = 0; i < e->array_count && !e->status; i++) {
+        struct edit_array *array = &e->arrays[i];
+        if (!array->is_wanted)
+            continue;
+        if (array->mixed)
+            edit_fail(e, (uint32_t)(array->mixed - e->profile->loops),
+                      "'%.100s' cannot be changed by itself: a region of loop '%.100s' is in it "
+                      "and in something else",
+                      array->object ? array->object : edit->regions[0], array->mixed->id);
+        if (edit->what == PSNAP_EDIT_SPAN) {
+            const uint64_t parts = psnap_common_divisor(edit->times, edit->over);
+            array->times = edit->times / parts;
+            array->over = edit->over / parts;
+        } else if (edit->what == PSNAP_EDIT_PAD)
+            array->pad = (uint64_t)edit->bytes;
+        else if (edit->what == PSNAP_EDIT_MOVE)
+            array->moved = edit->bytes;
+        else if (edit->what == PSNAP_EDIT_SPLIT)
+            split(e, array, i);
     }
-    return PSNAP_OK;
+    if (edit->what == PSNAP_EDIT_INTERLEAVE && !e->status)
+        interleave(e);
 }
 
 /* ---- afterwards ---- */
@@ -342,9 +402,40 @@ static uint64_t push_by(const struct editing *e, uint32_t index)
     return push_of(then - bytes);
 }
 
-enum psnap_status edit_settle_space(struct editing *e)
+/* Fails about an array, of which one region is told. */
+static void fail(struct editing *e, const struct edit_array *array, const char *why)
+{
+    if (!e->status)
+        *e->region = (uint32_t)(array->of->region - array->of->loop->regions);
+    edit_fail(e, (uint32_t)(array->of->loop - e->profile->loops),
+              "%sregion '%.100s' of loop '%.100s'%s", *why == ':' ? "there is no room for " : "",
+              array->of->region->id, array->of->loop->id, why);
+}
+
+/* Refuses that an array is moved onto another one, whose name its regions would get. */
+static void check_moved(struct editing *e, const struct edit_array *moved)
+{
+    const uint64_t low = moved->low + (uint64_t)moved->shift, high = low + moved->high - moved->low;
+    char why[256];
+
+    for (uint32_t i = 0; i < e->array_count; i++) {
+        const struct edit_array *array = &e->arrays[i];
+        const uint64_t there = array->low + (uint64_t)array->shift;
+        if (array == moved || array->is_between || there >= high ||
+            there + (array->high - array->low) <= low)
+            continue;
+        snprintf(why, sizeof why,
+                 " would lie on region '%.80s' of loop '%.80s' then: pad += moves it with all that "
+                 "lies behind it",
+                 array->of->region->id, array->of->loop->id);
+        fail(e, moved, why);
+    }
+}
+
+void edit_settle_space(struct editing *e)
 {
     uint64_t pushed = 0;
+    char why[64];
 
     for (uint32_t i = 0; i < e->array_count; i++) {
         struct edit_array *array = &e->arrays[i];
@@ -355,143 +446,55 @@ enum psnap_status edit_settle_space(struct editing *e)
         pushed += array->pad;
         array->shift = (int64_t)pushed + array->moved;
         top = array->low + (uint64_t)array->shift + stretched(array) + array->grown - 1;
+        snprintf(why, sizeof why, ": not all of it would be in group '%.16s'",
+                 psnap_group_name(psnap_layout_split(array->low).group));
         if (bytes > PSNAP_COUNT_MAX / array->times || array->grown > PSNAP_COUNT_MAX ||
             !is_same_group(array->low, array->low + (uint64_t)array->shift) ||
             !is_same_group(array->low, top))
-            return edit_fail(e, array->loop, array->region,
-                             "there is no room for region '%.100s' of loop '%.100s': not all of it "
-                             "would be in group '%s'",
-                             e->profile->loops[array->loop].regions[array->region].id,
-                             e->profile->loops[array->loop].id,
-                             psnap_group_name(psnap_layout_split(array->low).group));
+            fail(e, array, why);
         pushed += push_by(e, i);
         array->behind = pushed;
     }
-    return PSNAP_OK;
+    for (uint32_t i = 0; i < e->array_count; i++)
+        if (e->arrays[i].moved)
+            check_moved(e, &e->arrays[i]);
 }
 
-enum psnap_status edit_map(const struct editing *e, uint32_t loop, uint32_t array, uint64_t size,
-                           uint64_t *address, uint64_t *times, uint64_t *over)
+struct edit_spot edit_map(struct editing *e, uint32_t array, uint64_t address, uint64_t size)
 {
     const struct edit_array *in = &e->arrays[array];
-    int64_t from = (int64_t)(*address - in->low);
-    enum psnap_status status;
+    int64_t from = (int64_t)(address - in->low);
 
-    *times = in->times;
-    *over = in->over;
     for (uint32_t i = 0; i < in->field_count; i++) {
         const struct edit_field *field = &in->fields[i];
         const int64_t block = (int64_t)field->over;
         const int64_t element = (from < 0 ? from - block + 1 : from) / block;
         const uint64_t at = (uint64_t)(from - element * block);
-        if (at < field->from || at + size > field->from + field->bytes)
-            continue;
-        *times = field->times;
-        *over = field->over;
-        *address = e->arrays[field->in].low + (uint64_t)e->arrays[field->in].shift + field->to +
-                   (uint64_t)element * field->times + (at - field->from);
-        return PSNAP_OK;
+        if (at >= field->from && at + size <= field->from + field->bytes)
+            return (struct edit_spot){e->arrays[field->in].low +
+                                          (uint64_t)e->arrays[field->in].shift + field->to +
+                                          (uint64_t)element * field->times + (at - field->from),
+                                      field->times, field->over};
     }
     if (in->fields)
-        return edit_fail(e, loop, PSNAP_NONE,
-                         "loop '%.100s' accesses %" PRIu64 " bytes at once at byte %" PRId64
-                         " of '%.100s': they would not lie together any more",
-                         e->profile->loops[loop].id, size, from,
-                         in->object ? in->object : "the array");
-    status = edit_scale(e, *times, *over, &from);
-    *address = in->low + (uint64_t)in->shift + (uint64_t)from;
-    return status;
+        edit_fail(e, PSNAP_NONE,
+                  "%" PRIu64 " bytes at once at byte %" PRId64
+                  " of '%.100s' would not lie together any more",
+                  size, from, in->object ? in->object : "the array");
+    edit_scale(e, in->times, in->over, &from);
+    return (struct edit_spot){in->low + (uint64_t)in->shift + (uint64_t)from, in->times, in->over};
 }
 
-enum psnap_status edit_place(const struct editing *e, uint64_t *address)
+struct edit_spot edit_place(struct editing *e, uint64_t address)
 {
-    const uint32_t in = edit_array_of(e, *address);
-    uint64_t times, over;
+    const uint32_t in = edit_array_of(e, address);
+    const struct edit_array *below = NULL;
 
-    if (in == PSNAP_NONE) { /* beside arrays: it goes with the one below */
-        const struct edit_array *below = NULL;
-        for (uint32_t i = 0; i < e->array_count && e->arrays[i].low <= *address; i++)
-            below = &e->arrays[i];
-        if (below && is_same_group(below->low, *address))
-            *address += below->behind;
-        return PSNAP_OK;
-    }
-    return edit_map(e, e->arrays[in].loop, in, 0, address, &times, &over);
-}
-
-/* ---- fields ---- */
-
-/* "a+b"; NULL when there is no memory for it: a name is no more than that. */
-static const char *joined_name(const struct editing *e)
-{
-    char name[256] = "";
-    size_t at = 0;
-
-    for (size_t i = 0; i < e->edit->region_count && at < sizeof name; i++)
-        at += (size_t)snprintf(name + at, sizeof name - at, "%s%s", i ? "+" : "",
-                               e->edit->regions[i]);
-    return psnap_arena_strndup(e->profile->arena, name, strlen(name));
-}
-
-static enum psnap_status interleave(struct editing *e, uint64_t element)
-{
-    uint64_t elements = 0, k = 0, count = 0;
-    uint32_t first = PSNAP_NONE;
-
-    for (uint32_t i = 0; i < e->array_count; i++) {
-        const struct edit_array *array = &e->arrays[i];
-        const uint64_t n = (array->high - array->low + element - 1) / element;
-        if (!array->is_wanted)
-            continue;
-        first = first == PSNAP_NONE ? i : first;
-        elements = n > elements ? n : elements;
-        count++;
-    }
-    if (count < 2)
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "there is nothing to interleave '%.100s' with",
-                         e->edit->regions[0]);
-    for (size_t i = 0; i < e->edit->region_count; i++) /* in the order in which they are named */
-        for (uint32_t a = 0; a < e->array_count; a++) {
-            struct edit_array *array = &e->arrays[a];
-            if (!array->is_wanted || array->fields || !is_called(e, array, e->edit->regions[i]))
-                continue;
-            array->fields = calloc(1, sizeof *array->fields);
-            if (!array->fields)
-                return edit_no_memory(e);
-            array->fields[0] =
-                (struct edit_field){0, element, k++ * element, count * element, element, first};
-            array->field_count = 1;
-        }
-    e->arrays[first].object = joined_name(e);
-    e->arrays[first].grown =
-        elements * count * element - (e->arrays[first].high - e->arrays[first].low);
-    return PSNAP_OK;
-}
-
-static enum psnap_status split(struct editing *e)
-{
-    uint64_t record = 0;
-
-    for (size_t i = 0; i < e->edit->field_count; i++)
-        record += e->edit->fields[i];
-    for (uint32_t a = 0; a < e->array_count; a++) {
-        struct edit_array *array = &e->arrays[a];
-        const uint64_t n = (array->high - array->low + record - 1) / record;
-        uint64_t at = 0;
-        if (!array->is_wanted)
-            continue;
-        array->fields = calloc(e->edit->field_count, sizeof *array->fields);
-        if (!array->fields)
-            return edit_no_memory(e);
-        for (size_t i = 0; i < e->edit->field_count; at += e->edit->fields[i++])
-            array->fields[array->field_count++] =
-                (struct edit_field){at, e->edit->fields[i], at * n, e->edit->fields[i], record, a};
-        array->grown = n * record - (array->high - array->low);
-    }
-    return PSNAP_OK;
-}
-
-enum psnap_status edit_lay_fields(struct editing *e)
-{
-    return e->edit->what == PSNAP_EDIT_SPLIT ? split(e) : interleave(e, e->edit->fields[0]);
+    if (in != PSNAP_NONE)
+        return edit_map(e, in, address, 0);
+    for (uint32_t i = 0; i < e->array_count && e->arrays[i].low <= address; i++)
+        below = &e->arrays[i];
+    if (below && is_same_group(below->low, address)) /* beside arrays it goes with that below */
+        address += below->behind;
+    return (struct edit_spot){address, 1, 1};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap edit --stride on references that are nests: every loop of a nest that goes on by the old
+ * strides[OLD] = NEW, of references that are nests: every loop of a nest that goes on by the old
  * stride goes on by the new one. The array has elements, or rows, so far apart, and a nest begins
  * at that of them where it did.
  *
@@ -8,20 +8,18 @@
  * 8 bytes apart and go on by 32. These copies are told by being alike and at equal distances, and
  * are changed as the one reference of stride 8 that they are in the source. Rows of a matrix that
  * follow each other are one sweep in a profile; they are parted again when their distance, which
- * entries of loops tell, is the old stride.
+ * entries of loops tell, is the old stride; a stride of fewer than ROW_MIN elements is of a record.
  */
+#include "profile/edit/edit.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/edit/edit.h"
-#include "profile/edit/edit_tree.h"
-#include "profile/model.h"
-
 enum {
     SHOWN = 12,
     COPIES_MAX = 64,
-    ROW_MIN = 8 /* elements: a shorter stride is of a record */
+    ROW_MIN = 8 /* elements */
 };
 
 struct striding {
@@ -102,9 +100,11 @@ static void stride_copies(struct striding *s)
         for (uint32_t i = 0; i < s->n; i++)
             *step_at(s->copies[i], depth) = then * times;
     }
-    for (uint32_t i = 0; i < s->n && is_any; i++)
-        s->copies[i]->value.first =
-            place_of(&s->e->arrays[s->copies[i]->array], s->copies[i]->value.first, from, to);
+    for (uint32_t i = 0; i < s->n && is_any; i++) {
+        struct edit_array *array = &s->e->arrays[s->copies[i]->array];
+        s->copies[i]->value.first = place_of(array, s->copies[i]->value.first, from, to);
+        array->is_changed = true;
+    }
     s->is_any |= is_any;
 }
 
@@ -122,40 +122,34 @@ static bool has_rows(const struct editing *e, const struct model_ref *ref, uint6
     return false;
 }
 
-/* Parts runs into rows when these go on by the old stride; false: out of memory. */
-static bool part_rows(const struct editing *e, uint32_t index, struct edit_node *parent)
+/* Parts runs of a reference into rows when these go on by the old stride. */
+static void part_rows(struct editing *e, const struct model_ref *ref, struct edit_node *parent)
 {
-    const struct model_ref *ref = &e->profile->stream->refs[index];
     const int64_t from = e->edit->old_stride;
 
     for (uint32_t i = 0; i < parent->child_count; i++) {
         const struct edit_node *node = parent->children[i];
         const int64_t row = node->stride ? from / node->stride : 0, count = node->count.first;
         uint64_t length;
-        if (node->is_loop && !part_rows(e, index, parent->children[i]))
-            return false;
-        if (node->is_loop || row < 2 || from % node->stride || count <= row || count % row ||
-            !edit_node_length(node, &length) || !has_rows(e, ref, (uint64_t)row))
-            continue;
-        if (!edit_tree_split(e->trees[index], parent, i, row))
-            return false;
+        if (node->is_loop)
+            part_rows(e, ref, parent->children[i]);
+        else if (row >= ROW_MIN && from % node->stride == 0 && count > row && count % row == 0 &&
+                 edit_node_length(node, &length) && has_rows(e, ref, (uint64_t)row))
+            edit_tree_split(e, parent, i, row);
     }
-    return true;
 }
 
 /* Parts them in all references of the edit's loops. */
-static enum psnap_status part_all_rows(const struct editing *e)
+static void part_all_rows(struct editing *e)
 {
-    const struct psnap_stream_model *model = e->profile->stream;
-
-    for (uint32_t i = 0; i < model->ref_count; i++)
-        if (e->trees[i] && e->is_selected[model->refs[i].loop] &&
-            (!part_rows(e, i, &e->trees[i]->root) || !edit_tree_measure(e->trees[i])))
-            return edit_no_memory(e);
-    return PSNAP_OK;
+    for (uint32_t i = 0; i < e->model->ref_count; i++)
+        if (e->trees[i] && e->is_selected[e->model->refs[i].loop]) {
+            part_rows(e, &e->model->refs[i], e->trees[i]);
+            edit_need(e, edit_tree_measure(e->trees[i]));
+        }
 }
 
-/* ---- all of it ---- */
+/* ---- copies of a nest ---- */
 
 static bool is_wanted(const struct editing *e, uint32_t array)
 {
@@ -205,7 +199,7 @@ static bool are_alike(const struct edit_node *a, const struct edit_node *b)
 
 static void stride_body(struct striding *s, const struct model_body *body, bool *is_done)
 {
-    const struct psnap_stream_model *model = s->e->profile->stream;
+    const struct psnap_stream_model *model = s->e->model;
 
     for (uint32_t k = 0; k < body->width; k++) {
         const struct model_ref *ref = &model->refs[body->refs[k]];
@@ -220,64 +214,92 @@ static void stride_body(struct striding *s, const struct model_body *body, bool 
             const struct model_ref *other = &model->refs[index];
             if (is_done[index] || other->rule != MODEL_NEST || other->kind != ref->kind ||
                 model_nest_width(other) != model_nest_width(ref) ||
-                !are_alike(&s->e->trees[body->refs[k]]->root, &s->e->trees[index]->root))
+                !are_alike(s->e->trees[body->refs[k]], s->e->trees[index]))
                 continue;
             is_done[index] = true;
-            copies[n++] = &s->e->trees[index]->root;
+            copies[n++] = s->e->trees[index];
         }
         s->size = model_nest_width(ref);
         stride_nodes(s, copies, n);
     }
 }
 
-/* "reference 3 of loop X has no strides ..." when the edit's loops have such references, with the
- * fields that say how far apart their addresses are. */
-static void say_drawn(const struct striding *s, char *text, size_t size)
-{
-    const struct model_ref *ref = s->drawn;
-    const char *loop = ref ? s->e->profile->loops[ref->loop].id : "";
+/* ---- all of it ---- */
 
-    *text = '\0';
-    if (ref && ref->rule == MODEL_REUSE)
-        snprintf(text, size,
-                 "reference %" PRIu32 " of loop '%.80s' has no strides: its addresses are drawn by "
-                 "reuse time; 'loops.%.80s.references.%" PRIu32 ".reuse' has 'steps' within lines, "
-                 "'objects.%.80s.first_touches' has those to new lines, and a larger "
-                 "working_set spreads its elements",
-                 ref->number, loop, loop, ref->number,
-                 s->e->profile->stream->objects[ref->reuses[0].object].id);
-    else if (ref)
-        snprintf(text, size,
-                 "reference %" PRIu32 " of loop '%.80s' has no strides: it depends on another one, "
-                 "and 'loops.%.80s.references.%" PRIu32 ".offset%s' is how far from it",
-                 ref->number, loop, loop, ref->number, ref->offset_count > 1 ? "s" : "");
+/* Says that there is no such stride, and which there are; or, when the edit names a loop alone,
+ * which arrays have the new one if these are several: another one than was meant may have had the
+ * old one as well. */
+static void say_strides(const struct striding *s, FILE *out)
+{
+    const struct editing *e = s->e;
+    const char *before = ": ";
+    uint32_t count = 0;
+
+    if (!s->is_any)
+        fprintf(out, "no stride is %" PRId64 " there", e->edit->old_stride);
+    for (unsigned i = 0; i < s->seen_count && !s->is_any; i++)
+        fprintf(out, "%s%" PRId64, i ? ", " : ", only ", s->seen[i]);
+    for (uint32_t i = 0; i < e->array_count; i++)
+        count += e->arrays[i].is_changed;
+    if (count < 2 || !e->edit->loop || e->edit->region_count)
+        return;
+    fprintf(out, "%" PRIu32 " arrays have the new stride", count);
+    for (uint32_t i = 0; i < e->array_count; i++) {
+        const struct edit_array *array = &e->arrays[i];
+        if (!array->is_changed)
+            continue;
+        fprintf(out, "%s'%.60s'", before, array->object ? array->object : array->of->region->id);
+        if (!array->object)
+            fprintf(out, " of '%.60s'", array->of->loop->id);
+        before = ", ";
+    }
 }
 
-enum psnap_status edit_nest_strides(struct editing *e)
+/* "reference 3 of loop X has no strides ...", with the fields that say how far apart its addresses
+ * are. */
+static void say_drawn(const struct striding *s, FILE *out)
 {
-    const struct psnap_stream_model *model = e->profile->stream;
-    struct striding s = {.e = e};
-    bool *is_done = calloc(model->ref_count + (size_t)1, sizeof *is_done);
-    char seen[SHOWN * 24] = "", drawn[512];
-    size_t at = 0;
+    const struct model_ref *ref = s->drawn;
+    const char *loop = s->e->profile->loops[ref->loop].id;
 
-    if (!is_done || part_all_rows(e)) {
-        free(is_done);
-        return edit_no_memory(e);
-    }
-    for (uint32_t i = 0; i < model->body_count; i++)
-        if (e->is_selected[model->bodies[i].loop])
-            stride_body(&s, &model->bodies[i], is_done);
-    free(is_done);
-    say_drawn(&s, drawn, sizeof drawn);
-    if (s.is_any) {
-        if (*drawn && e->edit->loop)
-            snprintf(e->error->message, sizeof e->error->message, "%s", drawn);
-        return PSNAP_OK;
-    }
-    for (unsigned i = 0; i < s.seen_count; i++)
-        at += (size_t)snprintf(seen + at, sizeof seen - at, "%s%" PRId64, i ? ", " : "", s.seen[i]);
-    return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "no stride is %" PRId64 " there%s%s%s%s",
-                     e->edit->old_stride, s.seen_count ? ", only " : "", seen, *drawn ? "; " : "",
-                     drawn);
+    fprintf(out,
+            "%sreference %" PRIu32 " of loop '%.80s' has no strides: ", ftell(out) > 0 ? "; " : "",
+            ref->number, loop);
+    if (ref->rule == MODEL_REUSE)
+        fprintf(out,
+                "its addresses are drawn by reuse time; 'loops.%.80s.references.%" PRIu32
+                ".reuse' has 'steps' within lines, 'objects.%.80s.first_touches' has those to new "
+                "lines, and a larger working_set spreads its elements",
+                loop, ref->number, s->e->model->objects[ref->reuses[0].object].id);
+    else
+        fprintf(out,
+                "it depends on another one, and 'loops.%.80s.references.%" PRIu32
+                ".offset%s' is how far from it",
+                loop, ref->number, ref->offset_count > 1 ? "s" : "");
+}
+
+void edit_strides(struct editing *e)
+{
+    struct striding s = {.e = e};
+    bool *is_done = edit_alloc(e, e->model->ref_count, sizeof *is_done);
+    char said[sizeof e->error->message] = "";
+    FILE *out;
+
+    part_all_rows(e);
+    if (e->status)
+        return;
+    for (uint32_t i = 0; i < e->model->body_count; i++)
+        if (e->is_selected[e->model->bodies[i].loop])
+            stride_body(&s, &e->model->bodies[i], is_done);
+    out = fmemopen(said, sizeof said - 1, "w");
+    if (!edit_need(e, out != NULL))
+        return;
+    say_strides(&s, out);
+    if (s.drawn && (e->edit->loop || !s.is_any))
+        say_drawn(&s, out);
+    fclose(out);
+    if (!s.is_any)
+        edit_fail(e, PSNAP_NONE, "%s", said);
+    else
+        memcpy(e->error->message, said, sizeof said);
 }

@@ -4,193 +4,144 @@
  */
 #include "profile/edit/edit_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
-#include "profile/profile.h"
+#include "profile/edit/edit.h"
 
 enum { STEPS_MAX = 1 << 24 /* iterations that are gone through to measure */ };
 
 /* ---- from terms ---- */
 
-static struct edit_node *new_node(struct psnap_arena *arena, uint32_t depth)
+/* A node with room for children; NULL: out of memory. */
+static struct edit_node *new_node(struct editing *e, uint32_t depth, size_t children)
 {
-    struct edit_node *node = psnap_arena_alloc(arena, sizeof *node);
+    struct edit_node *node = edit_alloc(e, 1, sizeof *node);
+    struct edit_node **room = edit_alloc(e, children, sizeof(struct edit_node *));
 
-    if (node)
-        *node = (struct edit_node){.depth = depth, .symbol = NEST_NUMBERS, .array = PSNAP_NONE};
-    return node;
+    if (node && room)
+        *node = (struct edit_node){.children = room,
+                                   .is_loop = children > 0,
+                                   .depth = depth,
+                                   .symbol = NEST_NUMBERS,
+                                   .array = PSNAP_NONE};
+    return room ? node : NULL;
 }
 
-/* A term whose values, with their steps, are `values`; NULL: out of memory. */
-static struct edit_node *grow(struct psnap_arena *arena, const struct nest_pattern *pattern,
-                              const struct edit_value *values, uint32_t depth)
+/* A value, and its steps in the loops around. */
+static struct edit_value take_value(uint64_t first, const uint64_t *const *steps, uint32_t depth,
+                                    size_t index)
 {
-    struct edit_node *node = new_node(arena, depth);
-    struct edit_value *inner;
+    struct edit_value value = {.first = (int64_t)first};
+
+    for (uint32_t i = 0; i < depth; i++)
+        value.steps[i] = (int64_t)steps[i][index];
+    return value;
+}
+
+/* The node of a term; steps[i] are those of its values in the loop of depth i around. */
+static struct edit_node *grow(struct editing *e, const struct nest_pattern *pattern,
+                              const uint64_t *values, const uint64_t *const *steps, uint32_t depth)
+{
+    struct edit_node *node = new_node(e, depth, pattern->body_count);
+    const uint64_t *inner[NEST_DEPTH_MAX];
+    size_t at = 0;
 
     if (!node)
         return NULL;
-    node->count = values[0];
-    if (!pattern->body_count) {
-        node->symbol = pattern->symbol;
-        if (pattern->symbol == NEST_NUMBERS) {
-            node->value = values[1];
-            node->stride = (int64_t)pattern->steps[0];
-        }
-        return node;
+    node->count = take_value(values[0], steps, depth, 0);
+    if (!node->is_loop && (node->symbol = pattern->symbol) == NEST_NUMBERS) {
+        node->value = take_value(values[1], steps, depth, 1);
+        node->stride = (int64_t)pattern->steps[0];
     }
-    node->is_loop = true;
-    inner = malloc(pattern->values * sizeof *inner);
-    node->children = psnap_arena_alloc(arena, pattern->body_count * sizeof(struct edit_node *));
-    if (inner && node->children) {
-        memcpy(inner, values + 1, (pattern->values - 1) * sizeof *inner);
-        for (size_t k = 0; k + 1 < pattern->values; k++)
-            inner[k].steps[depth] = (int64_t)pattern->steps[k];
-        for (uint32_t i = 0, at = 0; i < pattern->body_count; at += pattern->body[i++]->values) {
-            struct edit_node *child = grow(arena, pattern->body[i], inner + at, depth + 1);
-            if (!child)
-                break;
-            node->children[node->child_count++] = child;
-        }
+    for (uint32_t i = 0; i < pattern->body_count; at += pattern->body[i++]->values) {
+        struct edit_node *child;
+        for (uint32_t k = 0; k < depth; k++)
+            inner[k] = steps[k] + 1 + at;
+        inner[depth] = pattern->steps + at;
+        child = grow(e, pattern->body[i], values + 1 + at, inner, depth + 1);
+        if (!child)
+            return NULL;
+        node->children[node->child_count++] = child;
     }
-    free(inner);
-    return node->child_count == pattern->body_count ? node : NULL;
-}
-
-static struct edit_node *grow_term(struct psnap_arena *arena, const struct nest_terms *terms,
-                                   size_t term)
-{
-    const struct nest_pattern *pattern = terms->terms[term].pattern;
-    struct edit_value *values = calloc(pattern->values, sizeof *values);
-    struct edit_node *node = NULL;
-
-    for (size_t k = 0; values && k < pattern->values; k++)
-        values[k].first = (int64_t)nest_term_values(terms, term)[k];
-    if (values)
-        node = grow(arena, pattern, values, 0);
-    free(values);
     return node;
 }
 
-struct edit_tree *edit_tree_new(const struct nest_terms *terms)
+struct edit_node *edit_tree_new(struct editing *e, const struct nest_terms *terms)
 {
-    struct edit_tree *tree = calloc(1, sizeof *tree);
-    struct edit_node *root = tree ? &tree->root : NULL;
+    struct edit_node *root = new_node(e, 0, terms->count + 1);
 
-    if (!tree)
+    if (!root)
         return NULL;
-    *root = (struct edit_node){.is_loop = true, .count = {.first = 1}};
-    tree->arena = psnap_arena_new();
-    if (tree->arena)
-        root->children =
-            psnap_arena_alloc(tree->arena, (terms->count + 1) * sizeof(struct edit_node *));
-    while (root->children && root->child_count < terms->count) {
-        struct edit_node *node = grow_term(tree->arena, terms, root->child_count);
-        if (!node)
-            break;
-        root->children[root->child_count++] = node;
+    root->count.first = 1;
+    for (size_t i = 0; i < terms->count; i++) {
+        root->children[i] = grow(e, terms->terms[i].pattern, nest_term_values(terms, i), NULL, 0);
+        if (!root->children[i])
+            return NULL;
+        root->child_count++;
     }
-    if (root->children && root->child_count == terms->count)
-        return tree;
-    edit_tree_free(tree);
-    return NULL;
-}
-
-void edit_tree_free(struct edit_tree *tree)
-{
-    if (tree)
-        psnap_arena_free(tree->arena);
-    free(tree);
+    return root;
 }
 
 /* ---- to terms ---- */
 
-/* A node's pattern; its values, with their steps, go to `values`, which the caller frees. */
-static const struct nest_pattern *make(struct nest_patterns *patterns, const struct edit_node *node,
-                                       struct edit_value **values);
-
-/* Appends a child's values to those of a loop. */
-static bool append(struct edit_value **values, size_t *count, const struct edit_value *more,
-                   size_t n)
+static bool need(struct editing *e, bool is_done)
 {
-    struct edit_value *grown = realloc(*values, (*count + n) * sizeof *grown);
-
-    if (!grown)
-        return false;
-    memcpy(grown + *count, more, n * sizeof *grown);
-    *values = grown;
-    *count += n;
-    return true;
-}
-
-static const struct nest_pattern *
-make_loop(struct nest_patterns *patterns, const struct edit_node *node, struct edit_value **values)
-{
-    const struct nest_pattern **body =
-        calloc(node->child_count + (size_t)1, sizeof(struct nest_pattern *));
-    const struct nest_pattern *made = NULL;
-    uint64_t *steps = NULL;
-    size_t count = 0;
-    uint32_t i = 0;
-
-    *values = NULL;
-    if (body && append(values, &count, &node->count, 1))
-        for (; i < node->child_count; i++) {
-            struct edit_value *inner = NULL;
-            bool is_done = (body[i] = make(patterns, node->children[i], &inner)) != NULL;
-            is_done = is_done && append(values, &count, inner, body[i]->values);
-            free(inner);
-            if (!is_done)
-                break;
-        }
-    if (body && *values && i == node->child_count && (steps = malloc(count * sizeof *steps))) {
-        for (size_t k = 1; k < count; k++)
-            steps[k - 1] = (uint64_t)(*values)[k].steps[node->depth];
-        made = nest_pattern_loop(patterns, body, node->child_count, steps);
-    }
-    free(steps);
-    free(body);
-    return made && made->depth < NEST_DEPTH_MAX ? made : NULL;
-}
-
-static const struct nest_pattern *make(struct nest_patterns *patterns, const struct edit_node *node,
-                                       struct edit_value **values)
-{
-    if (node->is_loop)
-        return make_loop(patterns, node, values);
-    *values = malloc(2 * sizeof **values);
-    if (!*values)
-        return NULL;
-    (*values)[0] = node->count;
-    (*values)[1] = node->value;
-    return node->symbol == NEST_NUMBERS ? nest_pattern_run(patterns, (uint64_t)node->stride)
-                                        : nest_pattern_symbol(patterns, node->symbol);
-}
-
-static bool push(struct nest_terms *terms, const struct edit_node *node)
-{
-    struct edit_value *values = NULL;
-    const struct nest_pattern *pattern = make(terms->patterns, node, &values);
-    uint64_t *firsts = pattern ? malloc(pattern->values * sizeof *firsts) : NULL;
-    bool is_done = firsts != NULL;
-
-    for (size_t k = 0; is_done && k < pattern->values; k++)
-        firsts[k] = (uint64_t)values[k].first;
-    is_done = is_done && nest_terms_push(terms, pattern, firsts);
-    free(firsts);
-    free(values);
+    if (!is_done)
+        edit_fail(e, PSNAP_NONE, "out of memory, or more than %d loops in loops", NEST_DEPTH_MAX);
     return is_done;
 }
 
-bool edit_tree_store(const struct edit_tree *tree, struct nest_terms *terms)
+static size_t count_values(const struct edit_node *node)
 {
+    size_t sum = node->is_loop || node->symbol != NEST_NUMBERS ? 1 : 2;
+
+    for (uint32_t i = 0; i < node->child_count; i++)
+        sum += count_values(node->children[i]);
+    return sum;
+}
+
+/* A node's pattern; `values` gets those of a term of it, with their steps. NULL: out of memory, or
+ * loops are too deep. */
+static const struct nest_pattern *make(struct editing *e, const struct edit_node *node,
+                                       struct edit_value *values)
+{
+    const struct nest_pattern **body, *made;
+    uint64_t *steps;
+    size_t n = 1;
+
+    values[0] = node->count;
+    if (!node->is_loop && node->symbol != NEST_NUMBERS)
+        return nest_pattern_symbol(e->model->patterns, node->symbol);
+    if (!node->is_loop) {
+        values[1] = node->value;
+        return nest_pattern_run(e->model->patterns, (uint64_t)node->stride);
+    }
+    body = edit_alloc(e, node->child_count, sizeof(struct nest_pattern *));
+    steps = edit_alloc(e, count_values(node), sizeof *steps);
+    if (!body || !steps)
+        return NULL;
+    for (uint32_t i = 0; i < node->child_count; n += body[i++]->values)
+        if (!(body[i] = make(e, node->children[i], values + n)))
+            return NULL;
+    for (size_t k = 1; k < n; k++)
+        steps[k - 1] = (uint64_t)values[k].steps[node->depth];
+    made = nest_pattern_loop(e->model->patterns, body, node->child_count, steps);
+    return made && made->depth < NEST_DEPTH_MAX ? made : NULL;
+}
+
+void edit_tree_store(struct editing *e, const struct edit_node *root, struct nest_terms *terms)
+{
+    const size_t room = count_values(root);
+    struct edit_value *values = edit_alloc(e, room, sizeof *values);
+    uint64_t *firsts = edit_alloc(e, room, sizeof *firsts);
+
     nest_terms_release(terms);
-    for (uint32_t i = 0; i < tree->root.child_count; i++)
-        if (!push(terms, tree->root.children[i]))
-            return false;
-    return true;
+    for (uint32_t i = 0; i < root->child_count && !e->status; i++) {
+        const struct nest_pattern *pattern = make(e, root->children[i], values);
+        for (size_t k = 0; pattern && k < pattern->values; k++)
+            firsts[k] = (uint64_t)values[k].first;
+        need(e, pattern && nest_terms_push(terms, pattern, firsts));
+    }
 }
 
 /* ---- measures ---- */
@@ -229,12 +180,20 @@ bool edit_node_varies(const struct edit_node *node, uint32_t depth)
     return false;
 }
 
+bool edit_loop_is_steady(const struct edit_node *loop)
+{
+    for (uint32_t i = 0; i < loop->child_count; i++)
+        if (edit_node_varies(loop->children[i], loop->depth))
+            return false;
+    return true;
+}
+
 /* `times` 0: only where it leads. When counts do not change, the first iteration stands for all
  * that they come to, the first and the last for where they lead: addresses are affine. */
 static bool measure(struct measuring *m, struct edit_node *node, uint64_t times)
 {
     const int64_t count = (int64_t)value_at(m, &node->count, node->depth);
-    bool is_even = true, is_done = true;
+    bool is_even, is_done = true;
 
     if (m->steps-- == 0)
         return false;
@@ -246,8 +205,7 @@ static bool measure(struct measuring *m, struct edit_node *node, uint64_t times)
         measure_leaf(m, node, count);
         return true;
     }
-    for (uint32_t i = 0; i < node->child_count && is_even; i++)
-        is_even = !edit_node_varies(node->children[i], node->depth);
+    is_even = edit_loop_is_steady(node);
     for (int64_t at = 0; at < count && is_done; at += is_even && count > 1 && !at ? count - 1 : 1) {
         const uint64_t all = !is_even ? times : at ? 0 : times * (uint64_t)count;
         m->at[node->depth] = at;
@@ -265,14 +223,14 @@ static void forget(struct edit_node *node)
         forget(node->children[i]);
 }
 
-bool edit_tree_measure(struct edit_tree *tree)
+bool edit_tree_measure(struct edit_node *root)
 {
     struct measuring m = {.steps = STEPS_MAX};
 
-    forget(&tree->root);
-    tree->root.visits = tree->root.all = 1;
-    for (uint32_t i = 0; i < tree->root.child_count; i++)
-        if (!measure(&m, tree->root.children[i], 1))
+    forget(root);
+    root->visits = root->all = 1;
+    for (uint32_t i = 0; i < root->child_count; i++)
+        if (!measure(&m, root->children[i], 1))
             return false;
     return true;
 }
@@ -295,68 +253,45 @@ bool edit_node_length(const struct edit_node *node, uint64_t *length)
     return !__builtin_mul_overflow(sum, (uint64_t)node->count.first, length);
 }
 
-bool edit_tree_leaves(struct edit_node *node, bool (*see)(void *context, struct edit_node *leaf),
-                      void *context)
+void edit_each_leaf(struct editing *e, struct edit_node *node,
+                    void (*see)(struct editing *e, struct edit_node *leaf))
 {
     if (!node->is_loop)
-        return see(context, node);
+        see(e, node);
     for (uint32_t i = 0; i < node->child_count; i++)
-        if (!edit_tree_leaves(node->children[i], see, context))
-            return false;
-    return true;
+        edit_each_leaf(e, node->children[i], see);
 }
 
 /* ---- changes of the form ---- */
 
-/* A value gets a step at this depth, `scale` times the one that it had there (0: none). */
-static void deepen_value(struct edit_value *value, uint32_t at, int64_t scale)
+/* The node is in one loop more, of this depth, in which nothing changes. */
+static bool deepen(struct edit_node *node, uint32_t at)
 {
-    memmove(&value->steps[at + 1], &value->steps[at],
-            (NEST_DEPTH_MAX - 1 - at) * sizeof value->steps[0]);
-    value->steps[at] = (int64_t)((uint64_t)value->steps[at] * (uint64_t)scale);
-}
+    const size_t deeper = (NEST_DEPTH_MAX - 1 - at) * sizeof node->count.steps[0];
 
-/* The node is in one loop more, of this depth, in which values have `scale` times the step that
- * they had in the loop of that depth. */
-static bool deepen(struct edit_node *node, uint32_t at, int64_t scale)
-{
     if (node->depth + 2 >= NEST_DEPTH_MAX)
         return false;
     node->depth++;
-    deepen_value(&node->count, at, scale);
-    deepen_value(&node->value, at, scale);
+    memmove(&node->count.steps[at + 1], &node->count.steps[at], deeper);
+    memmove(&node->value.steps[at + 1], &node->value.steps[at], deeper);
+    node->count.steps[at] = node->value.steps[at] = 0;
     for (uint32_t i = 0; i < node->child_count; i++)
-        if (!deepen(node->children[i], at, scale))
+        if (!deepen(node->children[i], at))
             return false;
     return true;
 }
 
-/* A loop, around nothing yet, with room for children; NULL: out of memory. */
-static struct edit_node *new_loop(struct edit_tree *tree, uint32_t depth, uint32_t room,
-                                  int64_t iterations)
-{
-    struct edit_node *loop = new_node(tree->arena, depth);
-
-    if (!loop)
-        return NULL;
-    loop->is_loop = true;
-    loop->count.first = iterations;
-    loop->children = psnap_arena_alloc(tree->arena, room * sizeof(struct edit_node *));
-    return loop->children ? loop : NULL;
-}
-
-bool edit_tree_wrap(struct edit_tree *tree, struct edit_node *parent, uint32_t at, uint32_t count,
+bool edit_tree_wrap(struct editing *e, struct edit_node *parent, uint32_t at, uint32_t count,
                     int64_t iterations)
 {
-    const uint32_t depth = parent->children[at]->depth;
-    struct edit_node *around = new_loop(tree, depth, count, iterations);
+    struct edit_node *around = new_node(e, parent->children[at]->depth, count);
 
     if (!around)
         return false;
+    around->count.first = iterations;
     for (uint32_t i = 0; i < count; i++) {
-        struct edit_node *child = parent->children[at + i];
-        around->children[around->child_count++] = child;
-        if (!deepen(child, depth, 0))
+        around->children[around->child_count++] = parent->children[at + i];
+        if (!need(e, deepen(parent->children[at + i], around->depth)))
             return false;
     }
     parent->children[at] = around;
@@ -366,77 +301,29 @@ bool edit_tree_wrap(struct edit_tree *tree, struct edit_node *parent, uint32_t a
     return true;
 }
 
-bool edit_tree_split(struct edit_tree *tree, struct edit_node *parent, uint32_t at,
-                     int64_t iterations)
+static int64_t multiply(int64_t step, int64_t iterations)
+{
+    return (int64_t)((uint64_t)step * (uint64_t)iterations);
+}
+
+/* In the loop of this depth values change by as much as in so many iterations of the one in it. */
+static void carry(struct edit_node *node, uint32_t depth, int64_t iterations)
+{
+    node->count.steps[depth] = multiply(node->count.steps[depth + 1], iterations);
+    node->value.steps[depth] = multiply(node->value.steps[depth + 1], iterations);
+    for (uint32_t i = 0; i < node->child_count; i++)
+        carry(node->children[i], depth, iterations);
+}
+
+bool edit_tree_split(struct editing *e, struct edit_node *parent, uint32_t at, int64_t iterations)
 {
     struct edit_node *node = parent->children[at];
-    const uint32_t depth = node->depth;
-    struct edit_node *around = new_loop(tree, depth, 1, node->count.first / iterations);
 
-    if (!around || node->depth + 2 >= NEST_DEPTH_MAX)
+    if (!edit_tree_wrap(e, parent, at, 1, node->count.first / iterations))
         return false;
-    for (uint32_t i = 0; i < node->child_count; i++) /* its own steps are theirs at its depth */
-        if (!deepen(node->children[i], depth, iterations))
-            return false;
-    node->depth++;
-    deepen_value(&node->count, depth, 0);
-    deepen_value(&node->value, depth, 0);
-    node->value.steps[depth] = (int64_t)((uint64_t)node->stride * (uint64_t)iterations);
     node->count.first = iterations;
-    around->children[around->child_count++] = node;
-    parent->children[at] = around;
-    return true;
-}
-
-/* A run of so many numbers as the first one of an iteration of the loop; NULL: out of memory. */
-static struct edit_node *first_run(struct edit_tree *tree, const struct edit_node *loop,
-                                   int64_t iteration, uint64_t count)
-{
-    struct edit_node *run = new_node(tree->arena, loop->depth);
-    const struct edit_node *leaf = loop;
-
-    while (leaf->is_loop)
-        leaf = leaf->children[0];
-    if (!run)
-        return NULL;
-    run->value = leaf->value;
-    run->value.first += leaf->value.steps[loop->depth] * iteration;
-    for (uint32_t i = loop->depth; i < NEST_DEPTH_MAX; i++)
-        run->value.steps[i] = 0;
-    run->count.first = (int64_t)count;
-    run->stride = leaf->stride;
-    return run;
-}
-
-bool edit_tree_cut(struct edit_tree *tree, uint64_t length)
-{
-    struct edit_node *root = &tree->root;
-
-    for (uint32_t i = 0; i < root->child_count; i++) {
-        struct edit_node *node = root->children[i], *run;
-        uint64_t whole, iteration;
-        if (!edit_node_length(node, &whole))
-            return false;
-        if (whole <= length) {
-            length -= whole;
-            continue;
-        }
-        iteration = whole / (uint64_t)node->count.first;
-        root->child_count = i;
-        node->count.first = (int64_t)(length / iteration);
-        run = node->is_loop ? first_run(tree, node, node->count.first, length % iteration) : NULL;
-        if (node->count.first)
-            root->children[root->child_count++] = node;
-        if (node->is_loop && length % iteration) {
-            struct edit_node **more = psnap_arena_alloc(
-                tree->arena, (root->child_count + (size_t)1) * sizeof(struct edit_node *));
-            if (!run || !more)
-                return false;
-            memcpy(more, root->children, root->child_count * sizeof(struct edit_node *));
-            root->children = more;
-            more[root->child_count++] = run;
-        }
-        return true;
-    }
+    node->value.steps[node->depth - 1] = multiply(node->stride, iterations);
+    for (uint32_t i = 0; i < node->child_count; i++)
+        carry(node->children[i], node->depth - 1, iterations);
     return true;
 }

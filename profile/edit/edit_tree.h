@@ -15,7 +15,8 @@ struct edit_value {
     int64_t steps[NEST_DEPTH_MAX];
 };
 
-/* A loop, a run of numbers or a symbol. */
+/* A loop, a run of numbers or a symbol. The root is a loop of one iteration that is not there: it
+ * has depth 0, as those in it. */
 struct edit_node {
     struct edit_node **children; /* of a loop */
     uint32_t child_count;
@@ -30,34 +31,28 @@ struct edit_node {
     uint32_t array;          /* of an edit: that a run's addresses are in, or PSNAP_NONE */
 };
 
-struct edit_tree {
-    struct psnap_arena *arena; /* owns the nodes */
-    struct edit_node root;     /* a loop of one iteration that is not there: depth 0, as within */
-};
+struct editing; /* owns the nodes */
 
-/* NULL: out of memory. */
-struct edit_tree *edit_tree_new(const struct nest_terms *terms);
-void edit_tree_free(struct edit_tree *tree);
-/* Replaces the terms with those of the tree; false: out of memory, or loops are too deep. */
-bool edit_tree_store(const struct edit_tree *tree, struct nest_terms *terms);
+/* The root of the terms' tree; NULL: out of memory, which is a failure of the edit. */
+struct edit_node *edit_tree_new(struct editing *e, const struct nest_terms *terms);
+/* Replaces the terms with those of the tree; fails when loops are too deep. */
+void edit_tree_store(struct editing *e, const struct edit_node *root, struct nest_terms *terms);
 /* Fills what is measured; false: that takes too long. */
-bool edit_tree_measure(struct edit_tree *tree);
-/* Calls `see` for every leaf in order, until it is false. */
-bool edit_tree_leaves(struct edit_node *node, bool (*see)(void *context, struct edit_node *leaf),
-                      void *context);
+bool edit_tree_measure(struct edit_node *root);
+/* Calls `see` for every leaf in order. */
+void edit_each_leaf(struct editing *e, struct edit_node *node,
+                    void (*see)(struct editing *e, struct edit_node *leaf));
 /* Puts `count` children of a loop, from `at` on, into a new loop of so many iterations, which has
- * their place and in which nothing changes; false: out of memory, or too deep. */
-bool edit_tree_wrap(struct edit_tree *tree, struct edit_node *parent, uint32_t at, uint32_t count,
+ * their place and in which nothing changes; false, a failure: loops are too deep. */
+bool edit_tree_wrap(struct editing *e, struct edit_node *parent, uint32_t at, uint32_t count,
                     int64_t iterations);
-/* Makes a child, of a count that does not change, a loop in which it has so many iterations;
- * false: out of memory, or too deep. */
-bool edit_tree_split(struct edit_tree *tree, struct edit_node *parent, uint32_t at,
-                     int64_t iterations);
-/* Keeps so many numbers, or symbols, from the beginning, of a tree that has more: what is left of
- * an iteration that is cut through is one run. False: out of memory, or lengths change. */
-bool edit_tree_cut(struct edit_tree *tree, uint64_t length);
+/* Makes a child, of a count that does not change, a loop in which it has so many iterations; as
+ * above. */
+bool edit_tree_split(struct editing *e, struct edit_node *parent, uint32_t at, int64_t iterations);
 /* Whether a count in the node, or its own, changes in the loop of that depth around it. */
 bool edit_node_varies(const struct edit_node *node, uint32_t depth);
+/* Whether no count in a loop changes with its iterations. */
+bool edit_loop_is_steady(const struct edit_node *loop);
 /* Numbers of a run, or symbols, that one execution has; false: that changes, or is too much. */
 bool edit_node_length(const struct edit_node *node, uint64_t *length);
 
