@@ -85,98 +85,92 @@ static double points(const struct psnap_tally *after, const struct psnap_tally *
     return 100 * (psnap_tally_cumulative(after, l) - psnap_tally_cumulative(before, l));
 }
 
-/* Tells whether a loop is relevant and changes. */
-static bool is_changed(const struct session *session, const struct scenario *scenario,
-                       const struct psnap_tally *after, const struct psnap_tally *before,
-                       size_t machine)
-{
-    bool changes = false;
+/* ---------------------------------------------------------------------- rows */
 
-    for (uint32_t l = 0; l < session->machines[machine].level_count; l++)
-        changes |= fabs(points(after, before, l)) >= POINTS_MIN;
-    return changes && (double)after->accesses >= COMPARE_RELEVANT * (double)scenario->side.accesses;
-}
+/* What a scenario says of a machine: in all, or of a loop. */
+struct row {
+    size_t scenario, machine;
+    const char *loop; /* id; NULL: in all */
+    const struct psnap_tally *tally, *before;
+};
 
-/* -------------------------------------------------------------------- tables */
-
-static void ratio_cell(struct psnap_table *table, uint64_t after, uint64_t before)
-{
-    if (!before)
-        psnap_table_cell(table, "%s", after ? "new" : "");
-    else
-        psnap_table_cell(table, "%.3fx", (double)after / (double)before);
-}
-
-/* A row of the table; `before` NULL: there is nothing to compare with. */
-static void put_row(struct psnap_table *table, const struct psnap_machine *machine,
-                    const char *name, const struct psnap_tally *tally,
-                    const struct psnap_tally *before)
-{
-    const uint32_t last = machine->level_count - 1;
-    char digits[32];
-
-    psnap_table_cell(table, "%s", name);
-    psnap_table_cell(table, "%s", psnap_group_digits(tally->accesses, digits));
-    for (uint32_t l = 0; l < machine->level_count; l++) {
-        psnap_table_cell(table, "%.3f", 100 * psnap_tally_cumulative(tally, l));
-        if (before)
-            psnap_table_cell(table, "%+.3f", points(tally, before, l));
-        else
-            psnap_table_cell(table, "%s", "");
-    }
-    psnap_table_cell(table, "%s", psnap_group_digits(to_memory(tally, machine), digits));
-    if (before)
-        ratio_cell(table, to_memory(tally, machine), to_memory(before, machine));
-    else
-        psnap_table_cell(table, "%s", "");
-    psnap_table_cell(table, "%s", psnap_group_digits(tally->write_backs[last], digits));
-    if (before)
-        ratio_cell(table, tally->write_backs[last], before->write_backs[last]);
-    else
-        psnap_table_cell(table, "%s", "");
-}
-
-/* The loops of the profile as it is that any scenario has a row of. */
-static void put_first_loops(struct psnap_table *table, const struct session *session,
-                            size_t machine)
-{
-    const struct scope_rows *loops = &session->scenarios[0].side.loops;
-
-    for (size_t k = 0; k < loops->count; k++) {
-        bool is_shown = false;
-        char name[256];
-        for (size_t i = 1; i < session->count && !is_shown; i++) {
-            const struct scope_row *after = loop_of(&session->scenarios[i], loops->rows[k].id);
-            const struct scope_row *before =
-                loop_of(&session->scenarios[session_before(session, i)], loops->rows[k].id);
-            is_shown = after && before &&
-                       is_changed(session, &session->scenarios[i], &after->tallies[machine],
-                                  &before->tallies[machine], machine);
-        }
-        snprintf(name, sizeof name, "  %s", loops->rows[k].id);
-        if (is_shown)
-            put_row(table, &session->machines[machine], name, &loops->rows[k].tallies[machine],
-                    NULL);
-    }
-}
-
-static void put_loops(struct psnap_table *table, const struct session *session, size_t i,
-                      size_t machine)
+/* Calls `put` for the rows of a scenario: in all, then of the loops that it shares with the one
+ * with which it is compared. */
+static void each_row(const struct session *session, size_t i, size_t m,
+                     void (*put)(const struct session *session, const struct row *row,
+                                 void *context),
+                     void *context)
 {
     const struct scenario *scenario = &session->scenarios[i];
     const struct scenario *before = &session->scenarios[session_before(session, i)];
 
-    for (size_t k = 0; k < scenario->side.loops.count; k++) {
-        const struct scope_row *row = &scenario->side.loops.rows[k];
-        const struct scope_row *other = loop_of(before, row->id);
-        char name[256];
-        if (!other || !is_changed(session, scenario, &row->tallies[machine],
-                                  &other->tallies[machine], machine))
-            continue;
-        snprintf(name, sizeof name, "  %s", row->id);
-        put_row(table, &session->machines[machine], name, &row->tallies[machine],
-                &other->tallies[machine]);
+    put(session, &(struct row){i, m, NULL, total_of(scenario, m), total_of(before, m)}, context);
+    for (size_t k = 0; k < scenario->side.loops.count && session->by_loop; k++) {
+        const struct scope_row *loop = &scenario->side.loops.rows[k];
+        const struct scope_row *other = loop_of(before, loop->id);
+        if (other)
+            put(session, &(struct row){i, m, loop->id, &loop->tallies[m], &other->tallies[m]},
+                context);
     }
+}
+
+/* Tells whether a loop is relevant in a scenario, and changes. */
+static bool is_changed(const struct session *session, size_t i, size_t m, const char *loop)
+{
+    const struct scenario *scenario = &session->scenarios[i];
+    const struct scope_row *after = loop_of(scenario, loop);
+    const struct scope_row *before = loop_of(&session->scenarios[session_before(session, i)], loop);
+    bool changes = false;
+
+    for (uint32_t l = 0; after && before && l < session->machines[m].level_count; l++)
+        changes |= fabs(points(&after->tallies[m], &before->tallies[m], l)) >= POINTS_MIN;
+    return changes &&
+           (double)after->tallies[m].accesses >= COMPARE_RELEVANT * (double)scenario->side.accesses;
+}
+
+/* -------------------------------------------------------------------- tables */
+
+/* A count, and how many times as large it is as before. */
+static void count_cells(struct psnap_table *table, uint64_t after, uint64_t before,
+                        bool is_compared)
+{
+    char digits[32];
+
+    psnap_table_cell(table, "%s", psnap_group_digits(after, digits));
+    if (is_compared && before)
+        psnap_table_cell(table, "%.3fx", (double)after / (double)before);
+    else
+        psnap_table_cell(table, "%s", is_compared && after ? "new" : "");
+}
+
+/* A row of the table, if it is of a loop that changes: of the profile as it is, in any scenario. */
+static void put_row(const struct session *session, const struct row *row, void *context)
+{
+    const struct psnap_machine *machine = &session->machines[row->machine];
+    const struct psnap_tally *tally = row->tally, *before = row->before;
+    const uint32_t last = machine->level_count - 1;
+    const bool is_compared = row->scenario > 0;
+    struct psnap_table *table = context;
+    bool is_shown = !row->loop;
+    char digits[32];
+
+    for (size_t i = is_compared ? row->scenario : 1;
+         i < (is_compared ? row->scenario + 1 : session->count) && !is_shown; i++)
+        is_shown = is_changed(session, i, row->machine, row->loop);
+    if (!is_shown)
+        return;
+    psnap_table_cell(table, "%s%s", row->loop ? "  " : "",
+                     row->loop ? row->loop : name_of(&session->scenarios[row->scenario]));
+    psnap_table_cell(table, "%s", psnap_group_digits(tally->accesses, digits));
+    for (uint32_t l = 0; l < machine->level_count; l++) {
+        psnap_table_cell(table, "%.3f", 100 * psnap_tally_cumulative(tally, l));
+        if (is_compared)
+            psnap_table_cell(table, "%+.3f", points(tally, before, l));
+        else
+            psnap_table_cell(table, "%s", "");
+    }
+    count_cells(table, to_memory(tally, machine), to_memory(before, machine), is_compared);
+    count_cells(table, tally->write_backs[last], before->write_backs[last], is_compared);
 }
 
 static struct psnap_table *new_table(const struct psnap_machine *machine)
@@ -209,15 +203,8 @@ static void print_tables(const struct session *session)
     for (size_t m = 0; m < session->machine_count; m++) {
         struct psnap_table *table = new_table(&session->machines[m]);
         char shape[512];
-        for (size_t i = 0; i < session->count; i++) {
-            const struct scenario *before = &session->scenarios[session_before(session, i)];
-            put_row(table, &session->machines[m], name_of(&session->scenarios[i]),
-                    total_of(&session->scenarios[i], m), i ? total_of(before, m) : NULL);
-            if (session->by_loop && i)
-                put_loops(table, session, i, m);
-            else if (session->by_loop)
-                put_first_loops(table, session, m);
-        }
+        for (size_t i = 0; i < session->count; i++)
+            each_row(session, i, m, put_row, table);
         if (m)
             putchar('\n');
         psnap_print(stdout, "machine %s", session->machines[m].name);
@@ -254,32 +241,19 @@ static void json_levels(struct psnap_json *json, const struct psnap_machine *mac
     psnap_json_u64(json, "to_memory_before", to_memory(before, machine));
 }
 
-static void json_row(struct psnap_json *json, const struct session *session, size_t i, size_t m,
-                     const struct scope_row *loop, const struct psnap_tally *tally,
-                     const struct psnap_tally *before)
+static void json_row(const struct session *session, const struct row *row, void *context)
 {
+    const struct psnap_machine *machine = &session->machines[row->machine];
+    struct psnap_json *json = context;
+
     psnap_json_begin_object(json, NULL);
-    psnap_json_text(json, "machine", session->machines[m].name);
-    psnap_json_text(json, "scenario", name_of(&session->scenarios[i]));
-    psnap_json_text(json, "scope", loop ? "loop" : "total");
-    psnap_json_text(json, "id", loop ? loop->id : "total");
-    psnap_json_u64(json, "accesses", tally->accesses);
-    json_levels(json, &session->machines[m], tally, before);
+    psnap_json_text(json, "machine", machine->name);
+    psnap_json_text(json, "scenario", name_of(&session->scenarios[row->scenario]));
+    psnap_json_text(json, "scope", row->loop ? "loop" : "total");
+    psnap_json_text(json, "id", row->loop ? row->loop : "total");
+    psnap_json_u64(json, "accesses", row->tally->accesses);
+    json_levels(json, machine, row->tally, row->before);
     psnap_json_end_object(json);
-}
-
-static void json_rows(struct psnap_json *json, const struct session *session, size_t i, size_t m)
-{
-    const struct scenario *scenario = &session->scenarios[i];
-    const struct scenario *before = &session->scenarios[session_before(session, i)];
-
-    json_row(json, session, i, m, NULL, total_of(scenario, m), total_of(before, m));
-    for (size_t k = 0; k < scenario->side.loops.count && session->by_loop; k++) {
-        const struct scope_row *row = &scenario->side.loops.rows[k];
-        const struct scope_row *other = loop_of(before, row->id);
-        if (other)
-            json_row(json, session, i, m, row, &row->tallies[m], &other->tallies[m]);
-    }
 }
 
 static void print_json(const struct session *session)
@@ -303,7 +277,7 @@ static void print_json(const struct session *session)
     psnap_json_begin_array(&json, "rows");
     for (size_t m = 0; m < session->machine_count; m++)
         for (size_t i = 0; i < session->count; i++)
-            json_rows(&json, session, i, m);
+            each_row(session, i, m, json_row, &json);
     psnap_json_end_array(&json);
     psnap_json_end_object(&json);
     putchar('\n');
@@ -329,30 +303,11 @@ static enum psnap_status write_out(const struct settings *settings, const struct
                                    struct psnap_error *error)
 {
     struct psnap_output *output = psnap_output_open(settings->output, settings->force, error);
+    enum psnap_status status = output ? PSNAP_OK : error->code;
 
-    if (!output)
-        return error->code;
-    if (fwrite(edited->text, 1, edited->size, psnap_output_file(output)) != edited->size) {
-        psnap_error_file(error, errno, "write", settings->output);
-        psnap_output_abandon(output);
-        return error->code;
-    }
-    return psnap_output_commit(output, error);
-}
-
-/* Edits a profile as a scenario says, and simulates it. */
-static enum psnap_status run_one(const struct session *session, struct scenario *scenario,
-                                 struct edited *edited, const struct settings *settings,
-                                 struct psnap_error *error)
-{
-    struct running running = {&scenario->side, session};
-    const enum psnap_status status = edited_change(edited, scenario->edits, "psnap whatif", error);
-
-    if (status && !*error->file)
-        psnap_error_at(error, scenario->edits, 0, 0);
-    return status
-               ? status
-               : edited_replay(edited, settings->seed, settings->count, run_pass, &running, error);
+    if (output && fwrite(edited->text, 1, edited->size, psnap_output_file(output)) != edited->size)
+        status = psnap_error_file(error, errno, "write", settings->output);
+    return psnap_output_finish(output, status, error);
 }
 
 /* Edits and simulates all scenarios of a profile. */
@@ -363,10 +318,16 @@ static enum psnap_status run_all(struct session *session, const struct settings 
     enum psnap_status status = edited_begin(&first, profile, session->input, error);
 
     for (size_t i = 0; i < session->count && !status; i++) {
+        struct scenario *scenario = &session->scenarios[i];
+        struct running running = {&scenario->side, session};
         if (!i || !session->is_cumulative)
             status = edited_copy(&last, &first, error);
+        if (!status && (status = edited_change(&last, scenario->edits, "psnap whatif", error)) &&
+            !*error->file)
+            psnap_error_at(error, scenario->edits, 0, 0);
         if (!status)
-            status = run_one(session, &session->scenarios[i], &last, settings, error);
+            status =
+                edited_replay(&last, settings->seed, settings->count, run_pass, &running, error);
     }
     if (!status && settings->output)
         status = write_out(settings, &last, error);
@@ -375,18 +336,29 @@ static enum psnap_status run_all(struct session *session, const struct settings 
     return status;
 }
 
+/* Puts the scenarios together, and runs them. */
 static int run(struct session *session, const struct settings *settings)
 {
     struct psnap_error error;
-    struct psnap_profile *profile = psnap_input_read_profile(session->input, &error);
-    enum psnap_status status = profile ? PSNAP_OK : error.code;
+    struct psnap_profile *profile = NULL;
+    enum psnap_status status = PSNAP_OK;
 
-    if (!status) {
+    if (!settings->edits.count)
+        return psnap_cmd_usage("whatif", "what if what? (-e EDIT)");
+    if (settings->output && settings->edits.count > 1 && !session->is_cumulative)
+        return psnap_cmd_usage("whatif", "-o is of one scenario, or of --cumulative edits");
+    session->scenarios = calloc(settings->edits.count + 1, sizeof *session->scenarios);
+    if (!session->scenarios)
+        psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+    else {
+        session->scenarios[session->count++].edits = "";
+        for (size_t i = 0; i < settings->edits.count; i++)
+            session->scenarios[session->count++].edits = settings->edits.items[i];
         session->machines = side_machines(&settings->machines, &session->machine_count, &error);
-        status = session->machines ? PSNAP_OK : error.code;
     }
-    if (!status)
-        status = run_all(session, settings, profile, &error);
+    if (session->machines)
+        profile = psnap_input_read_profile(session->input, &error);
+    status = profile ? run_all(session, settings, profile, &error) : error.code;
     psnap_profile_free(profile);
     if (status)
         return psnap_cmd_fail("whatif", &error);
@@ -395,26 +367,6 @@ static int run(struct session *session, const struct settings *settings)
     else
         print_tables(session);
     return psnap_cmd_close_stdout("whatif", PSNAP_EXIT_DONE);
-}
-
-/* Puts the scenarios together, and runs them. */
-static int begin(struct session *session, const struct settings *settings)
-{
-    struct psnap_error error;
-
-    if (!settings->edits.count)
-        return psnap_cmd_usage("whatif", "what if what? (-e EDIT)");
-    if (settings->output && settings->edits.count > 1 && !session->is_cumulative)
-        return psnap_cmd_usage("whatif", "-o is of one scenario, or of --cumulative edits");
-    session->scenarios = calloc(settings->edits.count + 1, sizeof *session->scenarios);
-    if (!session->scenarios) {
-        psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
-        return psnap_cmd_fail("whatif", &error);
-    }
-    session->scenarios[session->count++].edits = "";
-    for (size_t i = 0; i < settings->edits.count; i++)
-        session->scenarios[session->count++].edits = settings->edits.items[i];
-    return run(session, settings);
 }
 
 int psnap_cmd_whatif(int argc, char **argv)
@@ -452,7 +404,7 @@ int psnap_cmd_whatif(int argc, char **argv)
     operands = psnap_options_parse(argc, argv, &usage, false, &status);
     if (operands == 1) {
         session.input = argv[1];
-        status = begin(&session, &settings);
+        status = run(&session, &settings);
     } else if (operands >= 0)
         status = psnap_cmd_usage("whatif", "one profile is wanted, not %d operands", operands);
     for (size_t i = 0; i < session.count; i++)
