@@ -6,19 +6,9 @@
 
 #include "formats/base/rng.h"
 #include "predict/amm/pages.h"
+#include "tests/unit/test_simcore_support.h"
 
 enum { REFS = 3, ACCESSES = 20000, PAGES = 1500 };
-
-static struct psnap_program *new_program(void)
-{
-    struct psnap_program *program = psnap_program_new();
-
-    assert_non_null(program);
-    for (uint32_t i = 0; i < REFS; i++)
-        assert_int_equal(psnap_program_add_ref(program, &(struct psnap_ref){.loop = PSNAP_NONE}),
-                         i);
-    return program;
-}
 
 static void put(struct psnap_sink *sink, uint64_t address, uint32_t ref)
 {
@@ -38,7 +28,7 @@ static void assert_touched(const struct psnap_sink *sink, uint32_t ref, uint64_t
 
 TEST(by_hand)
 {
-    struct psnap_program *program = new_program();
+    struct psnap_program *program = program_with_refs(REFS);
     struct psnap_sink *sink = pages_new(program);
 
     assert_non_null(sink);
@@ -65,7 +55,7 @@ TEST(by_hand)
 
 TEST(by_list)
 {
-    struct psnap_program *program = new_program();
+    struct psnap_program *program = program_with_refs(REFS);
     struct psnap_sink *sink = pages_new(program);
     uint64_t *order = calloc(PAGES, sizeof *order), *lines = calloc(PAGES, sizeof *lines);
     struct pages_touched expected[REFS] = {{0}};

@@ -10,20 +10,30 @@
 
 enum { A, B, C, TABLE, SUM, REFS, STEPS = 1000 };
 
-static struct psnap_program *new_program(void)
+static struct psnap_program *program;
+static struct psnap_sink *sink; /* of the program */
+
+static void begin(struct psnap_rng *rng, uint64_t seed)
 {
     static const uint8_t kinds[REFS] = {PSNAP_LOAD, PSNAP_LOAD, PSNAP_STORE, PSNAP_LOAD,
                                         PSNAP_STORE};
-    struct psnap_program *program = psnap_program_new();
 
-    assert_non_null(program);
+    program = psnap_program_new();
     psnap_program_add_block(program, &(struct psnap_block){.loop = PSNAP_NONE});
     for (uint32_t i = 0; i < REFS; i++)
         psnap_program_add_ref(program, &(struct psnap_ref){.loop = PSNAP_NONE, .kind = kinds[i]});
-    return program;
+    sink = pattern_new(program);
+    assert_non_null(sink);
+    psnap_rng_init(rng, seed);
 }
 
-static void put(struct psnap_sink *sink, uint32_t ref, uint64_t address)
+static void end(void)
+{
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+}
+
+static void put(uint32_t ref, uint64_t address)
 {
     const struct psnap_access access = {
         .address = address, .ref = ref, .size = 8, .kind = ref == C || ref == SUM};
@@ -35,21 +45,18 @@ static void put(struct psnap_sink *sink, uint32_t ref, uint64_t address)
 TEST(patterns)
 {
     for (int same = 0; same < 2; same++) {
-        struct psnap_program *program = new_program();
-        struct psnap_sink *sink = pattern_new(program);
         enum runtime_pattern all[REFS];
         struct psnap_rng rng;
         struct psnap_error error;
 
-        assert_non_null(sink);
-        psnap_rng_init(&rng, 5);
+        begin(&rng, 5);
         for (uint64_t i = 0; i < STEPS; i++) {
             const uint64_t place = 1 << 30 | psnap_rng_below(&rng, 100000) * 8;
-            put(sink, A, 8 * i);
-            put(sink, B, 65536 + 8 * i);
-            put(sink, TABLE, place);
-            put(sink, C, (same ? 65536 : 131072) + 8 * i);
-            put(sink, SUM, place);
+            put(A, 8 * i);
+            put(B, 65536 + 8 * i);
+            put(TABLE, place);
+            put(C, (same ? 65536 : 131072) + 8 * i);
+            put(SUM, place);
         }
         assert_int_equal(pattern_all(sink, all, &error), PSNAP_OK);
         assert_int_equal(all[A], RUNTIME_REGULAR);
@@ -60,8 +67,7 @@ TEST(patterns)
         assert_int_equal(pattern_partner(sink, SUM), TABLE);
         assert_int_equal(pattern_partner(sink, A), PSNAP_NONE);
         assert_int_equal(pattern_partner(sink, REFS), PSNAP_NONE);
-        psnap_sink_free(sink);
-        psnap_program_free(program);
+        end();
     }
 }
 
@@ -72,24 +78,20 @@ TEST(patterns)
 TEST(large_strides)
 {
     for (int alone = 0; alone < 2; alone++) {
-        struct psnap_program *program = new_program();
-        struct psnap_sink *sink = pattern_new(program);
         enum runtime_pattern all[REFS];
         struct psnap_rng rng;
         struct psnap_error error;
 
-        assert_non_null(sink);
-        psnap_rng_init(&rng, 7);
+        begin(&rng, 7);
         for (uint64_t i = 0; i < STEPS; i++) { /* columns of 100 rows, of 2056 bytes */
             if (!alone)
-                put(sink, A, i % 100 * 2056 + i / 100 * 8);
-            put(sink, TABLE, 1 << 30 | psnap_rng_below(&rng, 100000) * 8);
+                put(A, i % 100 * 2056 + i / 100 * 8);
+            put(TABLE, 1 << 30 | psnap_rng_below(&rng, 100000) * 8);
         }
         assert_int_equal(pattern_all(sink, all, &error), PSNAP_OK);
         assert_int_equal(all[A], alone ? RUNTIME_REGULAR : RUNTIME_IRREGULAR);
         assert_int_equal(all[TABLE], alone ? RUNTIME_DEPENDENT : RUNTIME_IRREGULAR);
-        psnap_sink_free(sink);
-        psnap_program_free(program);
+        end();
     }
 }
 
@@ -97,25 +99,21 @@ TEST(large_strides)
 TEST(memory)
 {
     for (uint64_t back = 0; back < 3; back++) {
-        struct psnap_program *program = new_program();
-        struct psnap_sink *sink = pattern_new(program);
         struct psnap_rng rng;
 
-        assert_non_null(sink);
-        psnap_rng_init(&rng, 6);
+        begin(&rng, 6);
         for (uint64_t i = 8; i < STEPS; i++) {
             const uint64_t place = 1 << 30 | psnap_rng_below(&rng, 100) * 8;
-            put(sink, A, 8 * (i - back));
-            put(sink, C, 8 * i);
-            put(sink, TABLE, place);
-            put(sink, SUM, place);
-            put(sink, B, 65536 + 8 * i);
+            put(A, 8 * (i - back));
+            put(C, 8 * i);
+            put(TABLE, place);
+            put(SUM, place);
+            put(B, 65536 + 8 * i);
         }
         assert_int_equal(pattern_memory(sink, A), back == 1 ? PATTERN_CARRIED : PATTERN_FREE);
         assert_int_equal(pattern_memory(sink, B), PATTERN_FREE);
         assert_int_equal(pattern_memory(sink, TABLE), PATTERN_MEETS); /* some 8 of 100 */
         assert_int_equal(pattern_memory(sink, SUM), PATTERN_FREE);
-        psnap_sink_free(sink);
-        psnap_program_free(program);
+        end();
     }
 }

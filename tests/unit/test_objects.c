@@ -44,13 +44,15 @@ static struct psnap_program *new_program(void)
 
 /* ---- by hand ---- */
 
-static void assert_ranges(const struct objects *objects, uint32_t object, uint64_t end, size_t most,
-                          const uint64_t (*cells)[2], size_t wanted)
+/* The parts of an object from cell `from` to cell `end`. */
+static void assert_ranges(const struct objects *objects, uint32_t object, uint64_t from,
+                          uint64_t end, size_t most, uint64_t (*cells)[2], size_t wanted)
 {
     struct data_range *ranges;
     size_t count;
 
-    assert_true(objects_ranges(objects, object, HEAP, address_of(end), most, &ranges, &count));
+    assert_true(
+        objects_ranges(objects, object, address_of(from), address_of(end), most, &ranges, &count));
     assert_int_equal(count, wanted);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(ranges[i].low, address_of(cells[i][0]));
@@ -81,18 +83,17 @@ TEST(a_pool_and_all_else)
     assert_int_equal(objects_at(&objects, program, address_of(68)), rest);
     assert_int_equal(objects_at(&objects, program, address_of(80)), rest);
     assert_int_not_equal(objects_at(&objects, program, address_of(10)), pool);
-    assert_ranges(&objects, pool, 100, 9, (const uint64_t[][2]){{50, 58}, {60, 68}}, 2);
-    assert_ranges(&objects, pool, 65, 9, (const uint64_t[][2]){{50, 58}, {60, 65}}, 2);
-    assert_ranges(&objects, pool, 100, 1, (const uint64_t[][2]){{50, 68}}, 1);
-    assert_ranges(&objects, rest, 100, 9,
-                  (const uint64_t[][2]){{0, 10}, {18, 20}, {28, 30}, {38, 50}, {58, 60}, {68, 100}},
-                  6);
-    assert_ranges(&objects, rest, 100, 3, /* gaps of 8 cells, all alike: the first three close */
-                  (const uint64_t[][2]){{0, 50}, {58, 60}, {68, 100}}, 3);
+    assert_ranges(&objects, pool, 0, 100, 9, (uint64_t[][2]){{50, 58}, {60, 68}}, 2);
+    assert_ranges(&objects, pool, 0, 65, 9, (uint64_t[][2]){{50, 58}, {60, 65}}, 2);
+    assert_ranges(&objects, pool, 0, 100, 1, (uint64_t[][2]){{50, 68}}, 1);
+    assert_ranges(&objects, rest, 0, 100, 9,
+                  (uint64_t[][2]){{0, 10}, {18, 20}, {28, 30}, {38, 50}, {58, 60}, {68, 100}}, 6);
+    assert_ranges(&objects, rest, 0, 100, 3, /* gaps of 8 cells, all alike: the first three close */
+                  (uint64_t[][2]){{0, 50}, {58, 60}, {68, 100}}, 3);
     announce(program, "late", 55, 16); /* hides the pool's second and third blocks */
     assert_int_not_equal(objects_at(&objects, program, address_of(60)), pool);
     assert_int_equal(objects_at(&objects, program, address_of(50)), rest);
-    assert_ranges(&objects, pool, 100, 9, NULL, 0);
+    assert_ranges(&objects, pool, 0, 100, 9, NULL, 0);
     objects_release(&objects);
     psnap_program_free(program);
 }
@@ -185,17 +186,7 @@ TEST(ranges_are_those_of_the_list)
             const size_t to = from + psnap_rng_below(&rng, CELLS - from + 1);
             uint64_t parts[CELLS][2];
             const size_t wanted = oracle_parts(owners, object, from, to, most, parts);
-            struct data_range *ranges;
-            size_t count;
-            assert_true(objects_ranges(&objects, object, address_of(from), address_of(to), most,
-                                       &ranges, &count));
-            assert_int_equal(count, wanted);
-            for (size_t i = 0; i < count; i++) {
-                assert_int_equal(ranges[i].low, address_of(parts[i][0]));
-                assert_int_equal(ranges[i].end, address_of(parts[i][1]));
-                assert_int_equal(ranges[i].object, object);
-            }
-            free(ranges);
+            assert_ranges(&objects, object, from, to, most, parts, wanted);
         }
         objects_release(&objects);
         psnap_program_free(program);

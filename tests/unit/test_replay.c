@@ -319,25 +319,3 @@ TEST(uneven_visits)
         assert_int_equal(stream->of[i].kind, kinds[i]);
     psnap_profile_free(profile);
 }
-
-/* Profile of a replay of a profile: the same counts, working sets no larger. */
-TEST(profile_of_replay)
-{
-    struct psnap_profile *profile = read_text(by_hand), *back;
-    struct psnap_source *source = psnap_replay_new(profile, 0, NULL);
-    struct psnap_sink *builder = psnap_profile_builder_new(source->program, NULL, NULL);
-    struct psnap_profile_totals before, after;
-
-    assert_int_equal(psnap_pump(source, builder, NULL, NULL), PSNAP_OK);
-    back = end_profile(builder);
-    psnap_profile_totals(profile, &before);
-    psnap_profile_totals(back, &after);
-    assert_memory_equal(&before, &after, sizeof before);
-    assert_int_equal(back->loop_count, 2);
-    assert_string_equal(back->loops[0].id, "inner");
-    assert_int_equal(back->loops[0].regions[0].bytes, 24);
-    assert_int_equal(back->schedule.count, 3); /* twice (outer, inner): its visits join */
-    psnap_profile_free(profile);
-    psnap_profile_free(back);
-    psnap_source_free(source);
-}

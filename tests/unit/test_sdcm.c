@@ -82,19 +82,6 @@ TEST(extremes)
     assert_true(psnap_sdcm_hit(PSNAP_DISTANCE_COLD, 64, 64) == 0);
 }
 
-/* Longer distances hit less, more ways of the same sets hit more. */
-TEST(monotone)
-{
-    for (uint64_t sets = 1; sets < 1 << 20; sets *= 5)
-        for (uint64_t distance = 1; distance < UINT64_C(1) << 34; distance *= 3)
-            for (uint64_t ways = 1; ways < 40; ways += 3) {
-                const double here = psnap_sdcm_hit(distance, ways, ways * sets);
-                assert_true(here >= 0 && here <= 1);
-                assert_true(psnap_sdcm_hit(distance + 1, ways, ways * sets) <= here + 1e-12);
-                assert_true(psnap_sdcm_hit(distance, ways + 1, (ways + 1) * sets) >= here - 1e-12);
-            }
-}
-
 TEST(rate)
 {
     struct psnap_distances *distances = psnap_distances_new();

@@ -3,8 +3,7 @@
  * What must be so of any machine and stream, of random ones: the representations of a cache agree,
  * also at associativities that the naive simulator of test_simcore_oracle.c is too slow for, and
  * packed ones (simcore/cache_packed.h), whose addresses are renamed (simcore/rename.h), all over an
- * address space of 64 bits; a larger LRU cache holds what a smaller one does; machines in one pass
- * are as each alone, and every view of them adds up.
+ * address space of 64 bits; machines in one pass are as each alone, and every view of them adds up.
  */
 #include "simcore/hierarchy.h"
 #include "tests/unit/test_random_machines.h"
@@ -181,42 +180,6 @@ TEST(runs_are_renamed_as_their_accesses)
 }
 
 /* ---- laws ---- */
-
-/* Mattson et al. 1970: what a fully associative LRU cache holds, a larger one holds too. */
-TEST(a_larger_lru_cache_holds_all_that_a_smaller_one_holds)
-{
-    struct psnap_rng rng;
-
-    psnap_rng_init(&rng, 11);
-    for (int round = 0; round < 300; round++) {
-        struct psnap_access stream[HIERARCHY_BLOCK];
-        const uint64_t small_ways = pick(&rng, 1, 100), large_ways = small_ways + pick(&rng, 1, 60);
-        struct psnap_machine small = {.level_count = 1}, large = {.level_count = 1};
-        struct hierarchy *small_cache, *large_cache;
-
-        small.levels[0] = (struct psnap_cache_level){
-            .size_bytes = small_ways * 16, .line_bytes = 16, .ways = small_ways};
-        large.levels[0] = (struct psnap_cache_level){
-            .size_bytes = large_ways * 16, .line_bytes = 16, .ways = large_ways};
-        assert_int_equal(psnap_machine_check(&small, NULL), PSNAP_OK);
-        assert_int_equal(psnap_machine_check(&large, NULL), PSNAP_OK);
-        small_cache = hierarchy_new(&small, 1, CACHE_FLAT, 0);
-        large_cache = hierarchy_new(&large, 1, CACHE_FLAT, 0);
-        random_stream(&rng, stream, HIERARCHY_BLOCK);
-        hierarchy_run(small_cache, stream, HIERARCHY_BLOCK);
-        hierarchy_run(large_cache, stream, HIERARCHY_BLOCK);
-        for (uint32_t i = 0, k = 0; i < large_cache->levels[0]->miss_count; i++) {
-            const uint16_t access = large_cache->levels[0]->misses[i];
-            while (k < small_cache->levels[0]->miss_count &&
-                   small_cache->levels[0]->misses[k] < access)
-                k++;
-            assert_true(k < small_cache->levels[0]->miss_count);
-            assert_int_equal(small_cache->levels[0]->misses[k], access);
-        }
-        hierarchy_free(small_cache);
-        hierarchy_free(large_cache);
-    }
-}
 
 static void tally_of_view(const struct psnap_sink *sim, size_t machine, enum psnap_view view,
                           struct psnap_tally *tally)

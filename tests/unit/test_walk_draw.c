@@ -19,8 +19,18 @@ struct drawn {
     bool firsts[EXECUTIONS];
 };
 
-static void draw_all(const struct psnap_stream_model *model, uint64_t seed, struct drawn *drawn)
+/* Of a reference with a histogram for each object. */
+static void draw_all(struct model_object *objects, struct reuse *reuses, uint32_t count,
+                     uint64_t seed, struct drawn *drawn)
 {
+    struct model_ref ref = {.rule = MODEL_REUSE,
+                            .size = 8,
+                            .executions = EXECUTIONS,
+                            .reuses = reuses,
+                            .reuse_count = count,
+                            .phases = PHASES};
+    const struct psnap_stream_model model = {
+        .objects = objects, .object_count = count, .refs = &ref, .ref_count = 1};
     static const uint32_t numbers[PHASES] = {0, 1, 2, 3};
     static bool is_touched[PHASES * LINES];
     struct recall recall;
@@ -29,12 +39,12 @@ static void draw_all(const struct psnap_stream_model *model, uint64_t seed, stru
 
     memset(is_touched, 0, sizeof is_touched);
     psnap_rng_init(&rng, seed);
-    assert_true(recall_init(&recall, model, seed));
-    assert_true(draw_init(&draw, &model->refs[0], numbers));
+    assert_true(recall_init(&recall, &model, seed));
+    assert_true(draw_init(&draw, &ref, numbers));
     for (uint64_t i = 0; i < EXECUTIONS; i++) {
-        const uint64_t address = draw_address(&draw, &model->refs[0], &recall, i, &rng);
+        const uint64_t address = draw_address(&draw, &ref, &recall, i, &rng);
         const uint64_t line = (address - LOW) / REUSE_LINE;
-        assert_in_range(line, 0, model->object_count * LINES - 1);
+        assert_in_range(line, 0, count * LINES - 1);
         drawn->objects[i] = (uint32_t)(line / LINES);
         drawn->firsts[i] = !is_touched[line];
         is_touched[line] = true;
@@ -73,14 +83,6 @@ TEST(first_touches_all_come)
             struct model_object object = {.name = name, .low = LOW, .bytes = LINES * REUSE_LINE};
             struct reuse_bin_count bins[2 * PHASES];
             struct reuse reuse = {.bins = bins};
-            struct model_ref ref = {.rule = MODEL_REUSE,
-                                    .size = 8,
-                                    .executions = EXECUTIONS,
-                                    .reuses = &reuse,
-                                    .reuse_count = 1,
-                                    .phases = PHASES};
-            const struct psnap_stream_model model = {
-                .objects = &object, .object_count = 1, .refs = &ref, .ref_count = 1};
             struct drawn drawn;
             for (uint32_t p = 0; p < PHASES; p++) {
                 const uint64_t firsts = p < cases[c].phases_with_firsts ? 100 : 0;
@@ -89,7 +91,7 @@ TEST(first_touches_all_come)
                     bins[reuse.bin_count++] = (struct reuse_bin_count){p, REUSE_FIRST, firsts};
             }
             reuse.when[cases[c].octave] = 1;
-            draw_all(&model, seed, &drawn);
+            draw_all(&object, &reuse, 1, seed, &drawn);
             /* A reuse before the first first touch has nothing to reuse and is one, too. */
             assert_in_range(firsts_until(&drawn, EXECUTIONS), 100 * cases[c].phases_with_firsts,
                             100 * cases[c].phases_with_firsts + 1);
@@ -108,17 +110,9 @@ TEST(first_touches_outgrow_the_phase)
     struct reuse_bin_count bins[] = {
         {0, REUSE_FIRST, 2 * WIDTH - 10}, {1, 20, 10}, {2, 20, WIDTH}, {3, 20, WIDTH}};
     struct reuse reuse = {.bins = bins, .bin_count = 4, .when = {1, 2, 3}};
-    struct model_ref ref = {.rule = MODEL_REUSE,
-                            .size = 8,
-                            .executions = EXECUTIONS,
-                            .reuses = &reuse,
-                            .reuse_count = 1,
-                            .phases = PHASES};
-    const struct psnap_stream_model model = {
-        .objects = &object, .object_count = 1, .refs = &ref, .ref_count = 1};
     struct drawn drawn;
 
-    draw_all(&model, 0, &drawn);
+    draw_all(&object, &reuse, 1, 0, &drawn);
     assert_int_equal(firsts_until(&drawn, 2 * WIDTH - 10), 2 * WIDTH - 10);
     assert_int_equal(firsts_until(&drawn, EXECUTIONS), 2 * WIDTH - 10);
 }
@@ -131,14 +125,6 @@ TEST(phases_come_in_order)
         struct model_object objects[PHASES];
         struct reuse_bin_count bins[PHASES][2];
         struct reuse reuses[PHASES];
-        struct model_ref ref = {.rule = MODEL_REUSE,
-                                .size = 8,
-                                .executions = EXECUTIONS,
-                                .reuses = reuses,
-                                .reuse_count = PHASES,
-                                .phases = PHASES};
-        const struct psnap_stream_model model = {
-            .objects = objects, .object_count = PHASES, .refs = &ref, .ref_count = 1};
         struct drawn drawn;
         for (uint32_t p = 0; p < PHASES; p++) {
             objects[p] = (struct model_object){.name = name,
@@ -149,7 +135,7 @@ TEST(phases_come_in_order)
             reuses[p] =
                 (struct reuse){.object = p, .bins = bins[p], .bin_count = 2, .when = {1, 1, 1, 1}};
         }
-        draw_all(&model, seed, &drawn);
+        draw_all(objects, reuses, PHASES, seed, &drawn);
         for (uint32_t i = 0; i < EXECUTIONS; i++)
             assert_int_equal(drawn.objects[i], i / WIDTH);
         /* The first reuse in an object of which nothing was touched is a first touch, too. */
