@@ -39,6 +39,13 @@ struct psnap_input_options {
      .is_profile = NULL,                                                                           \
      .kept = NULL}
 
+/* Rows of a table of options: which part of an input a command reads, and how. */
+#define PSNAP_INPUT_OPTIONS(input)                                                                 \
+    {PSNAP_OPTION_TEXT, 0, "from", &(input).from, "FORMAT", "the input's format (recognised)"},    \
+        {PSNAP_OPTION_U64, 0, "seed", &(input).seed, "N", "of a profile's replay (0)"},            \
+        {PSNAP_OPTION_COUNT, 0, "skip", &(input).skip, "N", "leave out the first N accesses"},     \
+        {PSNAP_OPTION_COUNT, 0, "count", &(input).count, "N", "stop after N accesses"}
+
 /* Opens an input for reading, "-" as stdin; a directory is an error. NULL with `error` filled. */
 FILE *psnap_input_file(const char *path, struct psnap_error *error);
 

@@ -356,12 +356,7 @@ int psnap_cmd_run(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
          "of the stream; 'psnap formats' lists them"},
         PSNAP_EXPORT_OPTIONS(request.wish),
-        {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
-         "the input's format (recognised)"},
-        {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "of a profile's replay (0)"},
-        {PSNAP_OPTION_COUNT, 0, "skip", &request.options.skip, "N",
-         "leave out the first N accesses"},
-        {PSNAP_OPTION_COUNT, 0, "count", &request.options.count, "N", "stop after N accesses"},
+        PSNAP_INPUT_OPTIONS(request.options),
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {

@@ -150,10 +150,7 @@ int psnap_cmd_sim(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
         {PSNAP_OPTION_FLAG, 0, "csv", &csv, NULL,
          "print CSV, a row for each machine, scope and level; of a sweep for each cache"},
-        {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the input's format (recognised)"},
-        {PSNAP_OPTION_U64, 0, "seed", &input.seed, "N", "of a profile's replay (0)"},
-        {PSNAP_OPTION_COUNT, 0, "skip", &input.skip, "N", "leave out the first N accesses"},
-        {PSNAP_OPTION_COUNT, 0, "count", &input.count, "N", "stop after N accesses"},
+        PSNAP_INPUT_OPTIONS(input),
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {

@@ -710,12 +710,7 @@ int psnap_cmd_locality(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "csv", &settings.csv, "FILE", "write the counts of all surfaces"},
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
         {PSNAP_OPTION_SIZE, 0, "word", &report.word_bytes, "BYTES", "of a word of the scores (8)"},
-        {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
-         "the input's format (recognised)"},
-        {PSNAP_OPTION_U64, 0, "seed", &settings.input.seed, "N", "of a profile's replay (0)"},
-        {PSNAP_OPTION_COUNT, 0, "skip", &settings.input.skip, "N",
-         "leave out the first N accesses"},
-        {PSNAP_OPTION_COUNT, 0, "count", &settings.input.count, "N", "stop after N accesses"},
+        PSNAP_INPUT_OPTIONS(settings.input),
         {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite files"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };

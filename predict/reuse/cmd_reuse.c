@@ -308,12 +308,7 @@ int psnap_cmd_reuse(int argc, char **argv)
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON, with all histograms"},
         {PSNAP_OPTION_U64, 0, "jobs", &jobs, "N",
          "threads that measure (processors, up to 8); results are the same"},
-        {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
-         "the input's format (recognised)"},
-        {PSNAP_OPTION_U64, 0, "seed", &settings.input.seed, "N", "of a profile's replay (0)"},
-        {PSNAP_OPTION_COUNT, 0, "skip", &settings.input.skip, "N",
-         "leave out the first N accesses"},
-        {PSNAP_OPTION_COUNT, 0, "count", &settings.input.count, "N", "stop after N accesses"},
+        PSNAP_INPUT_OPTIONS(settings.input),
         {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite files"},
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
