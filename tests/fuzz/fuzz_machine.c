@@ -4,14 +4,8 @@
  * that is accepted must satisfy the simulator's invariants, and a small one is
  * simulated.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "simcore/simcore.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void simulate(const struct psnap_machine *machine)
 {
@@ -19,20 +13,18 @@ static void simulate(const struct psnap_machine *machine)
     struct psnap_sink *sim;
     struct psnap_tally tally = {0};
 
-    if (!program || psnap_program_add_ref(program, &(struct psnap_ref){0}) == PSNAP_NONE)
-        abort();
+    must(program && psnap_program_add_ref(program, &(struct psnap_ref){0}) != PSNAP_NONE);
     sim = psnap_sim_new(machine, 1, program, NULL, NULL);
     for (uint64_t i = 0; sim && i < 200; i++) {
         const struct psnap_access access = {.address = i * i * 40503,
                                             .size = (uint8_t)(1 + i % 64),
                                             .kind = i % 3 ? PSNAP_LOAD : PSNAP_STORE};
-        if (psnap_sink_put(sim, &access, 1, NULL) != PSNAP_OK)
-            abort();
+        must(psnap_sink_put(sim, &access, 1, NULL) == PSNAP_OK);
     }
     if (sim) {
         psnap_sim_add_total(sim, 0, &tally);
-        if (tally.accesses != 200 || psnap_tally_satisfied(&tally, machine->level_count - 1) > 200)
-            abort();
+        must(tally.accesses == 200 &&
+             psnap_tally_satisfied(&tally, machine->level_count - 1) <= 200);
     }
     psnap_sink_free(sim);
     psnap_program_free(program);
@@ -42,30 +34,25 @@ static void check(const struct psnap_machine *machine)
 {
     uint64_t lines = 0, line_bytes = 0;
 
-    if (machine->level_count < 1 || machine->level_count > PSNAP_LEVELS_MAX || !machine->name[0])
-        abort();
+    must(machine->level_count >= 1 && machine->level_count <= PSNAP_LEVELS_MAX && machine->name[0]);
     for (uint32_t i = 0; i < machine->level_count; i++) {
         const struct psnap_cache_level *level = &machine->levels[i];
 
-        if (!level->sets || level->sets * level->ways * level->line_bytes != level->size_bytes ||
-            (level->line_bytes & (level->line_bytes - 1)))
-            abort();
-        if ((level->replacement == PSNAP_REPLACE_PLRU && (level->ways & (level->ways - 1))) ||
-            (level->seed && level->replacement != PSNAP_REPLACE_RANDOM) ||
-            level->prefetch.degree > PSNAP_PREFETCH_DEGREE_MAX ||
-            (level->prefetch.entries && (!level->prefetch.degree || !level->prefetch.distance)))
-            abort();
+        must(level->sets && level->sets * level->ways * level->line_bytes == level->size_bytes);
+        must(!(level->line_bytes & (level->line_bytes - 1)));
+        must(level->replacement != PSNAP_REPLACE_PLRU || !(level->ways & (level->ways - 1)));
+        must(!level->seed || level->replacement == PSNAP_REPLACE_RANDOM);
+        must(level->prefetch.degree <= PSNAP_PREFETCH_DEGREE_MAX);
+        must(!level->prefetch.entries || (level->prefetch.degree && level->prefetch.distance));
         lines += level->sets * level->ways;
         line_bytes = level->line_bytes > line_bytes ? level->line_bytes : line_bytes;
     }
-    if (machine->tlb_level_count > PSNAP_TLB_LEVELS_MAX)
-        abort();
+    must(machine->tlb_level_count <= PSNAP_TLB_LEVELS_MAX);
     for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
         const struct psnap_tlb_level *level = &machine->tlb[i];
 
-        if (!level->sets || level->sets * level->ways != level->entries ||
-            (level->page_bytes & (level->page_bytes - 1)))
-            abort();
+        must(level->sets && level->sets * level->ways == level->entries);
+        must(!(level->page_bytes & (level->page_bytes - 1)));
         lines += level->entries;
     }
     if (lines < 1 << 16 && line_bytes < 1 << 16)
@@ -76,17 +63,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct psnap_machine machine;
     struct psnap_error error;
-    char *text = malloc(size + 1);
-    FILE *file;
+    char *text = strndup((const char *)data, size);
 
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
+    must(text != NULL);
     if (psnap_machine_parse_inline(text, &machine, &error) == PSNAP_OK)
         check(&machine);
-    file = size ? fmemopen(text, size, "r") : NULL;
-    if (file) {
+    if (size) {
+        FILE *file = open_text(data, size);
         if (psnap_machine_read(file, "fuzz", &machine, &error) == PSNAP_OK)
             check(&machine);
         fclose(file);

@@ -5,30 +5,17 @@
  * each in the working set of a region of its loop, but for walks, which may go anywhere. What it
  * refuses has an error.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "profile/diff/diff.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int condition)
-{
-    if (!condition)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static struct psnap_profile *read_bytes(const void *data, size_t size)
 {
     struct psnap_error error = {.code = PSNAP_OK};
-    FILE *file = fmemopen((void *)(uintptr_t)data, size, "r");
+    FILE *file = open_text(data, size);
     struct psnap_profile *profile;
 
-    must(file != NULL);
     profile = psnap_profile_read(file, "fuzz", &error);
     must(profile || (error.code < 0 && error.message[0]));
     fclose(file);

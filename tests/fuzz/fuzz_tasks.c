@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Task lists from arbitrary bytes: an error with its place, or a list that comes out the same when
- * it is written and read again.
- */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "predict/multicore/tasks.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static char *text_of(const struct tasks *tasks)
 {
-    struct psnap_error error;
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    if (!file || tasks_write(tasks, file, &error) != PSNAP_OK)
-        abort();
+    must(file && tasks_write(tasks, file, NULL) == PSNAP_OK);
     fclose(file);
     return text;
 }
@@ -28,12 +16,9 @@ static char *text_of(const struct tasks *tasks)
 static enum psnap_status read_from(struct tasks *tasks, const void *text, size_t size,
                                    struct psnap_error *error)
 {
-    FILE *file = fmemopen((void *)(uintptr_t)text, size, "r");
-    enum psnap_status status;
+    FILE *file = open_text(text, size);
+    const enum psnap_status status = tasks_read(tasks, file, "in", error);
 
-    if (!file)
-        abort();
-    status = tasks_read(tasks, file, "in", error);
     fclose(file);
     return status;
 }
@@ -47,16 +32,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     if (read_from(&tasks, data, size, &error) != PSNAP_OK) {
-        if (error.code >= 0 || !error.message[0])
-            abort();
+        must_refuse(&error);
         return 0;
     }
     once = text_of(&tasks);
-    if (read_from(&back, once, strlen(once), &error) != PSNAP_OK)
-        abort();
+    must(read_from(&back, once, strlen(once), &error) == PSNAP_OK);
     twice = text_of(&back);
-    if (strcmp(once, twice) != 0)
-        abort();
+    must(!strcmp(once, twice));
     free(once);
     free(twice);
     tasks_release(&tasks);
