@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Points and fits of bandwidth from arbitrary bytes: an error, or points whose shares add up and
+ * that read back, or functions that are positive wherever they are asked, and read back.
+ */
 #include <math.h>
 
 #include "predict/bandwidth/fit.h"

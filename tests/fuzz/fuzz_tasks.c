@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Task lists from arbitrary bytes: an error with its place, or a list that comes out the same when
+ * it is written and read again.
+ */
 #include "predict/multicore/tasks.h"
 #include "tests/fuzz/fuzz.h"
 
