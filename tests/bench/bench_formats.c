@@ -15,56 +15,23 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "formats/base/rng.h"
 #include "formats/trace.h"
+#include "tests/bench/bench.h"
 
 enum { REFS = 64, RUNS_MAX = 101 };
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void must(bool good, const char *what, const struct psnap_error *error)
-{
-    if (good)
-        return;
-    fprintf(stderr, "bench_formats: %s%s%s\n", what, error ? ": " : "",
-            error ? error->message : "");
-    exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *seconds, int runs)
-{
-    qsort(seconds, (size_t)runs, sizeof *seconds, compare);
-    return seconds[runs / 2];
-}
 
 static struct psnap_program *make_program(void)
 {
     struct psnap_program *program = psnap_program_new();
 
-    must(program && psnap_program_add_anonymous(program, "bench") == PSNAP_OK, "out of memory",
-         NULL);
+    must_be(program && psnap_program_add_anonymous(program, "bench") == PSNAP_OK, "out of memory",
+            NULL);
     while (program->ref_count < REFS) {
         const struct psnap_ref ref = {.kind = program->ref_count % 3 == 0, .size = 8};
-        must(psnap_program_add_ref(program, &ref) != PSNAP_NONE, "out of memory", NULL);
+        must_be(psnap_program_add_ref(program, &ref) != PSNAP_NONE, "out of memory", NULL);
     }
     return program;
 }
@@ -80,9 +47,9 @@ static void write_file(const char *path, const char *format, uint64_t count)
     struct psnap_rng rng;
     size_t n = 0;
 
-    must(file != NULL, "cannot write there", NULL);
+    must_be(file != NULL, "cannot write there", NULL);
     sink = psnap_trace_writer_new(format, file, program, &error);
-    must(sink != NULL, format, &error);
+    must_be(sink != NULL, format, &error);
     psnap_rng_init(&rng, 1);
     for (uint64_t i = 0; i < count; i++) {
         const uint32_t ref = (uint32_t)(i % REFS);
@@ -91,13 +58,13 @@ static void write_file(const char *path, const char *format, uint64_t count)
 
         block[n++] = (struct psnap_access){base + offset, ref, 8, ref % 3 == 0, 0};
         if (n == PSNAP_BLOCK_ACCESSES || i + 1 == count) {
-            must(psnap_sink_put(sink, block, n, &error) == PSNAP_OK, format, &error);
+            must_be(psnap_sink_put(sink, block, n, &error) == PSNAP_OK, format, &error);
             n = 0;
         }
     }
-    must(psnap_sink_finish(sink, &error) == PSNAP_OK, format, &error);
+    must_be(psnap_sink_finish(sink, &error) == PSNAP_OK, format, &error);
     psnap_sink_free(sink);
-    must(fclose(file) == 0, "cannot write there", NULL);
+    must_be(fclose(file) == 0, "cannot write there", NULL);
     psnap_program_free(program);
 }
 
@@ -105,18 +72,18 @@ static double read_trace(const char *path, const char *format, uint64_t count)
 {
     static struct psnap_access block[PSNAP_BLOCK_ACCESSES];
     struct psnap_error error = {.code = PSNAP_OK};
-    const double start = now();
+    const double start = now(CLOCK_PROCESS_CPUTIME_ID);
     struct psnap_source *source = psnap_trace_open(path, format, &error);
     uint64_t all = 0;
     ssize_t got;
 
-    must(source != NULL, format, &error);
+    must_be(source != NULL, format, &error);
     while ((got = psnap_source_next(source, block, PSNAP_BLOCK_ACCESSES, &error)) > 0)
         all += (uint64_t)got;
-    must(got == 0, format, &error);
-    must(all == count, "other accesses are read", NULL);
+    must_be(got == 0, format, &error);
+    must_be(all == count, "other accesses are read", NULL);
     psnap_source_free(source);
-    return now() - start;
+    return now(CLOCK_PROCESS_CPUTIME_ID) - start;
 }
 
 static uint64_t sum; /* for no compiler to leave it out */
@@ -125,15 +92,15 @@ static double read_bytes(const char *path)
 {
     static uint64_t buffer[32 << 10];
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const double start = now();
+    const double start = now(CLOCK_PROCESS_CPUTIME_ID);
     ssize_t got;
 
-    must(fd >= 0, "cannot read there", NULL);
+    must_be(fd >= 0, "cannot read there", NULL);
     while ((got = read(fd, buffer, sizeof buffer)) > 0)
         for (size_t i = 0; i < (size_t)got / sizeof *buffer; i++)
             sum += buffer[i];
     close(fd);
-    return now() - start;
+    return now(CLOCK_PROCESS_CPUTIME_ID) - start;
 }
 
 static void bench(const struct psnap_format *format, const char *folder, uint64_t count, int runs)
@@ -147,7 +114,7 @@ static void bench(const struct psnap_format *format, const char *folder, uint64_
     snprintf(path, sizeof path, "%s/bench.%s", folder, format->name);
     write_file(path, format->name, count);
     file = fopen(path, "rb");
-    must(file && fseek(file, 0, SEEK_END) == 0, "cannot read there", NULL);
+    must_be(file && fseek(file, 0, SEEK_END) == 0, "cannot read there", NULL);
     bytes = ftell(file);
     fclose(file);
     read_trace(path, format->name, count);
@@ -156,11 +123,11 @@ static void bench(const struct psnap_format *format, const char *folder, uint64_
         memory[i] = read_bytes(path);
     }
     remove(path);
-    each = median(seconds, runs);
+    each = median(seconds, (size_t)runs);
     printf("%s,%s,%" PRIu64 ",%ld,%.4f,%.1f,%.1f,%.0f,%.0f\n", format->name,
            format->is_text ? "text" : "binary", count, bytes, each, (double)count / each * 1e-6,
            (double)count * per_access / each * 1e-6, (double)bytes / each * 1e-6,
-           (double)bytes / median(memory, runs) * 1e-6);
+           (double)bytes / median(memory, (size_t)runs) * 1e-6);
     fflush(stdout);
 }
 
@@ -170,8 +137,8 @@ int main(int argc, char **argv)
     const int runs = argc > 3 ? atoi(argv[3]) : 5;
     const struct psnap_format *format;
 
-    must(argc > 1 && count > 0 && runs > 0 && runs < RUNS_MAX,
-         "a folder, accesses and runs are wanted", NULL);
+    must_be(argc > 1 && count > 0 && runs > 0 && runs < RUNS_MAX,
+            "a folder, accesses and runs are wanted", NULL);
     puts("format,kind,accesses,bytes,seconds,m_accesses_per_s,m_records_per_s,mb_per_s,memory_mb_"
          "per_s");
     for (size_t i = 0; (format = psnap_format_at(i)); i++)

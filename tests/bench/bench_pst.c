@@ -16,10 +16,6 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -27,6 +23,7 @@
 #include "formats/base/text.h"
 #include "formats/bytes.h"
 #include "formats/trace.h"
+#include "tests/bench/bench.h"
 #include "tests/next_run.h"
 
 #define RUN_WIDTH_MAX 64
@@ -45,30 +42,6 @@ struct stream {
     struct part *runs;
     size_t run_count, run_room;
 };
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void *must(void *pointer)
-{
-    if (pointer)
-        return pointer;
-    fputs("bench_pst: out of memory or failed\n", stderr);
-    exit(1);
-}
-
-static void must_be(bool good, const char *what, const struct psnap_error *error)
-{
-    if (good)
-        return;
-    fprintf(stderr, "bench_pst: %s%s%s\n", what, error ? ": " : "", error ? error->message : "");
-    exit(1);
-}
 
 /* ---- streams made here ---- */
 
@@ -270,7 +243,7 @@ static double time_write(const char *format, const struct stream *stream, FILE *
 {
     struct psnap_error error;
     struct psnap_sink *sink = must(psnap_trace_writer_new(format, file, stream->program, &error));
-    const double start = now();
+    const double start = now(CLOCK_PROCESS_CPUTIME_ID);
     size_t at = 0;
     double seconds;
 
@@ -284,7 +257,7 @@ static double time_write(const char *format, const struct stream *stream, FILE *
     }
     put_accesses(sink, stream, at, stream->count);
     must_be(psnap_sink_finish(sink, &error) == PSNAP_OK, "finish", &error);
-    seconds = now() - start;
+    seconds = now(CLOCK_PROCESS_CPUTIME_ID) - start;
     psnap_sink_free(sink);
     return seconds;
 }
@@ -309,7 +282,7 @@ static double time_read(const char *path, const struct stream *stream, bool by_r
 {
     static struct psnap_access block[PSNAP_BLOCK_ACCESSES];
     struct psnap_error error;
-    const double start = now();
+    const double start = now(CLOCK_PROCESS_CPUTIME_ID);
     struct psnap_source *source = must(psnap_trace_open(path, NULL, &error));
     double seconds;
     size_t count = 0;
@@ -325,18 +298,11 @@ static double time_read(const char *path, const struct stream *stream, bool by_r
             compare(stream, count, block, (size_t)got, &run);
         count += (size_t)got + run.count * run.width;
     }
-    seconds = now() - start;
+    seconds = now(CLOCK_PROCESS_CPUTIME_ID) - start;
     must_be(got == 0, "cannot read back", &error);
     must_be(count == stream->count, "cannot read all back", NULL);
     psnap_source_free(source);
     return seconds;
-}
-
-static double median(double a, double b, double c)
-{
-    const double low = a < b ? a : b, high = a < b ? b : a;
-
-    return c < low ? low : c > high ? high : c;
 }
 
 /* Million accesses a second, the median of three. */
@@ -348,7 +314,7 @@ static double read_rate(const char *path, const struct stream *stream, bool by_r
         time_read(path, stream, by_runs, true);
     for (int i = 0; i < 3; i++)
         seconds[i] = time_read(path, stream, by_runs, false);
-    return (double)stream->count / median(seconds[0], seconds[1], seconds[2]) * 1e-6;
+    return (double)stream->count / median(seconds, 3) * 1e-6;
 }
 
 static double write_rate(const char *format, const struct stream *stream, FILE *file, bool by_runs)
@@ -360,7 +326,7 @@ static double write_rate(const char *format, const struct stream *stream, FILE *
         must_be(ftruncate(fileno(file), 0) == 0, "cannot truncate", NULL);
         seconds[i] = time_write(format, stream, file, by_runs);
     }
-    return (double)stream->count / median(seconds[0], seconds[1], seconds[2]) * 1e-6;
+    return (double)stream->count / median(seconds, 3) * 1e-6;
 }
 
 static void bench(const char *format, const char *name, const struct stream *stream)

@@ -9,23 +9,12 @@
  * usage: bench_replay [-n ACCESSES] [-s SECONDS_PER_CASE] P.yaml...
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "replay/replay.h"
+#include "tests/bench/bench.h"
 #include "tests/next_run.h"
 
 enum { BLOCK = 4096 /* accesses */ };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Accesses replayed of at least `n`, or all there are; 0 on failure. `by_runs`: those of runs are
  * not written out. */
@@ -62,9 +51,9 @@ static bool measure(const char *name, const struct psnap_profile *profile, uint6
         double start, taken;
         if (!source)
             return false;
-        start = now();
+        start = now(CLOCK_PROCESS_CPUTIME_ID);
         count = replay(source, n, by_runs);
-        taken = now() - start;
+        taken = now(CLOCK_PROCESS_CPUTIME_ID) - start;
         psnap_source_free(source);
         if (!count)
             return false;

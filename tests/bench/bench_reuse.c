@@ -14,10 +14,6 @@
  * 1, 2, 4 ... lines, up to the lines of the stream, mean and largest.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "formats/base/rng.h"
@@ -25,6 +21,7 @@
 #include "formats/base/text.h"
 #include "formats/trace.h"
 #include "predict/predict.h"
+#include "tests/bench/bench.h"
 #include "tests/next_run.h"
 
 enum { LINE_DIGITS = 6, ROUNDS_MAX = 99 };
@@ -44,30 +41,6 @@ struct stream {
     size_t access_count, access_room, stride_count, stride_room, item_count, item_room;
     uint64_t length;
 };
-
-static void *must(void *pointer)
-{
-    if (pointer)
-        return pointer;
-    fputs("bench_reuse: out of memory or failed\n", stderr);
-    exit(1);
-}
-
-static void must_be(bool good, const char *what, const struct psnap_error *error)
-{
-    if (good)
-        return;
-    fprintf(stderr, "bench_reuse: %s%s%s\n", what, error ? ": " : "", error ? error->message : "");
-    exit(1);
-}
-
-static double now(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* ------------------------------------------------------------------- streams */
 
@@ -373,13 +346,6 @@ static void must_be_same(const struct psnap_distances *a, const struct psnap_dis
     } while (more);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void bench(const char *name, const struct stream *stream, int rounds)
 {
     double seconds[KINDS][ROUNDS_MAX], rates[KINDS], mean = 0, largest = 0;
@@ -398,10 +364,8 @@ static void bench(const char *name, const struct stream *stream, int rounds)
             for (int old = kind == KINDS - 1 && round < rounds - 1 ? 0 : KINDS; old < KINDS; old++)
                 psnap_distances_free(results[old]);
         }
-    for (int kind = 0; kind < KINDS; kind++) {
-        qsort(seconds[kind], (size_t)rounds, sizeof(double), by_size);
-        rates[kind] = 1e-6 * (double)stream->length / seconds[kind][rounds / 2];
-    }
+    for (int kind = 0; kind < KINDS; kind++)
+        rates[kind] = 1e-6 * (double)stream->length / median(seconds[kind], (size_t)rounds);
     for (uint64_t size = 1; size <= lines; size *= 2, sizes++) {
         const double error = fabs(psnap_distances_hit_rate(results[EXACT], size) -
                                   psnap_distances_hit_rate(results[SAMPLED], size));

@@ -9,13 +9,10 @@
  *
  * usage: bench_textbook ROUNDS ACCESSES_MAX TRACE.pst...
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "formats/formats.h"
 #include "simcore/simcore.h"
+#include "tests/bench/bench.h"
 
 enum { LEVELS = 3, ROUNDS_MAX = 99, MACHINES = 10 };
 static const char machine_text[] = "32K:64:8,1M:64:16,32M:64:16";
@@ -23,27 +20,6 @@ static const struct shape {
     uint64_t sets;
     unsigned ways;
 } shapes[LEVELS] = {{64, 8}, {1024, 16}, {32768, 16}};
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare_reals);
-    return values[n / 2];
-}
 
 /* --------------------------------------------------------------- the textbook */
 
@@ -70,7 +46,7 @@ static double run_textbook(const uint64_t *addresses, size_t n, uint64_t hits[LE
     for (unsigned level = 0; level < LEVELS; level++)
         memset(tags[level], 0xff, shapes[level].sets * shapes[level].ways * sizeof *tags[level]);
     memset(hits, 0, (LEVELS + 1) * sizeof *hits);
-    start = now();
+    start = now(CLOCK_MONOTONIC);
     for (size_t i = 0; i < n; i++) {
         const uint64_t line = addresses[i] / 64;
         unsigned level = 0;
@@ -78,16 +54,10 @@ static double run_textbook(const uint64_t *addresses, size_t n, uint64_t hits[LE
             level++;
         hits[level]++;
     }
-    return now() - start;
+    return now(CLOCK_MONOTONIC) - start;
 }
 
 /* -------------------------------------------------------------------- psnap */
-
-static void fail(const char *what, const struct psnap_error *error)
-{
-    fprintf(stderr, "bench_textbook: %s: %s\n", what, error->message);
-    exit(1);
-}
 
 static struct psnap_sink *new_sim(const struct psnap_machine *machines, size_t n, uint32_t threads,
                                   const struct psnap_program *program)
@@ -96,8 +66,7 @@ static struct psnap_sink *new_sim(const struct psnap_machine *machines, size_t n
     const struct psnap_sim_options options = {.threads = threads};
     struct psnap_sink *sim = psnap_sim_new(machines, n, program, &options, &error);
 
-    if (!sim)
-        fail("machine", &error);
+    must_be(sim != NULL, "machine", &error);
     return sim;
 }
 
@@ -107,14 +76,15 @@ static double run_memory(const struct psnap_machine *machines, size_t count, uin
 {
     struct psnap_sink *sim = new_sim(machines, count, threads, program);
     struct psnap_error error;
-    const double start = now();
+    const double start = now(CLOCK_MONOTONIC);
     double seconds;
 
     for (size_t i = 0; i < n; i += PSNAP_BLOCK_ACCESSES)
-        if (psnap_sink_put(sim, stream + i,
-                           n - i < PSNAP_BLOCK_ACCESSES ? n - i : PSNAP_BLOCK_ACCESSES, &error))
-            fail("stream", &error);
-    seconds = now() - start;
+        must_be(!psnap_sink_put(sim, stream + i,
+                                n - i < PSNAP_BLOCK_ACCESSES ? n - i : PSNAP_BLOCK_ACCESSES,
+                                &error),
+                "stream", &error);
+    seconds = now(CLOCK_MONOTONIC) - start;
     psnap_sim_add_total(sim, 0, tally);
     psnap_sink_free(sim);
     return seconds;
@@ -125,24 +95,21 @@ static double run_memory(const struct psnap_machine *machines, size_t count, uin
 static double run_file(const struct psnap_machine *machine, const char *path, bool ahead)
 {
     struct psnap_error error;
-    const double start = now();
+    const double start = now(CLOCK_MONOTONIC);
     struct psnap_source *file = psnap_trace_open(path, "pst", &error), *source;
     struct psnap_sink *sim;
     uint64_t count;
 
-    if (!file)
-        fail(path, &error);
+    must_be(file != NULL, path, &error);
     source = ahead ? psnap_relay_source_new(file, &error) : file;
-    if (!source)
-        fail(path, &error);
+    must_be(source != NULL, path, &error);
     sim = new_sim(machine, 1, 1, source->program);
-    if (psnap_pump(source, sim, &count, &error))
-        fail(path, &error);
+    must_be(!psnap_pump(source, sim, &count, &error), path, &error);
     psnap_sink_free(sim);
     psnap_source_free(source);
     if (ahead)
         psnap_source_free(file);
-    return (now() - start) / (double)count;
+    return (now(CLOCK_MONOTONIC) - start) / (double)count;
 }
 
 static void bench(const char *path, size_t rounds, size_t most)
@@ -150,8 +117,8 @@ static void bench(const char *path, size_t rounds, size_t most)
     struct psnap_machine machines[MACHINES];
     struct psnap_error error;
     struct psnap_source *source = psnap_trace_open(path, "pst", &error);
-    struct psnap_access *stream = malloc((most + PSNAP_BLOCK_ACCESSES) * sizeof *stream);
-    uint64_t *addresses = malloc(most * sizeof *addresses), hits[LEVELS + 1];
+    struct psnap_access *stream = must(malloc((most + PSNAP_BLOCK_ACCESSES) * sizeof *stream));
+    uint64_t *addresses = must(malloc(most * sizeof *addresses)), hits[LEVELS + 1];
     double textbook[ROUNDS_MAX], memory[ROUNDS_MAX], file[ROUNDS_MAX];
     double two[ROUNDS_MAX], ten[ROUNDS_MAX], ten_two[ROUNDS_MAX];
     struct psnap_tally tally = {0};
@@ -159,12 +126,10 @@ static void bench(const char *path, size_t rounds, size_t most)
     size_t length = 0;
     ssize_t n = 1;
 
-    if (!source || !stream || !addresses)
-        fail(path, &error);
+    must_be(source != NULL, path, &error);
     while (length < most && n > 0) {
         n = psnap_source_next(source, stream + length, PSNAP_BLOCK_ACCESSES, &error);
-        if (n < 0)
-            fail(path, &error);
+        must_be(n >= 0, path, &error);
         length += (size_t)n;
     }
     length = length > most ? most : length;
@@ -173,13 +138,11 @@ static void bench(const char *path, size_t rounds, size_t most)
     for (int i = 0; i < MACHINES; i++) {
         char text[32];
         snprintf(text, sizeof text, "table1-%d", i + 1);
-        if (psnap_machine_find(text, &machines[i], &error))
-            fail(text, &error);
+        must_be(!psnap_machine_find(text, &machines[i], &error), text, &error);
     }
     for (size_t i = 0; i < rounds; i++) {
         struct psnap_machine machine;
-        if (psnap_machine_parse_inline(machine_text, &machine, &error))
-            fail(machine_text, &error);
+        must_be(!psnap_machine_parse_inline(machine_text, &machine, &error), machine_text, &error);
         textbook[i] = run_textbook(addresses, length, hits);
         memset(&tally, 0, sizeof tally);
         memory[i] = run_memory(&machine, 1, 1, source->program, stream, length, &tally);
@@ -212,11 +175,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_textbook ROUNDS ACCESSES_MAX TRACE.pst...\n");
         return 2;
     }
-    for (unsigned level = 0; level < LEVELS; level++) {
-        tags[level] = malloc(shapes[level].sets * shapes[level].ways * sizeof *tags[level]);
-        if (!tags[level])
-            return 1;
-    }
+    for (unsigned level = 0; level < LEVELS; level++)
+        tags[level] = must(malloc(shapes[level].sets * shapes[level].ways * sizeof *tags[level]));
     printf("trace,accesses,textbook_m_s,memory_m_s,memory_x,pst_m_s,pst_x,two_threads_m_s,two_"
            "threads_x,ten_machines_x,ten_two_threads_x,"
            "textbook_l1,l1\n");
