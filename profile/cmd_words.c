@@ -22,31 +22,40 @@ const char *human_bytes(uint64_t bytes, char text[32])
     return text;
 }
 
+unsigned human_shares(const uint64_t *counts, unsigned n, unsigned largest[HUMAN_SHARES],
+                      double percent[HUMAN_SHARES])
+{
+    uint64_t sum = 0;
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum += counts[i];
+    for (unsigned i = 0, at; i < n; i++) {
+        if (20 * (double)counts[i] < (double)sum || !counts[i])
+            continue;
+        if (found == HUMAN_SHARES && counts[i] <= counts[largest[found - 1]])
+            continue;
+        at = found < HUMAN_SHARES ? found++ : HUMAN_SHARES - 1;
+        for (; at && counts[largest[at - 1]] < counts[i]; at--)
+            largest[at] = largest[at - 1];
+        largest[at] = i;
+    }
+    for (unsigned i = 0; i < found; i++)
+        percent[i] = 100 * (double)counts[largest[i]] / (double)sum;
+    return found;
+}
+
 const char *human_strides(const uint64_t counts[PSNAP_STRIDE_BINS], char *text, size_t size)
 {
-    bool shown[PSNAP_STRIDE_BINS] = {false};
-    uint64_t sum = 0;
+    unsigned largest[HUMAN_SHARES];
+    double percent[HUMAN_SHARES];
+    const unsigned n = human_shares(counts, PSNAP_STRIDE_BINS, largest, percent);
     size_t used = 0;
 
-    text[0] = '\0';
-    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
-        sum += counts[bin];
-    for (unsigned n = 0; n < 3; n++) {
-        unsigned best = PSNAP_STRIDE_BINS;
-        double percent;
-        for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
-            if (!shown[bin] && counts[bin] &&
-                (best == PSNAP_STRIDE_BINS || counts[bin] > counts[best]))
-                best = bin;
-        percent = best < PSNAP_STRIDE_BINS ? 100.0 * (double)counts[best] / (double)sum : 0;
-        if (percent < 5)
-            break;
-        shown[best] = true;
-        used += (size_t)snprintf(text + used, size - used, "%s%s %.0f %%", n ? ", " : "",
-                                 psnap_stride_label(best), percent);
-    }
-    if (!text[0])
-        snprintf(text, size, "-");
+    snprintf(text, size, "-");
+    for (unsigned i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s %.0f %%", i ? ", " : "",
+                                 psnap_stride_label(largest[i]), percent[i]);
     return text;
 }
 
@@ -69,7 +78,8 @@ static double share_of(uint64_t part, uint64_t whole)
 }
 
 const char *const model_kinds[3] = {"load", "store", "atomic"};
-const uint64_t model_reuse_bounds[MODEL_REUSE_BOUNDS] = {16, 512, 1 << 14, 1 << 19, 1 << 24};
+const char *const model_reuse_names[MODEL_REUSE_BOUNDS] = {"<16", "<512", "<16K", "<512K", "<16M"};
+static const uint64_t reuse_bounds[MODEL_REUSE_BOUNDS] = {16, 512, 1 << 14, 1 << 19, 1 << 24};
 
 bool model_steady_trips(const struct model_body *body, uint64_t *trips)
 {
@@ -126,84 +136,79 @@ static void add_stride(const struct nest_pattern *pattern, const uint64_t *value
         snprintf(text, size, " %+" PRId64, stride);
 }
 
-/* The first address of a term. */
-static uint64_t first_address(const struct nest_pattern *pattern, const uint64_t *values)
+/* "@3 of f:7": a reference by its number, and its loop, unless that is `loop`. */
+static const char *reference_text(const struct psnap_profile *profile, uint32_t index,
+                                  uint32_t loop, char text[80])
 {
-    for (; pattern->body_count; pattern = pattern->body[0])
-        values++;
-    return values[1];
+    const struct model_ref *ref = &profile->stream->refs[index];
+    const bool is_own = ref->loop == loop;
+
+    snprintf(text, 80, "@%" PRIu32 "%s%.60s", ref->number, is_own ? "" : " of ",
+             is_own ? "" : profile->loops[ref->loop].id);
+    return text;
+}
+
+/* The region that a reference's nest begins in, as text, and how far in it. */
+static int64_t start_of(const struct psnap_profile *profile, const struct model_ref *ref,
+                        const char **region_id)
+{
+    const uint64_t first =
+        nest_first_number(ref->addresses.terms[0].pattern, nest_term_values(&ref->addresses, 0));
+    const struct psnap_profile_region *region = model_region_at(&profile->loops[ref->loop], first);
+
+    *region_id = region ? region->id : "?";
+    return (int64_t)(first - (region ? region->low : 0));
 }
 
 void human_ref(const struct psnap_profile *profile, const struct model_ref *ref,
                char text[MODEL_TEXT])
 {
-    const struct psnap_stream_model *model = profile->stream;
     const size_t used = (size_t)snprintf(text, MODEL_TEXT, "%s ", model_kinds[ref->kind]);
+    char *const rest = text + used, other[80];
 
     if (ref->rule == MODEL_NEST) {
-        const struct nest_pattern *pattern = ref->addresses.terms[0].pattern;
-        const uint64_t *values = nest_term_values(&ref->addresses, 0);
-        const struct psnap_profile_region *region =
-            model_region_at(&profile->loops[ref->loop], first_address(pattern, values));
-        const size_t more = (size_t)snprintf(text + used, 80, "%.60s", region ? region->id : "?");
+        const char *region;
+        size_t more;
+        start_of(profile, ref, &region);
+        more = (size_t)snprintf(rest, 80, "%.60s", region);
         if (ref->addresses.count > 1)
-            snprintf(text + used + more, 32, " nest");
+            snprintf(rest + more, 32, " nest");
         else
-            add_stride(pattern, values, text + used + more, 32);
+            add_stride(ref->addresses.terms[0].pattern, nest_term_values(&ref->addresses, 0),
+                       rest + more, 32);
     } else if (ref->rule == MODEL_DEPENDENT) {
-        const struct model_ref *base = &model->refs[ref->bases[0]];
-        const bool is_own = base->loop == ref->loop;
-        snprintf(text + used, MODEL_TEXT / 2, "@%" PRIu32 "%s%.60s %+" PRId64 "%s", base->number,
-                 is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id,
-                 ref->offsets[0].bytes,
+        snprintf(rest, MODEL_TEXT / 2, "%s %+" PRId64 "%s",
+                 reference_text(profile, ref->bases[0], ref->loop, other), ref->offsets[0].bytes,
                  ref->base_count > 1 || ref->offset_count > 1 ? " or else" : "");
     } else if (ref->rule == MODEL_SHARED) {
-        const struct model_ref *of = &model->refs[ref->sweep];
-        const bool is_own = of->loop == ref->loop;
-        snprintf(text + used, MODEL_TEXT / 2, "on with @%" PRIu32 "%s%.60s", of->number,
-                 is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
+        snprintf(rest, MODEL_TEXT / 2, "on with %s",
+                 reference_text(profile, ref->sweep, ref->loop, other));
     } else {
-        char objects[MODEL_TEXT];
-        human_objects(model, ref, objects);
-        snprintf(text + used, MODEL_TEXT - 16, "~%.200s", objects);
+        rest[0] = '~';
+        human_objects(profile->stream, ref, rest + 1);
     }
 }
 
-struct model_reuse model_reuse_of(const struct model_ref *ref)
+struct model_reuse model_reuse_of(const uint64_t bins[REUSE_BINS])
 {
-    struct model_reuse sum = {{0}, 0, 0};
+    struct model_reuse sum = {.first = bins[REUSE_FIRST], .all = bins[REUSE_FIRST]};
 
-    for (uint32_t i = 0; i < ref->reuse_count; i++)
-        for (uint32_t k = 0; k < ref->reuses[i].bin_count; k++) {
-            const struct reuse_bin_count *bin = &ref->reuses[i].bins[k];
-            sum.all += bin->count;
-            if (bin->bin == REUSE_FIRST) {
-                sum.first += bin->count;
-                continue;
-            }
-            for (uint32_t b = 0; b < MODEL_REUSE_BOUNDS; b++)
-                if (reuse_bin_low(bin->bin) < model_reuse_bounds[b])
-                    sum.within[b] += bin->count;
-        }
-    return sum;
-}
-
-static uint64_t accesses_of(const struct reuse *reuse)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t k = 0; k < reuse->bin_count; k++)
-        sum += reuse->bins[k].count;
+    for (uint32_t bin = 0; bin < REUSE_FIRST; bin++) {
+        sum.all += bins[bin];
+        for (uint32_t b = 0; b < MODEL_REUSE_BOUNDS; b++)
+            if (reuse_bin_low(bin) < reuse_bounds[b])
+                sum.within[b] += bins[bin];
+    }
     return sum;
 }
 
 void human_objects(const struct psnap_stream_model *model, const struct model_ref *ref,
-                   char text[MODEL_TEXT])
+                   char text[MODEL_BRIEF])
 {
     uint32_t best = 0;
 
     for (uint32_t i = 1; i < ref->reuse_count; i++)
-        if (accesses_of(&ref->reuses[i]) > accesses_of(&ref->reuses[best]))
+        if (reuse_accesses(&ref->reuses[i]) > reuse_accesses(&ref->reuses[best]))
             best = i;
     snprintf(text, MODEL_TEXT / 2, "%.80s", model->objects[ref->reuses[best].object].id);
     if (ref->reuse_count > 1)
@@ -217,15 +222,13 @@ static void add_term(const struct nest_pattern *pattern, const uint64_t *values,
                      char *text, size_t size)
 {
     const uint64_t *steps[NEST_DEPTH_MAX];
-    const uint64_t *first = values;
     uint32_t depth = 0;
     char count[MODEL_TEXT];
     size_t used = 0;
 
-    for (const struct nest_pattern *p = pattern; p->body_count; p = p->body[0])
-        first++;
     if (has_start)
-        used = (size_t)snprintf(text, size, "from %" PRId64 ": ", (int64_t)first[1]);
+        used = (size_t)snprintf(text, size, "from %" PRId64 ": ",
+                                (int64_t)nest_first_number(pattern, values));
     for (; pattern->body_count == 1 && used + 64 < size; pattern = pattern->body[0], values++) {
         human_count(values, steps, depth, 0, count);
         used += (size_t)snprintf(text + used, size - used, "%s x %" PRId64 ", ", count,
@@ -284,115 +287,68 @@ void human_trips(const struct model_body *body, char text[MODEL_TEXT])
 
 /* ---- references ---- */
 
-/* Where a nest begins: "a +8". */
-static void start_text(const struct psnap_profile *profile, const struct model_ref *ref,
-                       char text[MODEL_TEXT])
+void human_reuse(const uint64_t bins[REUSE_BINS], char text[MODEL_BRIEF])
 {
-    const struct nest_pattern *pattern = ref->addresses.terms[0].pattern;
-    const uint64_t *first = nest_term_values(&ref->addresses, 0);
-    const struct psnap_profile_region *region;
-
-    for (; pattern->body_count; pattern = pattern->body[0])
-        first++;
-    region = model_region_at(&profile->loops[ref->loop], first[1]);
-    snprintf(text, MODEL_TEXT, "%.100s %+" PRId64, region ? region->id : "",
-             (int64_t)(first[1] - (region ? region->low : 0)));
-}
-
-static void bases_text(const struct psnap_profile *profile, const struct model_ref *ref,
-                       char text[MODEL_TEXT])
-{
-    size_t used = (size_t)snprintf(text, 16, "reference");
-
-    for (uint32_t i = 0; i < ref->base_count; i++) {
-        const struct model_ref *base = &profile->stream->refs[ref->bases[i]];
-        const bool is_own = base->loop == ref->loop;
-        used +=
-            (size_t)snprintf(text + used, 56, "%s %" PRIu32 "%s%.36s", i ? " or" : "", base->number,
-                             is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id);
-    }
-}
-
-static void sweep_text(const struct psnap_profile *profile, const struct model_ref *ref,
-                       char text[MODEL_TEXT])
-{
-    const struct model_ref *of = &profile->stream->refs[ref->sweep];
-    const bool is_own = of->loop == ref->loop;
-
-    snprintf(text, MODEL_TEXT, "sweep of reference %" PRIu32 "%s%.60s", of->number,
-             is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
-}
-
-static void offsets_text(const struct model_ref *ref, char text[MODEL_TEXT])
-{
-    uint64_t sum = 0;
+    const struct model_reuse reuse = model_reuse_of(bins);
     size_t used = 0;
-
-    for (uint32_t i = 0; i < ref->offset_count; i++)
-        sum += ref->offsets[i].count;
-    for (uint32_t i = 0; i < ref->offset_count; i++) {
-        used +=
-            (size_t)snprintf(text + used, 32, "%s%+" PRId64, i ? ", " : "", ref->offsets[i].bytes);
-        if (ref->offset_count > 1)
-            used += (size_t)snprintf(text + used, 16, " %.3g %%",
-                                     100 * share_of(ref->offsets[i].count, sum));
-    }
-}
-
-const char *human_bound(uint64_t bound, char text[32])
-{
-    snprintf(text, 32,
-             bound < 1024      ? "%" PRIu64
-             : bound < 1 << 20 ? "%" PRIu64 "K"
-                               : "%" PRIu64 "M",
-             bound < 1024      ? bound
-             : bound < 1 << 20 ? bound >> 10
-                               : bound >> 20);
-    return text;
-}
-
-static void reuse_text(const struct model_ref *ref, char text[MODEL_TEXT])
-{
-    const struct model_reuse reuse = model_reuse_of(ref);
-    size_t used = (size_t)snprintf(text, 8, "reuse");
-    char bound[32];
 
     for (uint32_t b = 0; b < MODEL_REUSE_BOUNDS; b++) {
         if (b && reuse.within[b] == reuse.within[b - 1])
             continue;
-        used += (size_t)snprintf(text + used, 32, " <%s %.3g %%,",
-                                 human_bound(model_reuse_bounds[b], bound),
+        used += (size_t)snprintf(text + used, 32, "%s %.3g %%, ", model_reuse_names[b],
                                  100 * share_of(reuse.within[b], reuse.all));
     }
-    used +=
-        (size_t)snprintf(text + used, 32, " first %.2g %%", 100 * share_of(reuse.first, reuse.all));
-    if (ref->phases > 1)
-        snprintf(text + used, 32, "; %" PRIu32 " phases", ref->phases);
+    snprintf(text + used, 32, "first %.2g %%", 100 * share_of(reuse.first, reuse.all));
 }
 
 void human_where(const struct psnap_profile *profile, const struct model_ref *ref,
                  char text[MODEL_TEXT])
 {
-    if (ref->rule == MODEL_NEST)
-        start_text(profile, ref, text);
-    else if (ref->rule == MODEL_SHARED)
-        sweep_text(profile, ref, text);
-    else if (ref->rule == MODEL_DEPENDENT)
-        bases_text(profile, ref, text);
-    else
+    const char *region;
+    size_t used = 0;
+    char other[80];
+
+    if (ref->rule == MODEL_NEST) {
+        const int64_t offset = start_of(profile, ref, &region);
+        snprintf(text, MODEL_TEXT, "%.100s %+" PRId64, region, offset);
+    } else if (ref->rule == MODEL_SHARED) {
+        snprintf(text, MODEL_TEXT, "sweep of %s",
+                 reference_text(profile, ref->sweep, ref->loop, other));
+    } else if (ref->rule == MODEL_DEPENDENT) {
+        for (uint32_t i = 0; i < ref->base_count; i++)
+            used += (size_t)snprintf(text + used, MODEL_TEXT - used, "%s%.56s", i ? " or " : "",
+                                     reference_text(profile, ref->bases[i], ref->loop, other));
+    } else {
         human_objects(profile->stream, ref, text);
+    }
 }
 
 void human_addresses(const struct model_ref *ref, char text[MODEL_TEXT])
 {
-    if (ref->rule == MODEL_NEST)
+    uint64_t bins[REUSE_BINS] = {0}, sum = 0;
+    size_t used = 0;
+
+    if (ref->rule == MODEL_NEST) {
         human_nest(&ref->addresses, false, text);
-    else if (ref->rule == MODEL_SHARED)
+    } else if (ref->rule == MODEL_SHARED) {
         snprintf(text, MODEL_TEXT, "goes on where the others ended");
-    else if (ref->rule == MODEL_DEPENDENT)
-        offsets_text(ref, text);
-    else
-        reuse_text(ref, text);
+    } else if (ref->rule == MODEL_DEPENDENT) {
+        for (uint32_t i = 0; i < ref->offset_count; i++)
+            sum += ref->offsets[i].count;
+        for (uint32_t i = 0; i < ref->offset_count; i++) {
+            used += (size_t)snprintf(text + used, 32, "%s%+" PRId64, i ? ", " : "",
+                                     ref->offsets[i].bytes);
+            if (ref->offset_count > 1)
+                used += (size_t)snprintf(text + used, 16, " %.3g %%",
+                                         100 * share_of(ref->offsets[i].count, sum));
+        }
+    } else {
+        used = (size_t)snprintf(text, 8, "reuse ");
+        reuse_add_up(ref->reuses, ref->reuse_count, bins);
+        human_reuse(bins, text + used);
+        if (ref->phases > 1)
+            snprintf(text + strlen(text), 32, "; %" PRIu32 " phases", ref->phases);
+    }
 }
 
 void print_command(const char *const *command)

@@ -153,6 +153,15 @@ const char *model_state_id(const struct psnap_stream_model *model, const struct 
     return state ? model_symbol_id(model, chain->states[state].symbol) : MODEL_OUTSIDE;
 }
 
+uint64_t model_body_accesses(const struct psnap_stream_model *model, const struct model_body *body)
+{
+    uint64_t accesses = body->iterations * body->width;
+
+    for (uint32_t i = 0; i < body->part_count; i++)
+        accesses += model_body_accesses(model, &model->bodies[body->parts[i].body]);
+    return accesses;
+}
+
 static bool name_objects(struct psnap_stream_model *model)
 {
     for (uint32_t i = 0; i < model->object_count; i++) {

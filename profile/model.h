@@ -191,6 +191,9 @@ static inline uint32_t model_takes(const struct psnap_stream_model *model,
     return element ? ref->size / element : 1;
 }
 
+/* Accesses of all executions of a body, those of its parts included. */
+uint64_t model_body_accesses(const struct psnap_stream_model *model, const struct model_body *body);
+
 /* Numbers that all accesses take of the nest of each reference: takes[index]; executions are
  * counted. False: out of memory. */
 bool model_count_takes(const struct psnap_stream_model *model, uint64_t **takes);

@@ -481,6 +481,22 @@ void reuse_release(struct reuse *reuses, uint32_t count)
     free(reuses);
 }
 
+uint64_t reuse_accesses(const struct reuse *reuse)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < reuse->bin_count; i++)
+        sum += reuse->bins[i].count;
+    return sum;
+}
+
+void reuse_add_up(const struct reuse *reuses, uint32_t count, uint64_t bins[REUSE_BINS])
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < reuses[i].bin_count; k++)
+            bins[reuses[i].bins[k].bin] += reuses[i].bins[k].count;
+}
+
 uint64_t reuse_timed_firsts(const struct reuse *reuse)
 {
     uint64_t firsts = 0;

@@ -135,6 +135,9 @@ struct reuse {
 bool reuse_take(const struct reuse_collector *collector, const uint32_t *objects,
                 uint64_t executions, struct reuse **reuses, uint32_t *count, uint32_t *phases);
 void reuse_release(struct reuse *reuses, uint32_t count);
+/* Accesses of a histogram; of several, added to `bins` by bin, objects and phases together. */
+uint64_t reuse_accesses(const struct reuse *reuse);
+void reuse_add_up(const struct reuse *reuses, uint32_t count, uint64_t bins[REUSE_BINS]);
 /* How many first touches of the first phase come when `when` says; 0 also if that says nothing. */
 uint64_t reuse_timed_firsts(const struct reuse *reuse);
 

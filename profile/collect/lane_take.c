@@ -149,15 +149,6 @@ static bool take_ranges(const struct taking *t)
     return is_done;
 }
 
-static uint64_t sum_of(const struct reuse *reuse)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t b = 0; b < reuse->bin_count; b++)
-        sum += reuse->bins[b].count;
-    return sum;
-}
-
 static int by_bin(const void *a, const void *b)
 {
     const struct reuse_bin_count *p = a, *q = b;
@@ -211,7 +202,7 @@ static bool take_reuse(struct taking *t, uint32_t site, struct model_ref *to)
     if (is_done && to->executions < lane->now / RARE)
         join_phases(to);
     for (uint32_t i = 1; is_done && i < to->reuse_count; i++)
-        most = sum_of(&to->reuses[i]) > sum_of(&to->reuses[most]) ? i : most;
+        most = reuse_accesses(&to->reuses[i]) > reuse_accesses(&to->reuses[most]) ? i : most;
     if (is_done && from->reuse.firsts)
         take_firsts(from->reuse.firsts, &t->model->objects[to->reuses[most].object]);
     return is_done;

@@ -3,7 +3,7 @@
  * psnap merge: the profiles of a parallel job's ranks as one. Ranks do the same, mostly: profiles
  * of the same content (everything that is replayed or derived from it; not what describes the
  * recording) are a group, and of the largest group one profile is written, which says for which
- * ranks it stands. The others are named, with how far they are from that one (diff_apart.c: the
+ * ranks it stands. The others are named, with how far they are from that one (diff.c: the
  * share of the accesses that do something else) and in what. A group that is at most --alike away
  * is folded, too; what is left are outliers. Where memory lies is named, but no distance.
  *
@@ -22,23 +22,32 @@
 #include "profile/diff/diff.h"
 #include "replay/cmd_input.h"
 
+/* A profile that was read. */
+struct member {
+    uint64_t content;
+    uint32_t number; /* its rank, or where it has none, that on the command line */
+};
+
 /* Profiles of the same content. */
 struct group {
     uint64_t content, accesses;
-    const char *path;  /* of the first */
-    uint32_t *members; /* ranks, or where they have none, numbers of the command line */
+    const char *path; /* of the first */
     size_t count;
-    double apart;     /* from the largest group, 0 to 1 */
-    char *furthest;   /* the loop that is; NULL: none */
-    unsigned changes; /* what is different, bits */
-    bool has_other_order, has_other_model, is_largest, is_folded;
+    uint32_t lowest;      /* number */
+    double apart;         /* from the largest group, 0 to 1 */
+    const char *furthest; /* the loop that is; NULL: none */
+    unsigned changes;     /* what is different, bits */
+    bool is_folded;
 };
 
 struct merge {
-    struct group *groups; /* the largest first, once all are there */
-    size_t count;
+    struct psnap_arena *arena;
+    char *const *paths;
+    size_t profiles, count; /* and groups */
+    struct member *members; /* by number, once all are there */
+    struct group *groups;   /* the largest first, once all are there */
+    struct psnap_profile *largest;
     bool has_ranks;
-    uint32_t ranks; /* that there were, as profiles say; 0: unknown */
     double alike;
 };
 
@@ -49,205 +58,170 @@ static enum psnap_status out_of_memory(struct psnap_error *error)
 
 /* -------------------------------------------------------------------- reading */
 
-static bool add_member(struct group *group, uint32_t member)
+static int by_number(const void *a, const void *b)
 {
-    uint32_t *members;
+    const struct member *p = a, *q = b;
 
-    if (group->count & (group->count - 1)) { /* there is room up to a power of two */
-        group->members[group->count++] = member;
-        return true;
-    }
-    members = realloc(group->members, (2 * group->count + 1) * sizeof *members);
-    if (!members)
-        return false;
-    group->members = members;
-    members[group->count++] = member;
-    return true;
+    return (p->number > q->number) - (p->number < q->number);
 }
 
-/* The group of this content, made if need be; NULL: out of memory. */
-static struct group *group_of(struct merge *merge, uint64_t content, const char *path,
-                              const struct psnap_profile *profile)
+/* The larger one first, of two alike that of the lower number. */
+static int by_size(const void *a, const void *b)
 {
-    struct psnap_profile_totals totals;
-    struct group *group;
+    const struct group *p = a, *q = b;
 
-    for (size_t i = 0; i < merge->count; i++)
-        if (merge->groups[i].content == content)
-            return &merge->groups[i];
-    group = realloc(merge->groups, (merge->count + 1) * sizeof *group);
-    if (!group)
-        return NULL;
-    merge->groups = group;
-    group = &merge->groups[merge->count++];
-    psnap_profile_totals(profile, &totals);
-    *group = (struct group){.content = content, .accesses = totals.accesses, .path = path};
+    if (p->count != q->count)
+        return p->count < q->count ? 1 : -1;
+    return (p->lowest > q->lowest) - (p->lowest < q->lowest);
+}
+
+static struct group *group_of(const struct merge *merge, uint64_t content)
+{
+    struct group *group = merge->groups;
+
+    while (group < merge->groups + merge->count && group->content != content)
+        group++;
     return group;
 }
 
-static enum psnap_status add_profile(struct merge *merge, const char *path, uint32_t number,
-                                     struct psnap_error *error)
+static enum psnap_status add_profile(struct merge *merge, size_t index, struct psnap_error *error)
 {
-    struct psnap_profile *profile = psnap_input_read_profile(path, error);
-    const struct psnap_provenance *from = profile ? &profile->provenance : NULL;
+    struct member *member = &merge->members[index];
+    struct psnap_profile *profile = psnap_input_read_profile(merge->paths[index], error);
+    struct psnap_profile_totals totals;
     enum psnap_status status;
     struct group *group;
-    uint64_t content;
 
     if (!profile)
         return error->code;
-    status = psnap_profile_content(profile, &content, error);
-    if (!status && number && from->has_rank != merge->has_ranks) {
+    status = psnap_profile_content(profile, &member->content, error);
+    if (!status && index && profile->provenance.has_rank != merge->has_ranks) {
         status = psnap_error_set(error, PSNAP_ERROR_VALUE,
                                  "some of the profiles have a rank, others not");
-        psnap_error_at(error, path, 0, 0);
+        psnap_error_at(error, merge->paths[index], 0, 0);
     }
-    merge->has_ranks = from->has_rank;
-    merge->ranks = from->ranks > merge->ranks ? from->ranks : merge->ranks;
-    group = status ? NULL : group_of(merge, content, path, profile);
-    if (!status && (!group || !add_member(group, from->has_rank ? from->rank : number)))
-        status = out_of_memory(error);
+    merge->has_ranks = profile->provenance.has_rank;
+    member->number = merge->has_ranks ? profile->provenance.rank : (uint32_t)index;
+    group = group_of(merge, member->content);
+    if (!group->count++) {
+        psnap_profile_totals(profile, &totals);
+        group->content = member->content;
+        group->accesses = totals.accesses;
+        group->path = merge->paths[index];
+        group->lowest = member->number;
+        merge->count++;
+    }
+    group->lowest = member->number < group->lowest ? member->number : group->lowest;
     psnap_profile_free(profile);
     return status;
 }
 
-/* ------------------------------------------------------------------- comparing */
-
-static int compare_members(const void *a, const void *b)
-{
-    const uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-
-    return (one > other) - (one < other);
-}
-
-/* The larger one first, of two alike that of the lower rank. */
-static int compare_groups(const void *a, const void *b)
-{
-    const struct group *one = a, *other = b;
-
-    if (one->count != other->count)
-        return one->count < other->count ? 1 : -1;
-    return (one->members[0] > other->members[0]) - (one->members[0] < other->members[0]);
-}
-
-/* How far a group is from the largest one, whose profile is given. */
-static enum psnap_status compare(const struct psnap_profile *largest, double alike,
-                                 struct group *group, struct psnap_error *error)
+/* Measures how far a group is from the largest one. */
+static enum psnap_status compare(const struct merge *merge, struct group *group,
+                                 struct psnap_error *error)
 {
     struct psnap_profile *profile = psnap_input_read_profile(group->path, error);
     enum psnap_status status = profile ? PSNAP_OK : error->code;
     struct profile_diff diff;
-    struct diff_apart apart;
+    struct diff_apart apart = {0};
 
-    if (status || (status = profile_diff_init(&diff, largest, profile, error)))
-        goto out;
-    if (!diff_measure(&diff, &apart) ||
-        (apart.furthest && !(group->furthest = strdup(apart.furthest))))
-        status = out_of_memory(error);
+    if (!status && !(status = profile_diff_init(&diff, merge->largest, profile, error))) {
+        if (!diff_measure(&diff, &apart) ||
+            (apart.furthest && !(group->furthest = psnap_arena_strndup(merge->arena, apart.furthest,
+                                                                       strlen(apart.furthest)))))
+            status = out_of_memory(error);
+        profile_diff_release(&diff);
+    }
     group->apart = apart.share;
     group->changes = apart.changes;
-    group->has_other_order = apart.has_other_order;
-    group->has_other_model = apart.has_other_model;
-    group->is_folded = apart.share <= alike;
-    profile_diff_release(&diff);
-out:
+    group->is_folded = apart.share <= merge->alike;
     psnap_profile_free(profile);
     return status;
 }
 
 static enum psnap_status compare_all(struct merge *merge, struct psnap_error *error)
 {
-    struct psnap_profile *largest = psnap_input_read_profile(merge->groups[0].path, error);
-    struct psnap_progress *progress = psnap_progress_of(merge->count, "groups");
-    enum psnap_status status = largest ? PSNAP_OK : error->code;
+    struct psnap_progress *progress = psnap_progress_of(merge->profiles, "profiles");
+    enum psnap_status status = PSNAP_OK;
 
-    merge->groups[0].is_largest = merge->groups[0].is_folded = true;
-    for (size_t i = 1; i < merge->count && !status; i++) {
-        status = compare(largest, merge->alike, &merge->groups[i], error);
+    for (size_t i = 0; i < merge->profiles && !status; i++) {
+        status = add_profile(merge, i, error);
         psnap_progress_add(progress, 1);
     }
     psnap_progress_free(progress);
-    psnap_profile_free(largest);
+    if (status)
+        return status;
+    qsort(merge->members, merge->profiles, sizeof *merge->members, by_number);
+    qsort(merge->groups, merge->count, sizeof *merge->groups, by_size);
+    merge->largest = psnap_input_read_profile(merge->groups[0].path, error);
+    status = merge->largest ? PSNAP_OK : error->code;
+    merge->groups[0].is_folded = true;
+    for (size_t i = 1; i < merge->count && !status; i++)
+        status = compare(merge, &merge->groups[i], error);
     return status;
 }
 
 /* -------------------------------------------------------------------- telling */
 
-/* "0-12,14": members in order; the caller frees it. NULL: out of memory. */
-static char *members_text(const uint32_t *members, size_t n)
+/* "0-12,14": the numbers of a group, or (NULL) of all that are folded; the caller frees it. NULL:
+ * out of memory. */
+static char *numbers_text(const struct merge *merge, const struct group *group)
 {
     char *text = NULL;
-    size_t size;
+    uint32_t first = 0, last = 0;
+    size_t size, n = 0;
     FILE *file = open_memstream(&text, &size);
 
-    for (size_t i = 0, end; i < n && file; i = end) {
-        for (end = i + 1; end < n && members[end] <= members[end - 1] + 1;)
-            end++;
-        fprintf(file, "%s%" PRIu32, i ? "," : "", members[i]);
-        if (members[end - 1] != members[i])
-            fprintf(file, "-%" PRIu32, members[end - 1]);
+    for (size_t i = 0; i < merge->profiles && file; i++) {
+        const struct group *its = group_of(merge, merge->members[i].content);
+        const uint32_t number = merge->members[i].number;
+        if (group ? its != group : !its->is_folded)
+            continue;
+        if (n && number > last + 1 && last != first)
+            fprintf(file, "-%" PRIu32, last);
+        if (!n++ || number > last + 1)
+            fprintf(file, "%s%" PRIu32, n > 1 ? "," : "", first = number);
+        last = number;
     }
-    if (!file || fclose(file) != 0)
+    if (file && last != first)
+        fprintf(file, "-%" PRIu32, last);
+    if (file && fclose(file)) {
+        free(text);
         return NULL;
+    }
     return text;
 }
 
-/* The members of all groups that are folded; the caller frees it. */
-static char *folded_text(const struct merge *merge)
-{
-    size_t all = 0, n = 0;
-    uint32_t *members;
-    char *text;
-
-    for (size_t i = 0; i < merge->count; i++)
-        all += merge->groups[i].is_folded ? merge->groups[i].count : 0;
-    members = malloc((all + !all) * sizeof *members);
-    for (size_t i = 0; i < merge->count && members; i++)
-        if (merge->groups[i].is_folded) {
-            memcpy(members + n, merge->groups[i].members, merge->groups[i].count * sizeof *members);
-            n += merge->groups[i].count;
-        }
-    if (members)
-        qsort(members, n, sizeof *members, compare_members);
-    text = members ? members_text(members, n) : NULL;
-    free(members);
-    return text;
-}
-
-/* What is different, by its number from 0 on, what moves hit rates most first; NULL: that was all.
- * Regions differ in what is named anyway. */
+/* Names a group's changes, by number from 0 on, what moves hit rates most first; NULL: that was
+ * all. Regions differ in what is named anyway. */
 static const char *change_name(const struct group *group, unsigned number)
 {
-    const unsigned first = DIFF_ACCESSES | DIFF_WORKING_SET | DIFF_STRIDES | DIFF_REUSE;
-    const unsigned later = ~first & ~(unsigned)DIFF_REGIONS;
+    static const unsigned first[] = {DIFF_MODEL,
+                                     DIFF_ACCESSES | DIFF_WORKING_SET | DIFF_STRIDES | DIFF_REUSE,
+                                     DIFF_ORDER, ~(unsigned)DIFF_REGIONS};
+    unsigned left = group->changes;
 
-    if (group->has_other_model && !number--)
-        return "model";
-    for (unsigned bit = 0; bit < DIFF_CHANGES; bit++)
-        if (group->changes & first & 1U << bit && !number--)
-            return diff_change_name(bit);
-    if (group->has_other_order && !number--)
-        return "order";
-    for (unsigned bit = 0; bit < DIFF_CHANGES; bit++)
-        if (group->changes & later & 1U << bit && !number--)
-            return diff_change_name(bit);
+    for (unsigned i = 0; i < 4; left &= ~first[i++])
+        for (unsigned bit = 0; bit < DIFF_CHANGES; bit++)
+            if (left & first[i] & 1U << bit && !number--)
+                return diff_change_names[bit];
     return NULL;
 }
 
-/* The first three, and how many more there are. */
-static void print_changes(struct psnap_table *table, const struct group *group)
+/* "accesses, strides, order, 2 more" */
+static void changes_text(const struct group *group, char text[128])
 {
     enum { NAMED = 3 };
-    char text[128] = "";
-    const char *name;
+    size_t used = 0;
     unsigned n = 0;
 
-    for (; (name = change_name(group, n)); n++)
+    for (const char *name; (name = change_name(group, n)); n++)
         if (n < NAMED)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", n ? ", " : "", name);
+            used += (size_t)snprintf(text + used, 32, "%s%s", n ? ", " : "", name);
     if (n > NAMED)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", %u more", n - NAMED);
-    psnap_table_cell(table, "%s", *text || group->is_largest ? text : "other fields");
+        snprintf(text + used, 32, ", %u more", n - NAMED);
+    if (!n)
+        snprintf(text, 32, "other fields");
 }
 
 static void print_table(const struct merge *merge)
@@ -257,30 +231,28 @@ static void print_table(const struct merge *merge)
                                     "furthest", "differs in",
                                     ""};
     struct psnap_table *table = psnap_table_new(7, headings);
-    char digits[32];
+    char text[128];
 
     psnap_table_align_right(table, 0);
     psnap_table_align_right(table, 2);
     psnap_table_align_right(table, 3);
     psnap_table_shorten(table, 1);
-    for (size_t i = 0; i < merge->count; i++) {
-        const struct group *group = &merge->groups[i];
-        char *members = members_text(group->members, group->count);
-        psnap_table_cell(table, "%zu", group->count);
-        psnap_table_cell(table, "%s", members ? members : "?");
-        psnap_table_cell(table, "%s", psnap_group_digits(group->accesses, digits));
-        psnap_table_cell(table, group->apart > 0 && group->apart < 5e-6 ? "<0.001" : "%.3f",
-                         100 * group->apart);
+    for (const struct group *g = merge->groups; g < merge->groups + merge->count; g++) {
+        const bool is_largest = g == merge->groups, is_order = g->apart > 0 && !g->furthest;
+        char *numbers = numbers_text(merge, g);
+        psnap_table_cell(table, "%zu", g->count);
+        psnap_table_cell(table, "%s", numbers ? numbers : "?");
+        psnap_table_cell(table, "%s", psnap_group_digits(g->accesses, text));
+        psnap_table_cell(table, g->apart > 0 && g->apart < 5e-6 ? "<0.001" : "%.3f",
+                         100 * g->apart);
         psnap_table_cell(table, "%s",
-                         group->furthest                               ? group->furthest
-                         : group->apart > 0 && !group->has_other_model ? "(order)"
-                                                                       : "");
-        print_changes(table, group);
-        psnap_table_cell(table, "%s",
-                         i == 0             ? "written"
-                         : group->is_folded ? "folded"
-                                            : group->path);
-        free(members);
+                         g->furthest                              ? g->furthest
+                         : is_order && !(g->changes & DIFF_MODEL) ? "(order)"
+                                                                  : "");
+        changes_text(g, text);
+        psnap_table_cell(table, "%s", is_largest ? "" : text);
+        psnap_table_cell(table, "%s", is_largest ? "written" : g->is_folded ? "folded" : g->path);
+        free(numbers);
     }
     psnap_table_print(table, stdout);
     psnap_table_free(table);
@@ -290,28 +262,25 @@ static void print_json(const struct merge *merge)
 {
     struct psnap_json json;
 
-    psnap_json_init(&json, stdout);
-    psnap_json_begin_object(&json, NULL);
-    psnap_json_u64(&json, "psnap", 1);
-    psnap_json_text(&json, "command", "merge");
+    psnap_cmd_begin_json(&json, stdout, "merge");
     psnap_json_begin_array(&json, "groups");
-    for (size_t i = 0; i < merge->count; i++) {
-        const struct group *group = &merge->groups[i];
+    for (const struct group *g = merge->groups; g < merge->groups + merge->count; g++) {
         psnap_json_begin_object(&json, NULL);
-        psnap_json_text(&json, "first", group->path);
+        psnap_json_text(&json, "first", g->path);
         psnap_json_begin_array(&json, merge->has_ranks ? "ranks" : "numbers");
-        for (size_t k = 0; k < group->count; k++)
-            psnap_json_u64(&json, NULL, group->members[k]);
+        for (size_t i = 0; i < merge->profiles; i++)
+            if (merge->members[i].content == g->content)
+                psnap_json_u64(&json, NULL, merge->members[i].number);
         psnap_json_end_array(&json);
-        psnap_json_u64(&json, "accesses", group->accesses);
-        psnap_json_real(&json, "apart", group->apart);
-        if (group->furthest)
-            psnap_json_text(&json, "furthest", group->furthest);
+        psnap_json_u64(&json, "accesses", g->accesses);
+        psnap_json_real(&json, "apart", g->apart);
+        if (g->furthest)
+            psnap_json_text(&json, "furthest", g->furthest);
         psnap_json_begin_array(&json, "changes");
-        for (unsigned k = 0; change_name(group, k); k++)
-            psnap_json_text(&json, NULL, change_name(group, k));
+        for (unsigned k = 0; change_name(g, k); k++)
+            psnap_json_text(&json, NULL, change_name(g, k));
         psnap_json_end_array(&json);
-        psnap_json_bool(&json, "folded", group->is_folded);
+        psnap_json_bool(&json, "folded", g->is_folded);
         psnap_json_end_object(&json);
     }
     psnap_json_end_array(&json);
@@ -324,61 +293,45 @@ static void print_json(const struct merge *merge)
 static enum psnap_status write_merged(const struct merge *merge, struct psnap_output *output,
                                       struct psnap_error *error)
 {
-    struct psnap_profile *profile = psnap_input_read_profile(merge->groups[0].path, error);
-    char *ranks = profile && merge->has_ranks ? folded_text(merge) : NULL;
-    enum psnap_status status = profile ? PSNAP_OK : error->code;
+    char *ranks = merge->has_ranks ? numbers_text(merge, NULL) : NULL;
+    enum psnap_status status = merge->has_ranks && !ranks ? out_of_memory(error) : PSNAP_OK;
 
-    if (profile && merge->has_ranks && !ranks)
-        status = out_of_memory(error);
-    if (!status) {
-        profile->provenance.has_rank = false;
-        profile->same_ranks = ranks;
-        status = psnap_profile_write(profile, psnap_output_file(output), error);
-    }
-    psnap_profile_free(profile);
+    merge->largest->provenance.has_rank = false;
+    merge->largest->same_ranks = ranks;
+    if (!status)
+        status = psnap_profile_write(merge->largest, psnap_output_file(output), error);
     free(ranks);
     return status;
 }
 
-static enum psnap_status read_all(struct merge *merge, char *const *paths, int n,
-                                  struct psnap_error *error)
-{
-    struct psnap_progress *progress = psnap_progress_of((uint64_t)n, "profiles");
-    enum psnap_status status = PSNAP_OK;
-
-    for (int i = 0; i < n && !status; i++) {
-        status = add_profile(merge, paths[i], (uint32_t)i, error);
-        psnap_progress_add(progress, 1);
-    }
-    psnap_progress_free(progress);
-    if (status)
-        return status;
-    for (size_t i = 0; i < merge->count; i++)
-        qsort(merge->groups[i].members, merge->groups[i].count, sizeof(uint32_t), compare_members);
-    qsort(merge->groups, merge->count, sizeof *merge->groups, compare_groups);
-    return compare_all(merge, error);
-}
-
-static int run(struct merge *merge, char *const *paths, int n, const char *path, bool force,
-               bool json)
+static int run(struct merge *merge, const char *path, bool force, bool json)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open(path, force, &error);
-    enum psnap_status status = output ? read_all(merge, paths, n, &error) : error.code;
+    enum psnap_status status = output ? PSNAP_OK : error.code;
 
+    merge->arena = psnap_arena_new();
+    if (merge->arena) {
+        merge->members = psnap_arena_alloc(merge->arena, merge->profiles * sizeof *merge->members);
+        merge->groups =
+            psnap_arena_alloc(merge->arena, (merge->profiles + 1) * sizeof *merge->groups);
+    }
+    if (!status && !(merge->members && merge->groups))
+        status = out_of_memory(&error);
+    if (!status)
+        status = compare_all(merge, &error);
     if (!status)
         status = write_merged(merge, output, &error);
     if (!status)
         status = psnap_output_commit(output, &error);
     else
         psnap_output_abandon(output);
-    if (status)
-        return psnap_cmd_fail("merge", &error);
-    if (json)
-        print_json(merge);
-    else
-        print_table(merge);
-    return psnap_cmd_close_stdout("merge", PSNAP_EXIT_DONE);
+    if (!status)
+        (json ? print_json : print_table)(merge);
+    psnap_profile_free(merge->largest);
+    psnap_arena_free(merge->arena);
+    return status ? psnap_cmd_fail("merge", &error)
+                  : psnap_cmd_close_stdout("merge", PSNAP_EXIT_DONE);
 }
 
 int psnap_cmd_merge(int argc, char **argv)
@@ -406,16 +359,13 @@ int psnap_cmd_merge(int argc, char **argv)
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    if (operands > 0 && output && !psnap_output_is_stdout(output) && merge.alike >= 0)
-        status = run(&merge, argv + 1, operands, output, force, json);
-    else if (operands >= 0)
-        status = psnap_cmd_usage("merge", operands == 0     ? "which profiles?"
-                                          : merge.alike < 0 ? "--alike wants a share, as 0.01"
-                                                            : "-o M.yaml is missing, or no file");
-    for (size_t i = 0; i < merge.count; i++) {
-        free(merge.groups[i].furthest);
-        free(merge.groups[i].members);
-    }
-    free(merge.groups);
-    return status;
+    if (operands < 0)
+        return status;
+    if (!operands || !output || psnap_output_is_stdout(output) || merge.alike < 0)
+        return psnap_cmd_usage("merge", !operands         ? "which profiles?"
+                                        : merge.alike < 0 ? "--alike wants a share, as 0.01"
+                                                          : "-o M.yaml is missing, or no file");
+    merge.paths = argv + 1;
+    merge.profiles = (size_t)operands;
+    return run(&merge, output, force, json);
 }

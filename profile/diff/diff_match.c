@@ -14,7 +14,7 @@
  * alike in their manner, these have to touch things of the same names, or be equal in all numbers.
  *
  * Alignment takes time and memory in the product of the numbers of loops; where that is beyond
- * CELLS_MAX equal ids have to do, and beyond PAIRS_MAX functions keep their names.
+ * CELLS_MAX equal ids have to do, and functions keep their names.
  */
 #include "profile/diff/diff.h"
 
@@ -27,21 +27,15 @@
 #define EVIDENCE_LEAST 0.5 /* of accesses to things of the same name */
 #define FUNCTION_LEAST 0.6 /* mean likeness of the loops of functions that are taken for one */
 #define CELLS_MAX ((size_t)1 << 20)
-#define PAIRS_MAX ((size_t)1 << 20) /* of loops whose likeness is looked at for that */
 
 /* ---- likeness of two loops ---- */
 
 /* The order of regions; what has no name is alike. */
 static int by_thing(const struct diff_region *a, const struct diff_region *b)
 {
-    if (a->object_kind > PSNAP_OBJECT_STACK && b->object_kind > PSNAP_OBJECT_STACK)
-        return 0;
-    return diff_region_order(a, b);
-}
-
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
+    return a->object_kind == DIFF_NO_OBJECT && b->object_kind == DIFF_NO_OBJECT
+               ? 0
+               : diff_region_order(a, b);
 }
 
 /* The part of the accesses that goes to the same things: sum of the smaller shares; `named`: to
@@ -55,34 +49,18 @@ static double common_things(const struct diff_loop *a, const struct diff_loop *b
     for (uint32_t i = 0, j = 0; i < a->region_count && j < b->region_count;) {
         const struct diff_region *p = &a->regions[i], *q = &b->regions[j];
         const int order = by_thing(p, q);
-        if (!order && (!named || p->object_kind <= PSNAP_OBJECT_STACK))
-            common +=
-                fmin(share(p->accesses, a->all.accesses), share(q->accesses, b->all.accesses));
+        if (!order && (!named || p->object_kind < DIFF_NO_OBJECT))
+            common += fmin(diff_share(p->accesses, a->all.accesses),
+                           diff_share(q->accesses, b->all.accesses));
         i += order <= 0;
         j += order >= 0;
     }
     return common;
 }
 
-double diff_of_shares(const uint64_t *a, const uint64_t *b, size_t n)
-{
-    uint64_t all_a = 0, all_b = 0;
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        all_a += a[i];
-        all_b += b[i];
-    }
-    if (!all_a || !all_b)
-        return all_a || all_b ? 1 : 0;
-    for (size_t i = 0; i < n; i++)
-        sum += fabs(share(a[i], all_a) - share(b[i], all_b));
-    return sum / 2;
-}
-
 static double likeness(const struct diff_loop *a, const struct diff_loop *b)
 {
-    const double depth = a->first->depth == b->first->depth;
+    const double depth = a->parts[0]->depth == b->parts[0]->depth;
 
     return 0.25 * depth + 0.45 * common_things(a, b, false) +
            0.15 * (1 - diff_of_shares(a->all.kinds, b->all.kinds, 3)) +
@@ -102,50 +80,55 @@ static bool has_evidence(const struct diff_loop *a, const struct diff_loop *b)
 
 /* Loops of one function, by line: a stretch of a side's order. */
 struct function {
-    const struct diff_loop **loops;
+    struct diff_loop **loops;
     uint32_t count;
     bool is_paired;
 };
 
 struct functions {
-    const struct diff_loop **order;
     struct function *all;
     uint32_t count;
+    size_t unpaired; /* loops of those that are not paired */
 };
 
 static int by_function(const struct diff_loop *a, const struct diff_loop *b)
 {
-    const int order = strcmp(a->first->function, b->first->function);
+    const int order = strcmp(a->parts[0]->function, b->parts[0]->function);
 
-    return order ? order : strcmp(a->first->file, b->first->file);
+    return order ? order : strcmp(a->parts[0]->file, b->parts[0]->file);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct diff_loop *const *a = left, *const *b = right;
+
+    return strcmp((*a)->id, (*b)->id);
 }
 
 static int by_place(const void *left, const void *right)
 {
     const struct diff_loop *const *a = left, *const *b = right;
+    const uint32_t p = (*a)->parts[0]->src_line, q = (*b)->parts[0]->src_line;
     const int order = by_function(*a, *b);
 
-    if (order)
-        return order;
-    if ((*a)->first->src_line != (*b)->first->src_line)
-        return (*a)->first->src_line < (*b)->first->src_line ? -1 : 1;
-    return strcmp((*a)->id, (*b)->id);
+    return order ? order : p != q ? (p < q ? -1 : 1) : by_id(left, right);
 }
 
-static bool find_functions(const struct diff_side *side, struct functions *functions)
+static bool find_functions(const struct diff_side *side, struct psnap_arena *arena,
+                           struct functions *functions)
 {
-    const uint32_t n = side->loop_count;
+    const size_t n = side->loop_count;
+    struct diff_loop **order = psnap_arena_alloc(arena, n * sizeof(void *));
 
-    functions->order = malloc((n + (size_t)1) * sizeof(void *));
-    functions->all = calloc(n + (size_t)1, sizeof *functions->all);
-    if (!functions->order || !functions->all)
+    *functions = (struct functions){psnap_arena_alloc(arena, n * sizeof(struct function)), 0, n};
+    if (!order || !functions->all)
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        functions->order[i] = &side->loops[i];
-    qsort(functions->order, n, sizeof(void *), by_place);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!i || by_function(functions->order[i - 1], functions->order[i]) != 0)
-            functions->all[functions->count++].loops = &functions->order[i];
+    for (size_t i = 0; i < n; i++)
+        order[i] = &side->loops[i];
+    qsort(order, n, sizeof(void *), by_place);
+    for (size_t i = 0; i < n; i++) {
+        if (!i || by_function(order[i - 1], order[i]) != 0)
+            functions->all[functions->count++].loops = &order[i];
         functions->all[functions->count - 1].count++;
     }
     return true;
@@ -154,9 +137,8 @@ static bool find_functions(const struct diff_side *side, struct functions *funct
 /* ---- alignment ---- */
 
 struct matching {
-    const struct diff_side *a, *b;
-    uint32_t *partners;     /* by loop of a */
-    enum diff_match *found; /* by loop of a */
+    struct functions a, b;
+    struct profile_diff *diff;
     bool wants_evidence;
     double *cells; /* CELLS_MAX at most: the best sum of the first loops of both */
 };
@@ -174,20 +156,15 @@ static double worth(const struct matching *matching, const struct diff_loop *a,
     return alike >= LIKENESS_LEAST ? alike : -1;
 }
 
-static void pair_up(struct matching *matching, const struct diff_loop *a, const struct diff_loop *b,
-                    enum diff_match found)
+static void pair_up(struct matching *matching, struct diff_loop *a, struct diff_loop *b)
 {
-    const ptrdiff_t i = a - matching->a->loops;
+    struct diff_pair *pair = &matching->diff->pairs[a - matching->diff->a.loops];
 
-    matching->partners[i] = (uint32_t)(b - matching->b->loops);
-    matching->found[i] = !strcmp(a->id, b->id) ? DIFF_SAME_ID : found;
-}
-
-static int by_id(const void *left, const void *right)
-{
-    const struct diff_loop *const *a = left, *const *b = right;
-
-    return strcmp((*a)->id, (*b)->id);
+    b->is_paired = true;
+    pair->b = b;
+    pair->match = !strcmp(a->id, b->id)      ? DIFF_SAME_ID
+                  : matching->wants_evidence ? DIFF_RENAMED
+                                             : DIFF_MOVED;
 }
 
 static void pair_by_id(struct matching *matching, const struct function *f,
@@ -198,7 +175,7 @@ static void pair_by_id(struct matching *matching, const struct function *f,
     for (uint32_t i = 0, j = 0; i < f->count && j < g->count;) {
         const int order = by_id(&f->loops[i], &g->loops[j]);
         if (!order)
-            pair_up(matching, f->loops[i], g->loops[j], DIFF_SAME_ID);
+            pair_up(matching, f->loops[i], g->loops[j]);
         i += order <= 0;
         j += order >= 0;
     }
@@ -224,14 +201,26 @@ static double align(const struct matching *matching, const struct function *f,
     return cells[f->count * width + g->count];
 }
 
-/* The pairs that make up the largest sum. */
-static void take_alignment(struct matching *matching, const struct function *f,
-                           const struct function *g, enum diff_match found)
+static bool fits(const struct function *f, const struct function *g)
+{
+    return (f->count + (size_t)1) * (g->count + (size_t)1) <= CELLS_MAX;
+}
+
+/* Takes the pairs that make up the largest sum. */
+static void match_functions(struct matching *matching, struct function *f, struct function *g)
 {
     const size_t width = g->count + (size_t)1;
     const double *cells = matching->cells;
     uint32_t i = f->count, j = g->count;
 
+    f->is_paired = g->is_paired = true;
+    matching->a.unpaired -= f->count;
+    matching->b.unpaired -= g->count;
+    if (!fits(f, g)) {
+        pair_by_id(matching, f, g);
+        return;
+    }
+    align(matching, f, g);
     while (i && j) {
         const double here = cells[i * width + j];
         if (here <= cells[(i - 1) * width + j])
@@ -239,35 +228,19 @@ static void take_alignment(struct matching *matching, const struct function *f,
         else if (here <= cells[i * width + j - 1])
             j--;
         else
-            pair_up(matching, f->loops[--i], g->loops[--j], found);
+            pair_up(matching, f->loops[--i], g->loops[--j]);
     }
-}
-
-static bool fits(const struct function *f, const struct function *g)
-{
-    return (f->count + (size_t)1) * (g->count + (size_t)1) <= CELLS_MAX;
-}
-
-static void match_functions(struct matching *matching, struct function *f, struct function *g,
-                            enum diff_match found)
-{
-    f->is_paired = g->is_paired = true;
-    if (!fits(f, g)) {
-        pair_by_id(matching, f, g);
-        return;
-    }
-    align(matching, f, g);
-    take_alignment(matching, f, g, found);
 }
 
 /* Functions of one name and file; both lists are in their order. */
-static void match_named(struct matching *matching, const struct functions *f,
-                        const struct functions *g)
+static void match_named(struct matching *matching)
 {
+    struct functions *f = &matching->a, *g = &matching->b;
+
     for (uint32_t i = 0, j = 0; i < f->count && j < g->count;) {
         const int order = by_function(f->all[i].loops[0], g->all[j].loops[0]);
         if (!order)
-            match_functions(matching, &f->all[i], &g->all[j], DIFF_MOVED);
+            match_functions(matching, &f->all[i], &g->all[j]);
         i += order <= 0;
         j += order >= 0;
     }
@@ -286,19 +259,7 @@ static int by_likeness(const void *left, const void *right)
 
     if (a->alike != b->alike)
         return a->alike > b->alike ? -1 : 1;
-    if (a->f != b->f)
-        return a->f < b->f ? -1 : 1;
-    return (a->g > b->g) - (a->g < b->g);
-}
-
-/* Their loops, which are as many as the functions or more. */
-static uint32_t count_unpaired(const struct functions *functions)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < functions->count; i++)
-        n += functions->all[i].is_paired ? 0 : functions->all[i].count;
-    return n;
+    return a->f != b->f ? (a->f < b->f ? -1 : 1) : (a->g > b->g) - (a->g < b->g);
 }
 
 /* Mean likeness of all loops of both, those without partners counting as 0; a name or a file in
@@ -306,64 +267,58 @@ static uint32_t count_unpaired(const struct functions *functions)
 static double function_likeness(const struct matching *matching, const struct function *f,
                                 const struct function *g)
 {
-    const struct psnap_profile_loop *a = f->loops[0]->first, *b = g->loops[0]->first;
-    const double loops = fmax(f->count, g->count);
+    const struct psnap_profile_loop *a = f->loops[0]->parts[0], *b = g->loops[0]->parts[0];
 
-    return align(matching, f, g) / loops + 0.2 * !strcmp(a->function, b->function) +
-           0.1 * !strcmp(a->file, b->file);
+    return align(matching, f, g) / fmax(f->count, g->count) +
+           0.2 * !strcmp(a->function, b->function) + 0.1 * !strcmp(a->file, b->file);
 }
 
-/* False: out of memory. */
-static bool match_others(struct matching *matching, struct functions *f, struct functions *g)
+static bool match_others(struct matching *matching)
 {
-    const size_t pairs = (size_t)count_unpaired(f) * count_unpaired(g);
+    const struct functions *f = &matching->a, *g = &matching->b;
+    const size_t pairs = f->unpaired * g->unpaired; /* of functions there are no more */
     struct candidate *candidates;
     size_t n = 0;
 
-    if (!pairs || pairs > PAIRS_MAX)
+    if (!pairs || pairs > CELLS_MAX)
         return true;
-    matching->wants_evidence = true;
-    candidates = malloc(pairs * sizeof *candidates);
+    candidates = psnap_arena_alloc(matching->diff->arena, pairs * sizeof *candidates);
     if (!candidates)
         return false;
-    for (uint32_t i = 0; i < f->count; i++) {
-        for (uint32_t j = 0; j < g->count && !f->all[i].is_paired; j++) {
-            struct candidate *candidate = &candidates[n];
-            if (g->all[j].is_paired || !fits(&f->all[i], &g->all[j]))
-                continue;
-            *candidate = (struct candidate){&f->all[i], &g->all[j],
-                                            function_likeness(matching, &f->all[i], &g->all[j])};
-            n += candidate->alike >= FUNCTION_LEAST;
+    matching->wants_evidence = true;
+    for (struct function *p = f->all; p < f->all + f->count; p++)
+        for (struct function *q = g->all; q < g->all + g->count && !p->is_paired; q++) {
+            const bool is_free = !q->is_paired && fits(p, q);
+            const double alike = is_free ? function_likeness(matching, p, q) : 0;
+            if (alike >= FUNCTION_LEAST)
+                candidates[n++] = (struct candidate){p, q, alike};
         }
-    }
     qsort(candidates, n, sizeof *candidates, by_likeness);
     for (size_t i = 0; i < n; i++)
         if (!candidates[i].f->is_paired && !candidates[i].g->is_paired)
-            match_functions(matching, candidates[i].f, candidates[i].g, DIFF_RENAMED);
-    free(candidates);
+            match_functions(matching, candidates[i].f, candidates[i].g);
     return true;
 }
 
-enum psnap_status diff_match_loops(const struct diff_side *a, const struct diff_side *b,
-                                   uint32_t *partners, enum diff_match *found,
-                                   struct psnap_error *error)
+bool diff_match_loops(struct profile_diff *diff)
 {
-    struct matching matching = {a, b, partners, found, false, malloc(CELLS_MAX * sizeof(double))};
-    struct functions f = {0}, g = {0};
-    bool is_good = matching.cells && find_functions(a, &f) && find_functions(b, &g);
+    const uint32_t n = diff->a.loop_count, m = diff->b.loop_count;
+    struct matching matching = {
+        .diff = diff, .cells = psnap_arena_alloc(diff->arena, CELLS_MAX * sizeof(double))};
 
-    for (uint32_t i = 0; i < a->loop_count; i++) {
-        partners[i] = PSNAP_NONE;
-        found[i] = DIFF_ONLY_A;
-    }
-    if (is_good) {
-        match_named(&matching, &f, &g);
-        is_good = match_others(&matching, &f, &g);
-    }
-    free(matching.cells);
-    free(f.order);
-    free(f.all);
-    free(g.order);
-    free(g.all);
-    return is_good ? PSNAP_OK : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    diff->pairs = psnap_arena_alloc(diff->arena, ((size_t)n + m) * sizeof *diff->pairs);
+    if (!matching.cells || !diff->pairs || !find_functions(&diff->a, diff->arena, &matching.a) ||
+        !find_functions(&diff->b, diff->arena, &matching.b))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        diff->pairs[i] = (struct diff_pair){.a = &diff->a.loops[i], .match = DIFF_ONLY_A};
+    match_named(&matching);
+    if (!match_others(&matching))
+        return false;
+    diff->pair_count = n;
+    for (uint32_t j = 0; j < m; j++)
+        if (!diff->b.loops[j].is_paired)
+            diff->pairs[diff->pair_count++] =
+                (struct diff_pair){.b = &diff->b.loops[j], .match = DIFF_ONLY_B};
+    return true;
 }

@@ -11,23 +11,22 @@
  * neighbours: they count as loops (diff_apart.c). Bodies without accesses are left out as well.
  * Repeat counts that change from one iteration to the next are taken as those in the middle.
  */
-#include "profile/diff/diff.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-#include "profile/model.h"
+#include "formats/base/map.h"
+#include "formats/base/room.h"
+#include "profile/diff/diff.h"
 
-struct succession {
-    uint32_t from, to;
-    double times; /* weight included; of b: negative */
-};
+#define ROUNDING 1e-12 /* of all accesses: what is left of equal sums */
 
-/* Keys are what both profiles call a loop. */
+/* Keys are what both profiles call a loop: of bodies their indices in b. */
 struct counter {
-    const uint32_t *keys;   /* of symbols; PSNAP_NONE: it is left out */
-    const double *weights;  /* of symbols: accesses of an execution */
-    struct succession *all; /* of both profiles */
+    struct psnap_arena *arena;
+    uint32_t *keys;       /* of bodies; PSNAP_NONE: it is left out */
+    double *weights;      /* of bodies: accesses of an execution */
+    struct psnap_map map; /* of successions, by their keys: 1 + index in times */
+    double *times;        /* weight included; those of b are taken away */
     size_t count, room;
     double sign;
     bool is_full; /* out of memory */
@@ -48,28 +47,33 @@ static uint32_t key_of(const struct counter *counter, uint32_t symbol)
     return is_chain(symbol) ? symbol : counter->keys[symbol];
 }
 
+/* 0: it is left out; chains have no weight of their own. */
+static double weight_of(const struct counter *counter, uint32_t symbol)
+{
+    if (is_chain(symbol))
+        return INFINITY;
+    return counter->keys[symbol] == PSNAP_NONE ? 0 : counter->weights[symbol];
+}
+
 static void count(struct counter *counter, uint32_t from, uint32_t to, double times)
 {
-    const uint32_t a = key_of(counter, from), b = key_of(counter, to);
-    const double weight = is_chain(from) && is_chain(to) ? 0
-                          : is_chain(from)               ? counter->weights[to]
-                          : is_chain(to)                 ? counter->weights[from]
-                                         : fmin(counter->weights[from], counter->weights[to]);
-    const size_t room = 2 * counter->room + 64;
-    struct succession *all;
+    const double weight = fmin(weight_of(counter, from), weight_of(counter, to));
+    uint64_t *slot;
 
-    if (a == PSNAP_NONE || b == PSNAP_NONE || !(times > 0) || !(weight > 0))
+    if (!(times > 0) || !(weight > 0) || isinf(weight))
         return;
-    if (counter->count == counter->room) {
-        all = realloc(counter->all, room * sizeof *all);
-        if (!all) {
-            counter->is_full = true;
-            return;
-        }
-        counter->all = all;
-        counter->room = room;
+    slot =
+        psnap_map_put(&counter->map, (uint64_t)key_of(counter, from) << 32 | key_of(counter, to));
+    if (!slot ||
+        !psnap_make_room(&counter->times, &counter->room, counter->count + 1, sizeof(double))) {
+        counter->is_full = true;
+        return;
     }
-    counter->all[counter->count++] = (struct succession){a, b, counter->sign * times * weight};
+    if (!*slot) {
+        counter->times[counter->count] = 0;
+        *slot = ++counter->count;
+    }
+    counter->times[*slot - 1] += counter->sign * times * weight;
 }
 
 /* Joins what follows to what was before; `times` is how often both are executed. */
@@ -86,15 +90,6 @@ static void join(struct counter *counter, struct ends *before, struct ends next,
 
 /* ---- nests of bodies ---- */
 
-static struct ends leaf(struct counter *counter, uint32_t symbol, double repeats, double times)
-{
-    if (key_of(counter, symbol) == PSNAP_NONE ||
-        (!is_chain(symbol) && !(counter->weights[symbol] > 0)))
-        return (struct ends){PSNAP_NONE, PSNAP_NONE};
-    count(counter, symbol, symbol, times * (repeats - 1));
-    return (struct ends){symbol, symbol};
-}
-
 static struct ends nest(struct counter *counter, const struct nest_pattern *pattern,
                         const uint64_t *values, double times)
 {
@@ -102,11 +97,13 @@ static struct ends nest(struct counter *counter, const struct nest_pattern *patt
     struct ends ends = {PSNAP_NONE, PSNAP_NONE};
     uint64_t *middle;
 
-    if (repeats <= 0)
+    if (repeats <= 0 || (!pattern->body_count && !(weight_of(counter, pattern->symbol) > 0)))
         return ends;
-    if (!pattern->body_count)
-        return leaf(counter, pattern->symbol, (double)repeats, times);
-    middle = malloc(pattern->values * sizeof *middle);
+    if (!pattern->body_count) {
+        count(counter, pattern->symbol, pattern->symbol, times * (double)(repeats - 1));
+        return (struct ends){pattern->symbol, pattern->symbol};
+    }
+    middle = psnap_arena_alloc(counter->arena, pattern->values * sizeof *middle);
     if (!middle) {
         counter->is_full = true;
         return ends;
@@ -116,7 +113,6 @@ static struct ends nest(struct counter *counter, const struct nest_pattern *patt
     for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
         join(counter, &ends, nest(counter, pattern->body[i], middle + at, times * (double)repeats),
              times * (double)repeats);
-    free(middle);
     if (ends.first != PSNAP_NONE)
         count(counter, ends.last, ends.first, times * (double)(repeats - 1));
     return ends;
@@ -145,97 +141,46 @@ static void count_model(struct counter *counter, const struct psnap_stream_model
         }
 }
 
-/* Accesses of an execution of a body. */
-static double body_weight(const struct psnap_stream_model *model, const struct model_body *body)
-{
-    double accesses = (double)body->iterations * body->width;
-
-    for (uint32_t i = 0; i < body->part_count; i++) {
-        const struct model_body *part = &model->bodies[body->parts[i].body];
-        accesses += (double)part->iterations * part->width;
-    }
-    return accesses / fmax(1, (double)body->executions);
-}
-
 /* ---- comparing ---- */
 
-static int by_keys(const void *left, const void *right)
+/* Counts a side, whose bodies have these keys. */
+static void count_side(struct counter *counter, const struct psnap_stream_model *model,
+                       uint32_t *keys, double sign)
 {
-    const struct succession *a = left, *b = right;
-
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    if (a->to != b->to)
-        return a->to < b->to ? -1 : 1;
-    return (a->times > b->times) - (a->times < b->times); /* sums do not depend on the sort */
-}
-
-/* Sum of the differences by `whole`, releasing the counter. Negative: out of memory. */
-static double differences(struct counter *counter, double whole)
-{
-    double sum = 0;
-
-    if (counter->count)
-        qsort(counter->all, counter->count, sizeof *counter->all, by_keys);
-    for (size_t i = 0, end; i < counter->count; i = end) {
-        double times = 0;
-        for (end = i; end < counter->count && counter->all[end].from == counter->all[i].from &&
-                      counter->all[end].to == counter->all[i].to;
-             end++)
-            times += counter->all[end].times;
-        sum += fabs(times);
+    counter->keys = keys;
+    counter->sign = sign;
+    counter->weights =
+        psnap_arena_alloc(counter->arena, model->body_count * sizeof *counter->weights);
+    if (!counter->weights) {
+        counter->is_full = true;
+        return;
     }
-    free(counter->all);
-    return counter->is_full ? -1 : sum / fmax(1, whole);
-}
-
-/* Bodies of a side: their keys, none yet, and weights. False: out of memory. */
-static bool fill(const struct psnap_stream_model *model, uint32_t **keys, double **weights)
-{
-    const size_t n = model->body_count;
-
-    *keys = malloc((n + 1) * sizeof **keys);
-    *weights = calloc(n + 1, sizeof **weights);
-    if (!*keys || !*weights)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        (*keys)[i] = PSNAP_NONE;
-        (*weights)[i] = body_weight(model, &model->bodies[i]);
-    }
-    return true;
-}
-
-/* Keys of bodies are their indices in b. */
-static void match(const struct profile_diff *diff, uint32_t *of_a, uint32_t *of_b)
-{
-    for (uint32_t i = 0; i < diff->a.profile->stream->body_count; i++) {
-        of_a[i] = diff->body_of[i];
-        if (of_a[i] != PSNAP_NONE)
-            of_b[of_a[i]] = of_a[i];
-    }
+    for (uint32_t i = 0; i < model->body_count; i++)
+        counter->weights[i] = (double)model_body_accesses(model, &model->bodies[i]) /
+                              fmax(1, (double)model->bodies[i].executions);
+    count_model(counter, model);
 }
 
 double diff_order_apart(const struct profile_diff *diff)
 {
     const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
     const double accesses = fmax((double)diff->a.totals.accesses, (double)diff->b.totals.accesses);
-    uint32_t *keys[2] = {NULL, NULL};
-    double *weights[2] = {NULL, NULL}, apart = -1;
+    struct counter counter = {.arena = diff->arena};
+    uint32_t *keys = psnap_arena_alloc(diff->arena, b->body_count * sizeof *keys);
+    double sum = 0;
 
-    if (fill(a, &keys[0], &weights[0]) && fill(b, &keys[1], &weights[1])) {
-        struct counter counter = {.sign = 1};
-        match(diff, keys[0], keys[1]);
-        for (unsigned side = 0; side < 2; side++) {
-            counter.keys = keys[side];
-            counter.weights = weights[side];
-            counter.sign = side ? -1 : 1;
-            count_model(&counter, side ? b : a);
-        }
-        apart = differences(&counter, 2 * accesses);
-    }
-    for (unsigned side = 0; side < 2; side++) {
-        free(keys[side]);
-        free(weights[side]);
-    }
-    return apart;
+    if (!keys)
+        return -1;
+    for (uint32_t i = 0; i < b->body_count; i++)
+        keys[i] = PSNAP_NONE;
+    for (uint32_t i = 0; i < a->body_count; i++)
+        if (diff->body_of[i] != PSNAP_NONE)
+            keys[diff->body_of[i]] = diff->body_of[i];
+    count_side(&counter, a, diff->body_of, 1);
+    count_side(&counter, b, keys, -1);
+    for (size_t i = 0; i < counter.count; i++)
+        sum += fabs(counter.times[i]) > ROUNDING * accesses ? fabs(counter.times[i]) : 0;
+    free(counter.map.slots);
+    free(counter.times);
+    return counter.is_full ? -1 : sum / fmax(1, 2 * accesses);
 }

@@ -3,12 +3,15 @@
  * One side of a comparison of profiles: its loops of the source, each the sum of its parts (the
  * optimiser's, and those of threads), and what each touches, the sum of its regions in one object.
  * A working set is the number of bytes that regions cover, counted once where they overlap.
+ *
+ * Allocations are known by their call sites, "main cg.c:120", whose lines move as those of loops
+ * do. The sites of a function that both profiles have in equal number are the same ones, in their
+ * order; of other functions those of equal lines are.
  */
-#include "profile/diff/diff.h"
-#include "profile/model.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "profile/diff/diff.h"
 
 /* ---- regions ---- */
 
@@ -19,7 +22,7 @@ static const char *name_of(const struct psnap_profile_region *region)
 
 static unsigned kind_of(const struct psnap_profile_region *region)
 {
-    return region->object ? region->object_kind : PSNAP_OBJECT_STACK + 1U;
+    return region->object ? region->object_kind : (unsigned)DIFF_NO_OBJECT;
 }
 
 static int by_low(const void *left, const void *right)
@@ -31,19 +34,23 @@ static int by_low(const void *left, const void *right)
     return ((*a)->bytes > (*b)->bytes) - ((*a)->bytes < (*b)->bytes);
 }
 
-/* Those of one thing are neighbours, and in the order of their addresses. */
-static int by_name(const void *left, const void *right)
+static int compare_objects(const struct psnap_profile_region *a,
+                           const struct psnap_profile_region *b)
+{
+    return kind_of(a) != kind_of(b) ? (kind_of(a) < kind_of(b) ? -1 : 1)
+                                    : strcmp(name_of(a), name_of(b));
+}
+
+/* Those of one object are neighbours, and in the order of their addresses. */
+static int by_object(const void *left, const void *right)
 {
     const struct psnap_profile_region *const *a = left, *const *b = right;
-    int order;
+    const int order = compare_objects(*a, *b);
 
-    if (kind_of(*a) != kind_of(*b))
-        return kind_of(*a) < kind_of(*b) ? -1 : 1;
-    order = strcmp(name_of(*a), name_of(*b));
     return order ? order : by_low(left, right);
 }
 
-/* Sums up regions, by low. */
+/* Sums up regions, which are in the order of their addresses. */
 static void add_up(const struct psnap_profile_region *const *regions, size_t n,
                    struct diff_region *sum)
 {
@@ -53,8 +60,6 @@ static void add_up(const struct psnap_profile_region *const *regions, size_t n,
         const struct psnap_profile_region *from = regions[i];
         const uint64_t begin = i && end > from->low ? end : from->low;
         const uint64_t last = from->low + from->bytes;
-        if (!i)
-            sum->low = from->low;
         if (last > begin) {
             sum->working_set_bytes += last - begin;
             end = last;
@@ -70,22 +75,20 @@ static void add_up(const struct psnap_profile_region *const *regions, size_t n,
 }
 
 static void add_regions(const struct psnap_profile_region **regions, size_t n,
-                        struct diff_region *pool, struct diff_loop *loop)
+                        struct diff_loop *loop)
 {
     size_t end;
 
     qsort(regions, n, sizeof *regions, by_low);
     add_up(regions, n, &loop->all);
-    qsort(regions, n, sizeof *regions, by_name);
-    loop->regions = pool;
+    qsort(regions, n, sizeof *regions, by_object);
     for (size_t i = 0; i < n; i = end) {
         struct diff_region *to = &loop->regions[loop->region_count++];
         to->name = to->key = name_of(regions[i]);
         to->object_kind = (uint8_t)kind_of(regions[i]);
-        for (end = i + 1; end < n; end++)
-            if (kind_of(regions[end]) != to->object_kind ||
-                strcmp(name_of(regions[end]), to->name) != 0)
-                break;
+        to->low = regions[i]->low;
+        for (end = i + 1; end < n && !compare_objects(regions[i], regions[end]);)
+            end++;
         add_up(regions + i, end - i, to);
     }
 }
@@ -99,27 +102,7 @@ int diff_region_order(const struct diff_region *a, const struct diff_region *b)
 
 /* ---- loops ---- */
 
-struct member {
-    const char *src_id;
-    uint32_t index; /* of the loop in the profile */
-};
-
-static int by_src_id(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    const int order = strcmp(a->src_id, b->src_id);
-
-    return order ? order : (a->index > b->index) - (a->index < b->index);
-}
-
-static int by_first(const void *left, const void *right)
-{
-    const struct diff_loop *a = left, *b = right;
-
-    return (a->first > b->first) - (a->first < b->first);
-}
-
-/* The most, or the sum, of counts of which some may be unknown. */
+/* Adds a count, or takes the larger one; either may be unknown. */
 static void add_count(uint64_t *sum, uint64_t count, bool is_most)
 {
     if (count == UINT64_MAX)
@@ -130,131 +113,174 @@ static void add_count(uint64_t *sum, uint64_t count, bool is_most)
         *sum += count;
 }
 
-static void add_part(const struct psnap_profile_loop *part, struct diff_loop *loop)
-{
-    loop->part_count++;
-    add_count(&loop->entries, part->entries, true);
-    add_count(&loop->iterations, part->iterations, false);
-    for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
-        loop->operations[op] += part->operations[op];
-}
-
-/* Reuse times of a loop's irregular references. */
-static void add_reuse(const struct diff_side *side, uint32_t loop, struct diff_region *sum)
+/* References of a part, their reuse times, and whether their addresses are in nests. */
+static void add_refs(const struct diff_side *side, uint32_t part, struct diff_loop *loop)
 {
     const struct model_list *list = &side->by_loop.refs;
+    uint32_t numbers = 0;
 
-    for (uint32_t i = list->first[loop]; i < list->first[loop + 1]; i++) {
+    for (uint32_t i = list->first[part]; i < list->first[part + 1]; i++) {
         const struct model_ref *ref = &side->profile->stream->refs[list->items[i]];
-        for (uint32_t k = 0; k < ref->reuse_count; k++) {
-            const struct reuse *reuse = &ref->reuses[k];
-            for (uint32_t b = 0; b < reuse->bin_count; b++)
-                sum->reuse[reuse->bins[b].bin] += reuse->bins[b].count;
-        }
+        numbers = ref->number >= numbers ? ref->number + 1 : numbers;
+        if (ref->rule != MODEL_NEST && ref->rule != MODEL_SHARED)
+            loop->is_exact = 0;
+        reuse_add_up(ref->reuses, ref->reuse_count, loop->all.reuse);
     }
+    loop->references += numbers;
 }
 
-/* The loop of `n` parts, its regions summed up in `pool`; `room` is for pointers to as many,
- * `numbers` for those of the parts. */
-static void make_loop(const struct diff_side *side, const struct member *parts, size_t n,
-                      const bool *is_drawn, const uint32_t *refs, struct diff_region *pool,
-                      const struct psnap_profile_region **room, uint32_t *numbers,
-                      struct diff_loop *loop)
+/* Sums up the parts of a loop; `room` is for pointers to all their regions. */
+static bool make_loop(const struct diff_side *side, struct psnap_arena *arena,
+                      const struct psnap_profile_region **room, struct diff_loop *loop)
 {
     const struct psnap_profile *profile = side->profile;
     size_t regions = 0;
 
-    *loop = (struct diff_loop){.id = parts[0].src_id,
-                               .first = &profile->loops[parts[0].index],
-                               .entries = UINT64_MAX,
-                               .iterations = UINT64_MAX,
-                               .parts = numbers,
-                               .all_parts = (uint32_t)n,
-                               .is_exact = profile->stream != NULL};
-    for (size_t i = 0; i < n; i++) {
-        const struct psnap_profile_loop *part = &profile->loops[parts[i].index];
-        numbers[i] = parts[i].index;
-        add_part(part, loop);
-        loop->references += refs[parts[i].index];
+    loop->entries = loop->iterations = UINT64_MAX;
+    loop->is_exact = profile->stream != NULL;
+    for (uint32_t i = 0; i < loop->part_count; i++) {
+        const struct psnap_profile_loop *part = loop->parts[i];
+        add_count(&loop->entries, part->entries, true);
+        add_count(&loop->iterations, part->iterations, false);
+        for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            loop->operations[op] += part->operations[op];
         if (profile->stream)
-            add_reuse(side, parts[i].index, &loop->all);
-        loop->is_exact &= !is_drawn[parts[i].index];
+            add_refs(side, (uint32_t)(part - profile->loops), loop);
         for (uint32_t r = 0; r < part->region_count; r++)
             room[regions++] = &part->regions[r];
     }
-    add_regions(room, regions, pool, loop);
-    loop->is_exact &= loop->all.accesses > 0;
+    loop->regions = psnap_arena_alloc(arena, regions * sizeof *loop->regions);
+    if (!loop->regions)
+        return false;
+    add_regions(room, regions, loop);
+    loop->is_exact = loop->is_exact && loop->all.accesses;
+    return true;
 }
 
-static void make_loops(struct diff_side *side, struct member *members, const bool *is_drawn,
-                       const uint32_t *refs, const struct psnap_profile_region **room)
+static int by_src_id(const void *left, const void *right)
 {
-    const struct psnap_profile *profile = side->profile;
-    struct diff_region *pool = side->regions;
-    uint32_t end;
+    const struct psnap_profile_loop *const *a = left, *const *b = right;
+    const int order = strcmp((*a)->src_id, (*b)->src_id);
 
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        members[i] = (struct member){profile->loops[i].src_id, i};
-    qsort(members, profile->loop_count, sizeof *members, by_src_id);
-    for (uint32_t i = 0; i < profile->loop_count; i = end) {
-        struct diff_loop *loop = &side->loops[side->loop_count++];
-        for (end = i + 1; end < profile->loop_count; end++)
-            if (strcmp(members[end].src_id, members[i].src_id) != 0)
-                break;
-        make_loop(side, members + i, end - i, is_drawn, refs, pool, room, side->parts + i, loop);
-        pool += loop->region_count;
-    }
-    qsort(side->loops, side->loop_count, sizeof *side->loops, by_first);
+    return order ? order : (*a > *b) - (*a < *b);
 }
 
-enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_profile *profile,
-                                 struct psnap_error *error)
+bool diff_side_init(struct diff_side *side, const struct psnap_profile *profile,
+                    struct psnap_arena *arena)
 {
-    const size_t n = (size_t)profile->loop_count + 1;
-    struct member *members = calloc(n, sizeof *members);
-    bool *is_drawn = calloc(n, sizeof *is_drawn);
-    uint32_t *refs = calloc(n, sizeof *refs);
+    const uint32_t n = profile->loop_count;
+    const struct psnap_profile_loop **parts = psnap_arena_alloc(arena, n * sizeof(void *));
     const struct psnap_profile_region **room;
-    enum psnap_status status = PSNAP_ERROR_MEMORY;
-    size_t regions = 1;
+    size_t regions = 0;
+    bool is_done;
 
-    for (uint32_t i = 0; i < profile->loop_count; i++)
+    for (uint32_t i = 0; parts && i < n; i++) {
+        parts[i] = &profile->loops[i];
         regions += profile->loops[i].region_count;
-    room = malloc(regions * sizeof *room);
-    *side = (struct diff_side){.profile = profile,
-                               .loops = calloc(n, sizeof *side->loops),
-                               .parts = calloc(n, sizeof *side->parts),
-                               .regions = calloc(regions, sizeof *side->regions)};
+    }
+    room = psnap_arena_alloc(arena, regions * sizeof(void *));
+    side->profile = profile;
+    side->loops = psnap_arena_alloc(arena, n * sizeof *side->loops);
     psnap_profile_totals(profile, &side->totals);
-    if (members && is_drawn && refs && room && side->loops && side->parts && side->regions &&
-        (!profile->stream ||
-         model_index_init(&side->by_loop, profile->stream, profile->loop_count)))
-        status = PSNAP_OK;
-    if (!status && profile->stream) {
-        psnap_profile_refs(profile, refs);
-        for (uint32_t i = 0; i < profile->stream->ref_count; i++)
-            is_drawn[profile->stream->refs[i].loop] |=
-                profile->stream->refs[i].rule != MODEL_NEST &&
-                profile->stream->refs[i].rule != MODEL_SHARED;
+    is_done = parts && room && side->loops &&
+              (!profile->stream || model_index_init(&side->by_loop, profile->stream, n));
+    if (is_done)
+        qsort(parts, n, sizeof(void *), by_src_id);
+    for (size_t i = 0; is_done && i < n; i += side->loops[side->loop_count++].part_count) {
+        struct diff_loop *loop = &side->loops[side->loop_count];
+        loop->id = parts[i]->src_id;
+        loop->parts = &parts[i];
+        while (i + loop->part_count < n && !strcmp(loop->parts[loop->part_count]->src_id, loop->id))
+            loop->part_count++;
+        is_done = make_loop(side, arena, room, loop);
     }
-    if (!status)
-        make_loops(side, members, is_drawn, refs, room);
-    free(members);
-    free(is_drawn);
-    free(refs);
-    free(room);
-    if (status) {
-        diff_side_release(side);
-        psnap_error_set(error, status, "out of memory for the loops");
-    }
-    return status;
+    return is_done;
 }
 
-void diff_side_release(struct diff_side *side)
+/* ---- call sites ---- */
+
+/* A region in an allocation. */
+struct site {
+    struct diff_region *region;
+    bool is_b;
+};
+
+static int compare_functions(const char *a, const char *b)
 {
-    free(side->loops);
-    free(side->regions);
-    free(side->parts);
-    model_index_release(&side->by_loop);
-    *side = (struct diff_side){0};
+    const char *end_a = strrchr(a, ':'), *end_b = strrchr(b, ':');
+    const size_t p = end_a ? (size_t)(end_a - a) : strlen(a);
+    const size_t q = end_b ? (size_t)(end_b - b) : strlen(b);
+
+    return p == q ? strncmp(a, b, p) : p < q ? -1 : 1;
+}
+
+/* By function, then side, then line. */
+static int by_site(const void *left, const void *right)
+{
+    const struct site *a = left, *b = right;
+    const int order = compare_functions(a->region->name, b->region->name);
+
+    if (order || a->is_b != b->is_b)
+        return order ? order : a->is_b - b->is_b;
+    return strverscmp(a->region->name, b->region->name);
+}
+
+static int by_key(const void *left, const void *right)
+{
+    return diff_region_order(left, right);
+}
+
+/* Adds the sites of a side, or counts what there may be. */
+static size_t add_sites(const struct diff_side *side, bool is_b, struct site *sites, size_t count)
+{
+    for (uint32_t i = 0; i < side->loop_count; i++)
+        for (uint32_t r = 0; r < side->loops[i].region_count; r++)
+            if (side->loops[i].regions[r].object_kind == PSNAP_OBJECT_ALLOCATION) {
+                if (sites)
+                    sites[count] = (struct site){&side->loops[i].regions[r], is_b};
+                count++;
+            }
+    return count;
+}
+
+/* The end of the sites from one on that are like it: of its function, side and, if wanted, line. */
+static size_t end_of(const struct site *sites, size_t from, size_t count, bool is_line)
+{
+    size_t end = from;
+
+    while (
+        end < count && sites[end].is_b == sites[from].is_b &&
+        !(is_line ? strcmp : compare_functions)(sites[end].region->name, sites[from].region->name))
+        end++;
+    return end;
+}
+
+bool diff_match_sites(struct diff_side *a, const struct diff_side *b, struct psnap_arena *arena)
+{
+    const size_t count = add_sites(b, true, NULL, add_sites(a, false, NULL, 0));
+    struct site *sites = psnap_arena_alloc(arena, count * sizeof *sites);
+
+    if (!sites)
+        return false;
+    add_sites(b, true, sites, add_sites(a, false, sites, 0));
+    qsort(sites, count, sizeof *sites, by_site);
+    for (size_t i = 0, j, end; i < count; i = end) {
+        const size_t half = end_of(sites, i, count, false);
+        size_t p, q;
+        end = half;
+        if (half == count || compare_functions(sites[i].region->name, sites[half].region->name))
+            continue; /* one side has none */
+        end = end_of(sites, half, count, false);
+        for (p = i, q = half; p < half && q < end; q = end_of(sites, q, end, true))
+            p = end_of(sites, p, half, true);
+        for (p = p == half && q == end ? i : half, q = half; p < half;
+             q = end_of(sites, q, end, true))
+            for (j = end_of(sites, p, half, true); p < j; p++)
+                sites[p].region->key = sites[q].region->name;
+    }
+    for (uint32_t i = 0; i < a->loop_count; i++)
+        if (a->loops[i].region_count)
+            qsort(a->loops[i].regions, a->loops[i].region_count, sizeof *a->loops[i].regions,
+                  by_key);
+    return true;
 }

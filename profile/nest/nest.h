@@ -105,6 +105,14 @@ static inline const uint64_t *nest_term_values(const struct nest_terms *terms, s
     return &terms->values[terms->terms[term].at];
 }
 
+/* The first number of a term of numbers. */
+static inline uint64_t nest_first_number(const struct nest_pattern *pattern, const uint64_t *values)
+{
+    for (; pattern->body_count; pattern = pattern->body[0])
+        values++;
+    return values[1];
+}
+
 /* ---- the leaves of a term in order: cursor.c ---- */
 
 struct nest_frame {

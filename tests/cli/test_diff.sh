@@ -98,13 +98,13 @@ loops      2 differ, 1 are alike, 1 only in a, 1 only in b; 1 in another place
 
 sum:20  t.c:20, 80.0 % -> 50.0 % of the accesses
   accesses     160 -> 100 (times 0.62)
+  kinds        loads 88 %, stores 12 % -> loads 100 %
   working set  808 B -> 1.6 KiB (times 2.0)
+  sizes        8 100 % -> 16 100 %
   strides      8 63 %, 0 37 % -> 16 100 %
-  kinds        loads 87.5 %, stores 12.5 % -> loads 100.0 %
-  sizes, bytes 8 -> 16
   entries      1 -> 2 (times 2.0)
-  operations   fp_add 50 -> 0, fp_fma 0 -> 50
-  symbol x: working set 800 B -> 1.6 KiB (times 2.0), strides 8 100 % -> 16 100 %, sizes 8 -> 16
+  operations   fp_add 50 %, branch 50 % -> fp_fma 50 %, branch 50 %
+  symbol x: working set 800 B -> 1.6 KiB (times 2.0), sizes 8 100 % -> 16 100 %, strides 8 100 % -> 16 100 %
   region r1: only in a, 60 accesses
 
 fresh:40  t.c:40: only in b, 65 accesses, 32.5 %, working set 4.0 KiB
