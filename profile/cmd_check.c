@@ -27,20 +27,36 @@
 #include "replay/cmd_input.h"
 
 enum { WARNINGS_MAX = 10 };
-#define PAIRS_MAX                                                                                  \
-    10000000u /* looked at, at most: profiles that were not made to annoy have less                \
-               */
+#define PAIRS_MAX 10000000U /* looked at, at most: profiles not made to annoy have less */
 
 struct piece {
     const struct psnap_profile_loop *loop;
     const struct psnap_profile_region *region;
 };
 
-struct warnings {
-    char texts[WARNINGS_MAX][760];
-    unsigned count;  /* of texts */
-    uint64_t hidden; /* further ones */
+/* Where the warnings of a profile go: the first ones are printed. */
+struct report {
+    const char *name;
+    struct psnap_json *json; /* NULL: as text */
+    uint64_t warnings;
 };
+
+static void warn(struct report *report, const char *format, ...) PSNAP_PRINTF(2, 3);
+static void warn(struct report *report, const char *format, ...)
+{
+    char text[760];
+    va_list arguments;
+
+    if (report->warnings++ >= WARNINGS_MAX)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (report->json)
+        psnap_json_text(report->json, NULL, text);
+    else
+        psnap_print(stdout, "%s: warning: %s\n", report->name, text);
+}
 
 static uint64_t last_byte(const struct piece *piece)
 {
@@ -75,32 +91,27 @@ static bool is_odd(const struct piece *a, const struct piece *b,
            overlap_bytes(a, b) > profile->region_gap_bytes;
 }
 
-static void name_piece(const struct piece *piece, char *text, size_t size)
+static void name_piece(const struct piece *piece, char text[300])
 {
     const struct psnap_profile_region *region = piece->region;
+    const size_t used =
+        (size_t)snprintf(text, 300, "region '%.80s' of loop '%.80s'", region->id, piece->loop->id);
 
     if (region->object)
-        snprintf(text, size, "region '%.80s' of loop '%.80s' (%s %.80s)", region->id,
-                 piece->loop->id, psnap_object_keys[region->object_kind], region->object);
-    else
-        snprintf(text, size, "region '%.80s' of loop '%.80s'", region->id, piece->loop->id);
+        snprintf(text + used, 300 - used, " (%s %.80s)", psnap_object_keys[region->object_kind],
+                 region->object);
 }
 
-static void warn(struct warnings *warnings, const struct piece *a, const struct piece *b)
+static void warn_of(struct report *report, const struct piece *a, const struct piece *b)
 {
     char names[2][300];
 
-    if (warnings->count == WARNINGS_MAX) {
-        warnings->hidden++;
-        return;
-    }
-    name_piece(a, names[0], sizeof names[0]);
-    name_piece(b, names[1], sizeof names[1]);
-    snprintf(warnings->texts[warnings->count++], sizeof warnings->texts[0],
-             "%s overlaps %s by %" PRIu64 " bytes%s", names[0], names[1], overlap_bytes(a, b),
-             a->loop == b->loop
-                 ? ""
-                 : "; unless it was edited, the first loop goes from one array to the next");
+    name_piece(a, names[0]);
+    name_piece(b, names[1]);
+    warn(report, "%s overlaps %s by %" PRIu64 " bytes%s", names[0], names[1], overlap_bytes(a, b),
+         a->loop == b->loop
+             ? ""
+             : "; unless it was edited, the first loop goes from one array to the next");
 }
 
 static bool is_as_recorded(const struct psnap_profile *profile)
@@ -112,8 +123,9 @@ static bool is_as_recorded(const struct psnap_profile *profile)
            strtoull(profile->content, NULL, 16) == content;
 }
 
-/* Regions by their lowest address, each against those that begin inside of it. */
-static bool find_overlaps(const struct psnap_profile *profile, struct warnings *warnings)
+/* Looks at regions by their lowest address, each against those that begin inside of it. Nothing is
+ * found without memory: the profile is all there, and sound. */
+static void find_overlaps(const struct psnap_profile *profile, struct report *report)
 {
     size_t count = 0, room = 1;
     struct piece *pieces;
@@ -122,25 +134,33 @@ static bool find_overlaps(const struct psnap_profile *profile, struct warnings *
     for (uint32_t l = 0; l < profile->loop_count; l++)
         room += profile->loops[l].region_count;
     pieces = malloc(room * sizeof *pieces);
-    if (!pieces)
-        return false;
-    for (uint32_t l = 0; l < profile->loop_count; l++)
+    for (uint32_t l = 0; pieces && l < profile->loop_count; l++)
         for (uint32_t i = 0; i < profile->loops[l].region_count; i++)
             pieces[count++] = (struct piece){&profile->loops[l], &profile->loops[l].regions[i]};
-    qsort(pieces, count, sizeof *pieces, compare_low);
+    if (count)
+        qsort(pieces, count, sizeof *pieces, compare_low);
     for (size_t i = 0; i < count; i++)
         for (size_t k = i + 1; k < count && pieces[k].region->low <= last_byte(&pieces[i]); k++) {
             if (pairs++ == PAIRS_MAX)
                 break;
             if (is_odd(&pieces[i], &pieces[k], profile))
-                warn(warnings, &pieces[i], &pieces[k]);
+                warn_of(report, &pieces[i], &pieces[k]);
         }
     free(pieces);
-    return true;
 }
 
-static void print_text(const char *name, const struct psnap_profile *profile,
-                       const struct warnings *warnings, const struct psnap_error *error)
+/* An edit is no error, but its certificate is for another profile, and regions may overlap. */
+static void find_warnings(const struct psnap_profile *profile, struct report *report)
+{
+    if (profile->certificate && psnap_certificate_holds(profile, NULL) == 0)
+        warn(report, "the certificate no longer holds: the profile was edited since it was made; "
+                     "delete it, or make the profile again");
+    if (!is_as_recorded(profile))
+        find_overlaps(profile, report);
+}
+
+static void print_text(const struct psnap_profile *profile, struct report *report,
+                       const struct psnap_error *error)
 {
     struct psnap_profile_totals totals;
     char text[1024], digits[32];
@@ -154,32 +174,24 @@ static void print_text(const char *name, const struct psnap_profile *profile,
         return;
     }
     psnap_profile_totals(profile, &totals);
-    psnap_print(stdout, "%s: ok: model %s, %u loop%s, %s accesses\n", name, profile->model,
+    psnap_print(stdout, "%s: ok: model %s, %u loop%s, %s accesses\n", report->name, profile->model,
                 (unsigned)profile->loop_count, psnap_plural(profile->loop_count),
                 psnap_group_digits(totals.accesses, digits));
-    for (unsigned i = 0; i < warnings->count; i++)
-        psnap_print(stdout, "%s: warning: %s\n", name, warnings->texts[i]);
-    if (warnings->hidden)
-        psnap_print(stdout, "%s: warning: %s more overlap%s\n", name,
-                    psnap_group_digits(warnings->hidden, digits), psnap_plural(warnings->hidden));
+    find_warnings(profile, report);
+    if (report->warnings > WARNINGS_MAX)
+        psnap_print(stdout, "%s: warning: %s more overlap%s\n", report->name,
+                    psnap_group_digits(report->warnings - WARNINGS_MAX, digits),
+                    psnap_plural(report->warnings - WARNINGS_MAX));
 }
 
-static void json_place(struct psnap_json *json, const char *key, uint32_t place)
-{
-    if (place)
-        psnap_json_u64(json, key, place);
-    else
-        psnap_json_real(json, key, NAN);
-}
-
-static void print_json(struct psnap_json *json, const char *name,
-                       const struct psnap_profile *profile, const struct warnings *warnings,
+static void print_json(const struct psnap_profile *profile, struct report *report,
                        const struct psnap_error *error)
 {
+    struct psnap_json *json = report->json;
     struct psnap_profile_totals totals;
 
     psnap_json_begin_object(json, NULL);
-    psnap_json_text(json, "file", name);
+    psnap_json_text(json, "file", report->name);
     psnap_json_bool(json, "ok", profile != NULL);
     if (profile) {
         psnap_profile_totals(profile, &totals);
@@ -187,48 +199,30 @@ static void print_json(struct psnap_json *json, const char *name,
         psnap_json_u64(json, "loops", profile->loop_count);
         psnap_json_u64(json, "accesses", totals.accesses);
         psnap_json_begin_array(json, "warnings");
-        for (unsigned i = 0; i < warnings->count; i++)
-            psnap_json_text(json, NULL, warnings->texts[i]);
+        find_warnings(profile, report);
         psnap_json_end_array(json);
-        psnap_json_u64(json, "warning_count", warnings->count + warnings->hidden);
+        psnap_json_u64(json, "warning_count", report->warnings);
     } else {
         psnap_json_begin_object(json, "error");
         psnap_json_text(json, "message", error->message);
-        json_place(json, "line", error->src_line);
-        json_place(json, "column", error->column);
+        psnap_json_real(json, "line", error->src_line ? (double)error->src_line : NAN);
+        psnap_json_real(json, "column", error->column ? (double)error->column : NAN);
         psnap_json_end_object(json);
     }
     psnap_json_end_object(json);
 }
 
-/* An edit is no error, but its certificate is for another profile. */
-static void check_certificate(const struct psnap_profile *profile, struct warnings *warnings)
-{
-    if (profile->certificate && psnap_certificate_holds(profile, NULL) == 0)
-        snprintf(warnings->texts[warnings->count++], sizeof warnings->texts[0],
-                 "the certificate no longer holds: the profile was edited since it was made; "
-                 "delete it, or make the profile again");
-}
-
-/* Says what is to be said of one profile; whether it was good. */
+/* Reports on one profile; returns whether it was good. */
 static bool check(const char *path, struct psnap_json *json)
 {
-    const char *name = !strcmp(path, "-") ? "stdin" : path;
-    struct warnings warnings = {.count = 0};
+    struct report report = {!strcmp(path, "-") ? "stdin" : path, json, 0};
     struct psnap_error error;
     struct psnap_profile *profile = psnap_input_read_profile(path, &error);
-    const bool good = profile != NULL;
+    const bool is_good = profile != NULL;
 
-    if (profile)
-        check_certificate(profile, &warnings);
-    if (profile && !is_as_recorded(profile) && !find_overlaps(profile, &warnings))
-        warnings.count = 0; /* out of memory, with the profile all there: what it is is known */
-    if (json)
-        print_json(json, name, profile, &warnings, &error);
-    else
-        print_text(name, profile, &warnings, &error);
+    (json ? print_json : print_text)(profile, &report, &error);
     psnap_profile_free(profile);
-    return good;
+    return is_good;
 }
 
 int psnap_cmd_check(int argc, char **argv)
@@ -254,10 +248,7 @@ int psnap_cmd_check(int argc, char **argv)
     if (operands == 0)
         return psnap_cmd_usage("check", "which profile?");
     if (as_json) {
-        psnap_json_init(&json, stdout);
-        psnap_json_begin_object(&json, NULL);
-        psnap_json_u64(&json, "psnap", 1);
-        psnap_json_text(&json, "command", "check");
+        psnap_cmd_begin_json(&json, stdout, "check");
         psnap_json_begin_array(&json, "profiles");
     }
     for (int i = 1; i <= operands; i++)

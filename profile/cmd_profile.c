@@ -12,7 +12,7 @@
 #include "simcore/cmd_certify.h"
 
 struct request {
-    const char *input, *output, *model, *schedule, *threads;
+    const char *input, *output, *model, *schedule;
     struct psnap_input_options options;
     struct psnap_builder_options builder;
     struct psnap_text_list machines;
@@ -79,27 +79,23 @@ static void say(const struct psnap_profile *built, const struct request *request
 static int profile(const struct request *request)
 {
     struct psnap_error error;
-    struct psnap_profile *built = NULL;
     struct psnap_output *output = psnap_output_open(request->output, request->force, &error);
     uint64_t count = 0;
-    enum psnap_status status = PSNAP_ERROR_IO;
+    struct psnap_profile *built = output ? build(request, &count, &error) : NULL;
+    enum psnap_status status = built ? psnap_profile_seal(built, &error) : error.code;
 
-    if (output)
-        built = build(request, &count, &error);
-    if (built)
-        status = psnap_profile_seal(built, &error);
-    if (built && !status)
+    if (!status)
         status = psnap_profile_write(built, psnap_output_file(output), &error);
     if (built && status == PSNAP_ERROR_IO)
         psnap_error_at(&error, request->output, 0, 0);
-    if (status == PSNAP_OK)
+    if (!status)
         status = psnap_output_commit(output, &error);
     else
         psnap_output_abandon(output);
-    if (status == PSNAP_OK)
+    if (!status)
         say(built, request, count);
     psnap_profile_free(built);
-    return status == PSNAP_OK ? PSNAP_EXIT_DONE : psnap_cmd_fail("profile", &error);
+    return status ? psnap_cmd_fail("profile", &error) : PSNAP_EXIT_DONE;
 }
 
 /* What was asked for, as the builder wants it; not 0, and says so, when it makes no sense. */
@@ -174,15 +170,11 @@ int psnap_cmd_profile(int argc, char **argv)
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    if (operands < 0) {
-        psnap_text_list_release(&request.machines);
-        return status;
-    }
-    status = settle(&request, operands);
-    if (!status) {
-        request.input = argv[1];
+    if (operands >= 0)
+        status = settle(&request, operands);
+    request.input = argv[1];
+    if (operands >= 0 && !status)
         status = profile(&request);
-    }
     psnap_text_list_release(&request.machines);
     return status;
 }

@@ -220,15 +220,12 @@ static bool add_ref(struct deriving *d, uint32_t index)
         return true;
     }
     for (uint32_t i = 0; i < root->reuse_count; i++)
-        for (uint32_t b = 0; b < root->reuses[i].bin_count; b++)
-            sum += root->reuses[i].bins[b].count;
+        sum += reuse_accesses(&root->reuses[i]);
     for (uint32_t i = 0; i < root->reuse_count; i++) {
-        uint64_t part = 0;
-        for (uint32_t b = 0; b < root->reuses[i].bin_count; b++)
-            part += root->reuses[i].bins[b].count;
-        part = i + 1 == root->reuse_count
-                   ? executions - given
-                   : (uint64_t)((double)part / (double)sum * (double)executions);
+        const uint64_t part = i + 1 == root->reuse_count
+                                  ? executions - given
+                                  : (uint64_t)((double)reuse_accesses(&root->reuses[i]) /
+                                               (double)sum * (double)executions);
         given += part;
         if (!add_object(d, index, object_beside(model, root->reuses[i].object, offset), part))
             return false;
@@ -328,34 +325,29 @@ static bool count_strides(const struct psnap_stream_model *model, const struct m
     return true;
 }
 
-static enum psnap_status make_strides(struct deriving *d, struct psnap_profile_region *region,
-                                      const double *bins)
+static bool make_strides(struct deriving *d, struct psnap_profile_region *region,
+                         const double *bins)
 {
     region->strides =
         psnap_arena_alloc(d->profile->arena, PSNAP_STRIDE_BINS * sizeof *region->strides);
-    if (!region->strides)
-        return PSNAP_ERROR_MEMORY;
-    for (unsigned i = 0; i < PSNAP_STRIDE_BINS; i++)
+    for (unsigned i = 0; region->strides && i < PSNAP_STRIDE_BINS; i++)
         if (bins[i] >= 0.5)
             region->strides[region->stride_count++] =
                 (struct psnap_stride_count){(uint64_t)(bins[i] + 0.5), (uint8_t)i};
-    return PSNAP_OK;
+    return region->strides != NULL;
 }
 
 /* The regions that spans are in: places and names. */
-static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_loop *loop)
+static bool make_regions(struct deriving *d, struct psnap_profile_loop *loop)
 {
     struct span *spans = malloc((d->count + 1) * sizeof *spans);
     struct psnap_profile_region *region = NULL;
-    bool is_done = true;
+    bool is_done;
 
     loop->region_count = 0;
     loop->regions = psnap_arena_alloc(d->profile->arena, d->count * sizeof *loop->regions);
-    if (!loop->regions || !spans) {
-        free(spans);
-        return PSNAP_ERROR_MEMORY;
-    }
-    if (d->count) {
+    is_done = loop->regions && spans;
+    if (is_done && d->count) {
         memcpy(spans, d->spans, d->count * sizeof *spans);
         qsort(spans, d->count, sizeof *spans, compare_spans);
     }
@@ -376,7 +368,7 @@ static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_l
         region->accesses += span->accesses;
     }
     free(spans);
-    return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    return is_done;
 }
 
 /* The smallest region that has a span, or else the nearest one below it. */
@@ -397,25 +389,26 @@ static uint32_t region_of_span(const struct psnap_profile_loop *loop, const stru
 }
 
 /* What references do in the regions that there are. */
-static enum psnap_status fill_regions(struct deriving *d, struct psnap_profile_loop *loop)
+static bool fill_regions(struct deriving *d, struct psnap_profile_loop *loop)
 {
     const struct psnap_stream_model *model = d->profile->stream;
     double(*bins)[PSNAP_STRIDE_BINS] = calloc(loop->region_count + (size_t)1, sizeof *bins);
-    enum psnap_status status = bins ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    bool is_done = bins != NULL;
 
-    for (uint32_t i = 0; i < loop->region_count && !status; i++) {
+    for (uint32_t i = 0; i < loop->region_count && is_done; i++) {
         struct psnap_profile_region *region = &loop->regions[i];
-        *region = (struct psnap_profile_region){.id = region->id,
-                                                .object = region->object,
-                                                .object_kind = region->object_kind,
-                                                .low = region->low,
-                                                .bytes = region->bytes,
-                                                .is_derived = true};
-        region->sizes = psnap_arena_alloc(d->profile->arena,
-                                          (PSNAP_ACCESS_SIZE_MAX + 1) * sizeof *region->sizes);
-        status = region->sizes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        *region = (struct psnap_profile_region){
+            .id = region->id,
+            .object = region->object,
+            .object_kind = region->object_kind,
+            .low = region->low,
+            .bytes = region->bytes,
+            .sizes = psnap_arena_alloc(d->profile->arena,
+                                       (PSNAP_ACCESS_SIZE_MAX + 1) * sizeof *region->sizes),
+            .is_derived = true};
+        is_done = region->sizes != NULL;
     }
-    for (size_t i = 0; i < d->count && loop->region_count && !status; i++) {
+    for (size_t i = 0; i < d->count && loop->region_count && is_done; i++) {
         struct span *span = &d->spans[i];
         const struct model_ref *ref = &model->refs[span->ref];
         struct psnap_profile_region *region;
@@ -424,13 +417,12 @@ static enum psnap_status fill_regions(struct deriving *d, struct psnap_profile_l
         region->accesses += span->accesses;
         region->kinds[ref->kind] += span->accesses;
         add_size(region, ref->size, span->accesses);
-        if (!count_strides(model, ref, span->accesses, bins[span->region]))
-            status = PSNAP_ERROR_MEMORY;
+        is_done = count_strides(model, ref, span->accesses, bins[span->region]);
     }
-    for (uint32_t i = 0; i < loop->region_count && !status; i++)
-        status = make_strides(d, &loop->regions[i], bins[i]);
+    for (uint32_t i = 0; i < loop->region_count && is_done; i++)
+        is_done = make_strides(d, &loop->regions[i], bins[i]);
     free(bins);
-    return status;
+    return is_done;
 }
 
 /* Regions all of whose spans are in smaller ones go; whether there were any. */
@@ -457,8 +449,7 @@ static uint32_t region_of(const struct deriving *d, uint32_t ref)
 }
 
 /* The pattern of the body that iterates most. */
-static enum psnap_status make_pattern(struct deriving *d, uint32_t index,
-                                      const struct model_list *bodies)
+static bool make_pattern(struct deriving *d, uint32_t index, const struct model_list *bodies)
 {
     const struct psnap_stream_model *model = d->profile->stream;
     struct psnap_profile_loop *loop = &d->profile->loops[index];
@@ -472,15 +463,13 @@ static enum psnap_status make_pattern(struct deriving *d, uint32_t index,
     }
     loop->is_pattern_derived = true;
     if (!most || !loop->region_count) /* regions may be left out */
-        return PSNAP_OK;
+        return true;
     items = psnap_arena_alloc(d->profile->arena, most->width * sizeof *items);
-    if (!items)
-        return PSNAP_ERROR_MEMORY;
-    for (uint32_t k = 0; k < most->width; k++)
+    for (uint32_t k = 0; items && k < most->width; k++)
         items[k] = (struct psnap_sequence_item){
             .repeat = 1, .accesses = PSNAP_EVENLY, .what = region_of(d, most->refs[k])};
     loop->pattern = (struct psnap_sequence){items, most->width};
-    return PSNAP_OK;
+    return items != NULL;
 }
 
 /* ---- all loops ---- */
@@ -491,12 +480,10 @@ static enum psnap_status derive(struct deriving *d, bool is_anew)
     struct psnap_profile *profile = d->profile;
     const struct psnap_stream_model *model = profile->stream;
     struct model_index by_loop;
-    enum psnap_status status =
-        model_index_init(&by_loop, model, profile->loop_count) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    bool is_done = model_index_init(&by_loop, model, profile->loop_count);
 
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
+    for (uint32_t i = 0; i < profile->loop_count && is_done; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
-        bool is_done = true;
         d->count = 0;
         loop->accesses = 0;
         loop->pattern = (struct psnap_sequence){0};
@@ -504,19 +491,13 @@ static enum psnap_status derive(struct deriving *d, bool is_anew)
             loop->accesses += model->refs[by_loop.refs.items[at]].executions;
             is_done = add_ref(d, by_loop.refs.items[at]);
         }
-        status = is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-        if (!status && is_anew)
-            status = make_regions(d, loop);
-        if (!status)
-            status = fill_regions(d, loop);
-        if (!status && is_anew && drop_empty(loop))
-            status = fill_regions(d, loop);
-        if (!status)
-            status = make_pattern(d, i, &by_loop.bodies);
+        is_done = is_done && (!is_anew || make_regions(d, loop)) && fill_regions(d, loop) &&
+                  (!is_anew || !drop_empty(loop) || fill_regions(d, loop)) &&
+                  make_pattern(d, i, &by_loop.bodies);
     }
     free(d->spans);
     model_index_release(&by_loop);
-    return status;
+    return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 
 enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program)

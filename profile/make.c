@@ -37,20 +37,19 @@ struct taking {
         *kept; /* index in the profile by program loop, or PSNAP_NONE; the last is rare code's */
 };
 
-static bool has_accesses(const struct taking *t, uint32_t index)
-{
-    uint32_t ref = 0;
-
-    if (!t->stream)
-        return published_loop(t->published, index) != NULL;
-    while (ref < t->stream->ref_count && t->stream->refs[ref].loop != index)
-        ref++;
-    return ref < t->stream->ref_count;
-}
-
 static const char *copy(struct taking *t, const char *text)
 {
     return psnap_arena_strndup(t->profile->arena, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* Marks a loop and those around it. */
+static void keep(struct taking *t, uint32_t loop)
+{
+    if (loop == t->program->loop_count) /* rare code */
+        t->kept[loop] = 0;
+    for (; loop < t->program->loop_count && t->kept[loop] == PSNAP_NONE;
+         loop = t->program->loops[loop].parent)
+        t->kept[loop] = 0;
 }
 
 /* Marks loops with accesses and those around them, numbers the marked. */
@@ -59,17 +58,16 @@ static void choose_loops(struct taking *t)
     const struct psnap_program *program = t->program;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < program->loop_count; i++)
+    for (uint32_t i = 0; i <= program->loop_count; i++)
         t->kept[i] = PSNAP_NONE;
-    for (uint32_t i = 0; i < program->loop_count; i++)
-        for (uint32_t l = has_accesses(t, i) ? i : PSNAP_NONE;
-             l < program->loop_count && t->kept[l] == PSNAP_NONE; l = program->loops[l].parent)
-            t->kept[l] = 0;
-    for (uint32_t i = 0; i < program->loop_count; i++)
+    for (uint32_t i = 0; t->stream && i < t->stream->ref_count; i++)
+        keep(t, t->stream->refs[i].loop);
+    for (uint32_t i = 0; !t->stream && i < program->loop_count; i++)
+        if (published_loop(t->published, i))
+            keep(t, i);
+    for (uint32_t i = 0; i <= program->loop_count; i++)
         if (t->kept[i] != PSNAP_NONE)
             t->kept[i] = count++;
-    t->kept[program->loop_count] =
-        t->stream && has_accesses(t, program->loop_count) ? count++ : PSNAP_NONE;
     t->profile->loop_count = count;
 }
 
@@ -104,6 +102,7 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
 {
     const struct psnap_loop *from = &t->program->loops[index];
     struct psnap_profile_loop *to = &t->profile->loops[t->kept[index]];
+    struct loop *published;
 
     to->id = copy(t, from->id);
     to->src_id = copy(t, from->src_id);
@@ -119,9 +118,8 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
         to->parent = t->kept[from->parent];
     to->entries = executions(t->program, from->entry);
     to->iterations = executions(t->program, from->header);
-    return t->stream || !has_accesses(t, index) /* or model_derive makes them */
-               ? PSNAP_OK
-               : take_regions(t, published_loop(t->published, index), to);
+    published = t->stream ? NULL : published_loop(t->published, index);
+    return published ? take_regions(t, published, to) : PSNAP_OK; /* or model_derive makes them */
 }
 
 /* The loop of rare code (profile/collect/rare.c). */

@@ -12,17 +12,21 @@
 
 enum { STEPS_MAX = 1 << 24 };
 
+/* Executions of bodies and visits of chains in orders, or a sum of trip counts. */
 struct counting {
     const struct psnap_stream_model *model;
-    uint64_t *bodies, *visits; /* executions, of bodies and chains */
-    uint64_t steps;
-    uint64_t times;  /* of the term that is gone through */
-    bool is_refused; /* it cannot be counted; else memory is out */
+    uint64_t *bodies, *visits;      /* executions, of bodies and chains */
+    uint64_t sum, count;            /* of trip counts */
+    const struct model_body *whole; /* whose parts are counted as well; NULL: none are */
+    uint64_t parts[EXPAND_PARTS];   /* iterations of these */
+    uint64_t steps;                 /* that are left */
+    uint64_t times;                 /* of the term that is gone through */
+    bool is_refused;                /* it cannot be counted; else memory is out */
 };
 
-static bool refuse(bool *is_refused)
+static bool refuse(struct counting *c)
 {
-    *is_refused = true;
+    c->is_refused = true;
     return false;
 }
 
@@ -32,6 +36,27 @@ static bool add(uint64_t *sum, uint64_t more)
         return false;
     *sum += more;
     return true;
+}
+
+/* Adds to executions of a body, or visits of a chain. */
+static bool add_symbol(const struct counting *c, uint32_t symbol, uint64_t times)
+{
+    return add(symbol & MODEL_CHAIN ? &c->visits[symbol & ~MODEL_CHAIN] : &c->bodies[symbol],
+               times);
+}
+
+/* Adds the trip counts of a run. */
+static bool add_run(struct counting *c, const struct nest_pattern *pattern, const uint64_t *values)
+{
+    __extension__ typedef __int128 wide;
+    const wide first = (int64_t)values[1], count = (int64_t)values[0];
+    const wide last = first + (wide)(int64_t)pattern->steps[0] * (count - 1);
+    const wide all = (first + last) * count / 2;
+
+    return first >= 0 && last >= 0 && all <= (wide)PSNAP_COUNT_MAX && add(&c->sum, (uint64_t)all) &&
+           add(&c->count, values[0]) &&
+           (!c->whole || expand_sums(c->whole->parts, c->whole->part_count, values[1],
+                                     pattern->steps[0], values[0], &c->steps, c->parts));
 }
 
 static bool count_term(struct counting *c, const struct nest_pattern *pattern,
@@ -44,32 +69,45 @@ static bool count_one(void *context, const struct nest_pattern *pattern, const u
     return count_term(c, pattern, values, c->times);
 }
 
+/* False: refused, or out of memory. */
 static bool count_term(struct counting *c, const struct nest_pattern *pattern,
                        const uint64_t *values, uint64_t times)
 {
-    const uint32_t symbol = pattern->symbol;
+    const uint64_t before = c->times;
     uint64_t all;
+    bool is_done = true;
 
     if ((int64_t)values[0] <= 0 || !times)
         return true;
     if (__builtin_mul_overflow(times, values[0], &all) || !c->steps--)
-        return refuse(&c->is_refused);
+        return refuse(c);
     if (!pattern->body_count)
-        return add(symbol & MODEL_CHAIN ? &c->visits[symbol & ~MODEL_CHAIN] : &c->bodies[symbol],
-                   all) ||
-               refuse(&c->is_refused);
-    if (!nest_is_steady(pattern)) {
-        const uint64_t before = c->times;
-        bool is_done;
+        return (c->bodies ? add_symbol(c, pattern->symbol, all) : add_run(c, pattern, values)) ||
+               refuse(c);
+    if (!c->bodies || !nest_is_steady(pattern)) {
         c->times = times;
         is_done = nest_each_iteration(pattern, values, count_one, c);
         c->times = before;
         return is_done;
     }
-    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
-        if (!count_term(c, pattern->body[i], values + at, all))
-            return false;
-    return true;
+    for (uint32_t i = 0, at = 1; is_done && i < pattern->body_count;
+         at += pattern->body[i++]->values)
+        is_done = count_term(c, pattern->body[i], values + at, all);
+    return is_done;
+}
+
+static bool count_terms(struct counting *c, const struct nest_terms *terms)
+{
+    bool is_done = true;
+
+    for (size_t i = 0; is_done && i < terms->count; i++)
+        is_done = count_term(c, terms->terms[i].pattern, nest_term_values(terms, i), 1);
+    return is_done;
+}
+
+static enum psnap_status out_of_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
 static enum psnap_status too_much(struct psnap_error *error)
@@ -86,7 +124,7 @@ static enum psnap_status count_chain(struct counting *c, uint32_t index, struct 
     const int is_circuit = chain_is_circuit(chain, &state);
 
     if (is_circuit < 0)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return out_of_memory(error);
     if (!is_circuit)
         return psnap_error_set(
             error, PSNAP_ERROR_VALUE,
@@ -100,65 +138,30 @@ static enum psnap_status count_chain(struct counting *c, uint32_t index, struct 
                                model_symbol_id(c->model, MODEL_CHAIN | index), circuits, visits);
     for (uint32_t i = 1; i < chain->count; i++)
         for (uint32_t k = 0; k < chain->states[i].edge_count; k++) {
-            const uint32_t symbol = chain->states[i].symbol;
             uint64_t all;
             if (__builtin_mul_overflow(chain->states[i].edges[k].count, visits / circuits, &all) ||
-                !add(symbol & MODEL_CHAIN ? &c->visits[symbol & ~MODEL_CHAIN] : &c->bodies[symbol],
-                     all))
+                !add_symbol(c, chain->states[i].symbol, all))
                 return too_much(error);
         }
     return PSNAP_OK;
-}
-
-/* ---- sums of trip counts ---- */
-
-struct summing {
-    uint64_t sum, count, steps;
-    const struct model_body *whole; /* whose parts are counted; NULL: none are */
-    uint64_t parts[EXPAND_PARTS];   /* iterations of these */
-    bool is_refused;                /* as that of counting */
-};
-
-static bool sum_term(void *context, const struct nest_pattern *pattern, const uint64_t *values)
-{
-    __extension__ typedef __int128 wide;
-    struct summing *s = context;
-    const int64_t count = (int64_t)values[0];
-    wide last, all;
-
-    if (count <= 0)
-        return true;
-    if (!s->steps--)
-        return refuse(&s->is_refused);
-    if (pattern->body_count)
-        return nest_each_iteration(pattern, values, sum_term, s);
-    last = (wide)(int64_t)values[1] + (wide)(int64_t)pattern->steps[0] * (count - 1);
-    all = ((wide)(int64_t)values[1] + last) * count / 2;
-    if ((int64_t)values[1] < 0 || last < 0 || all > (wide)PSNAP_COUNT_MAX)
-        return refuse(&s->is_refused);
-    return (add(&s->sum, (uint64_t)all) && add(&s->count, (uint64_t)count) &&
-            (!s->whole || expand_sums(s->whole->parts, s->whole->part_count, values[1],
-                                      pattern->steps[0], (uint64_t)count, &s->steps, s->parts))) ||
-           refuse(&s->is_refused);
 }
 
 /* Iterations of all executions of a body. */
 static enum psnap_status count_body(struct psnap_stream_model *model, struct model_body *body,
                                     struct psnap_error *error)
 {
-    struct summing s = {.sum = body->histogram.sum,
-                        .count = body->histogram.times,
-                        .steps = STEPS_MAX,
-                        .whole = body->is_counted ? body : NULL};
+    struct counting s = {.sum = body->histogram.sum,
+                         .count = body->histogram.times,
+                         .steps = STEPS_MAX,
+                         .whole = body->is_counted ? body : NULL};
     bool is_done = true;
 
     if (!body->is_drawn) {
         s.sum = s.count = 0;
-        for (size_t i = 0; is_done && i < body->trips.count; i++)
-            is_done = sum_term(&s, body->trips.terms[i].pattern, nest_term_values(&body->trips, i));
+        is_done = count_terms(&s, &body->trips);
     }
     if (!is_done && !s.is_refused)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return out_of_memory(error);
     if (!is_done || !s.count)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "the iterations of body '%.100s' are none, or cannot be counted",
@@ -216,16 +219,10 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
     bool is_done = c.bodies && c.visits;
     uint64_t accesses = 0;
 
+    for (uint32_t i = 0; is_done && i < model->order_count; i++)
+        is_done = count_terms(&c, &model->orders[i].terms);
     if (!is_done)
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    for (uint32_t i = 0; is_done && i < model->order_count; i++) {
-        const struct nest_terms *terms = &model->orders[i].terms;
-        for (size_t k = 0; is_done && k < terms->count; k++)
-            is_done = count_term(&c, terms->terms[k].pattern, nest_term_values(terms, k), 1);
-    }
-    if (!status && !is_done)
-        status = c.is_refused ? too_much(error)
-                              : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        status = c.is_refused ? too_much(error) : out_of_memory(error);
     for (uint32_t i = model->chain_count; !status && i-- > 0;) /* those that have it come later */
         status = count_chain(&c, i, error);
     for (uint32_t i = 0; !status && i < model->ref_count; i++)
