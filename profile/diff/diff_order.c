@@ -8,7 +8,7 @@
  *   sum over successions of |times in a - times in b| * weight / (2 * accesses)
  *
  * Loops that only one profile has are left out, as if what is before and after them were
- * neighbours: they count as loops (diff_apart.c). Bodies without accesses are left out as well.
+ * neighbours: they count as loops (diff.c). Bodies without accesses are left out as well.
  * Repeat counts that change from one iteration to the next are taken as those in the middle.
  */
 #include <math.h>
