@@ -6,15 +6,9 @@
  * whole and access by access must make the same profile, to the byte, which counts all accesses
  * and reads again; or the same error.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/layout.h"
 #include "profile/profile.h"
 #include "tests/fuzz/fuzz_trace.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LOOPS = 4, REFS = 4, THREADS = 5, COLUMN = 64, RUN_MAX = 5000, TOTAL_MAX = 100000 };
 
@@ -65,7 +59,7 @@ static struct psnap_program *make_program(void)
     static const char *const objects[REFS] = {"a", "f.x", "a.2", NULL};
     struct psnap_program *program = psnap_program_new();
 
-    fuzz_must(program != NULL);
+    must(program != NULL);
     for (uint32_t l = 0; l < LOOPS; l++) {
         const struct psnap_loop loop = {.id = ids[l],
                                         .src_id = sources[l],
@@ -156,9 +150,9 @@ static void check_profile(const struct psnap_profile *profile, uint64_t total, c
     struct psnap_profile *back;
 
     psnap_profile_totals(profile, &totals);
-    fuzz_must(totals.accesses == total && file);
+    must(totals.accesses == total && file);
     back = psnap_profile_read(file, "fuzz", &error);
-    fuzz_must(back != NULL || total == 0);
+    must(back != NULL || total == 0);
     psnap_profile_free(back);
     fclose(file);
 }
@@ -180,7 +174,7 @@ static char *build(const uint8_t *data, size_t size, bool singly)
     char *text = NULL;
     size_t text_size = 0;
 
-    fuzz_must(sink != NULL);
+    must(sink != NULL);
     while (stream.at < stream.end && !status && total < TOTAL_MAX) {
         const uint8_t kind = byte_of(&stream);
         const uint32_t loop = kind >> 6;
@@ -197,9 +191,9 @@ static char *build(const uint8_t *data, size_t size, bool singly)
         FILE *file = open_memstream(&text, &text_size);
         struct psnap_profile *profile;
 
-        fuzz_must(!psnap_sink_finish(sink, &error));
+        must(!psnap_sink_finish(sink, &error));
         profile = psnap_profile_builder_take(sink, &error);
-        fuzz_must(profile && file && !psnap_profile_write(profile, file, &error));
+        must(profile && file && !psnap_profile_write(profile, file, &error));
         fclose(file);
         check_profile(profile, total, text, text_size);
         psnap_profile_free(profile);
@@ -213,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *whole = build(data, size, false), *singly = build(data, size, true);
 
-    fuzz_must(whole && singly && !strcmp(whole, singly));
+    must(whole && singly && !strcmp(whole, singly));
     free(whole);
     free(singly);
     return 0;

@@ -5,8 +5,6 @@
  */
 #include "tests/fuzz/fuzz_trace.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const formats[] = {"din", "xdin", "csv", NULL};

@@ -13,8 +13,6 @@
 #include "formats/pst.h"
 #include "tests/fuzz/fuzz_trace.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { AS_IT_IS, CALLED_COMPRESSED, BEGUN, CONTINUED };
 
 /* The file under way. */
@@ -34,7 +32,7 @@ static size_t put_part(struct file *file, uint8_t *out, const uint8_t *payload, 
 
     if (begins)
         ZSTD_CCtx_reset(file->stream, ZSTD_reset_session_only);
-    fuzz_must(ZSTD_compressStream2(file->stream, &put, &in, ZSTD_e_flush) == 0);
+    must(ZSTD_compressStream2(file->stream, &put, &in, ZSTD_e_flush) == 0);
     return put.pos;
 }
 
@@ -83,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     file.data = malloc(PSNAP_PST_FILE_HEADER + (size / 6 + 1) * (PSNAP_PST_FRAME_HEADER + 192) +
                        size + size / 64);
     file.stream = ZSTD_createCCtx();
-    fuzz_must(file.data && file.stream);
+    must(file.data && file.stream);
     psnap_pst_file_header_make(file.data, PSNAP_PST_VERSION, &file.chain);
     for (; size >= 6; data += used, size -= used)
         used = add_frame(&file, data, size);

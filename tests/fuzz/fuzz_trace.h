@@ -8,10 +8,8 @@
 #ifndef PSNAP_FUZZ_TRACE_H
 #define PSNAP_FUZZ_TRACE_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/trace.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/next_run.h"
 
 #define FUZZ_ACCESSES_MAX 300000u /* a few bytes of .pst may stand for millions */
@@ -33,35 +31,29 @@ static inline ssize_t fuzz_read(void *context, void *buffer, size_t n)
     return (ssize_t)n;
 }
 
-static inline void fuzz_must(int good)
-{
-    if (!good)
-        abort();
-}
-
 static inline void fuzz_check_program(const struct psnap_program *program)
 {
     for (uint32_t i = 0; i < program->loop_count; i++) {
         const struct psnap_loop *loop = &program->loops[i];
-        fuzz_must(loop->id && loop->src_id && loop->function && loop->file);
-        fuzz_must(loop->parent == PSNAP_NONE || (loop->parent < program->loop_count &&
-                                                 program->loops[loop->parent].depth < loop->depth));
-        fuzz_must(loop->header == PSNAP_NONE || loop->header < program->block_count);
-        fuzz_must(loop->entry == PSNAP_NONE || loop->entry < program->block_count);
+        must(loop->id && loop->src_id && loop->function && loop->file);
+        must(loop->parent == PSNAP_NONE || (loop->parent < program->loop_count &&
+                                            program->loops[loop->parent].depth < loop->depth));
+        must(loop->header == PSNAP_NONE || loop->header < program->block_count);
+        must(loop->entry == PSNAP_NONE || loop->entry < program->block_count);
     }
     for (uint32_t i = 0; i < program->block_count; i++)
-        fuzz_must(program->blocks[i].loop < program->loop_count);
+        must(program->blocks[i].loop < program->loop_count);
     for (uint32_t i = 0; i < program->ref_count; i++)
-        fuzz_must(program->refs[i].block < program->block_count &&
-                  program->refs[i].loop == program->blocks[program->refs[i].block].loop);
+        must(program->refs[i].block < program->block_count &&
+             program->refs[i].loop == program->blocks[program->refs[i].block].loop);
 }
 
 static inline void fuzz_check_accesses(const struct psnap_program *program,
                                        const struct psnap_access *accesses, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fuzz_must(accesses[i].size >= 1 && accesses[i].size <= PSNAP_ACCESS_SIZE_MAX &&
-                  accesses[i].kind <= PSNAP_ATOMIC && accesses[i].ref < program->ref_count);
+        must(accesses[i].size >= 1 && accesses[i].size <= PSNAP_ACCESS_SIZE_MAX &&
+             accesses[i].kind <= PSNAP_ATOMIC && accesses[i].ref < program->ref_count);
 }
 
 static inline void fuzz_trace(const uint8_t *data, size_t size, const char *format)
@@ -74,10 +66,10 @@ static inline void fuzz_trace(const uint8_t *data, size_t size, const char *form
     size_t total = 0;
     ssize_t got = 0;
 
-    fuzz_must(reader != NULL);
+    must(reader != NULL);
     source = psnap_trace_open_reader(reader, format, &error);
     if (!source) {
-        fuzz_must(error.code < 0 && error.message[0]);
+        must(error.code < 0 && error.message[0]);
         return;
     }
     while (total < FUZZ_ACCESSES_MAX) {
@@ -94,7 +86,7 @@ static inline void fuzz_trace(const uint8_t *data, size_t size, const char *form
         total += (size_t)got + (size_t)run.count;
     }
     if (got < 0)
-        fuzz_must(error.code == (enum psnap_status)got && error.message[0]);
+        must(error.code == (enum psnap_status)got && error.message[0]);
     if (got >= 0 || got == PSNAP_ERROR_TRUNCATED) /* what came before is used */
         fuzz_check_program(source->program);
     psnap_source_free(source);

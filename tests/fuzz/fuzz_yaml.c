@@ -4,26 +4,16 @@
  * and written again it is the same text. Errors have a message and a place.
  */
 #include <float.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/yaml.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void demand(bool condition)
-{
-    if (!condition)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static char *write_text(const struct psnap_yaml_doc *doc, size_t *size)
 {
     char *text = NULL;
     FILE *file = open_memstream(&text, size);
 
-    demand(file && psnap_yaml_write(doc, file, NULL) == PSNAP_OK);
+    must(file && psnap_yaml_write(doc, file, NULL) == PSNAP_OK);
     fclose(file);
     return text;
 }
@@ -37,13 +27,13 @@ static void take_values(const struct psnap_yaml_doc *doc, const struct psnap_yam
     double r;
 
     for (; node; node = node->next) {
-        demand(node->src_line > 0 && node->column > 0);
+        must(node->src_line > 0 && node->column > 0);
         psnap_yaml_u64(doc, node, 0, UINT64_MAX, &u, &error);
         psnap_yaml_i64(doc, node, INT64_MIN, INT64_MAX, &i, &error);
         psnap_yaml_size(doc, node, 0, UINT64_MAX, &u, &error);
         psnap_yaml_text(doc, node, &text, &error);
         if (psnap_yaml_real(doc, node, -DBL_MAX, DBL_MAX, &r, &error) == PSNAP_OK)
-            demand(r >= -DBL_MAX && r <= DBL_MAX);
+            must(r >= -DBL_MAX && r <= DBL_MAX);
         take_values(doc, node->first); /* depth is limited by the reader */
     }
 }
@@ -57,23 +47,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *once, *twice;
 
     if (!doc) {
-        demand(error.code < 0 && error.message[0] && error.src_line > 0 && error.column > 0);
+        must(error.code < 0 && error.message[0] && error.src_line > 0 && error.column > 0);
         return 0;
     }
     take_values(doc, psnap_yaml_root(doc));
     once = write_text(doc, &once_size);
     psnap_yaml_doc_free(doc);
     back = psnap_yaml_read_text(once, once_size, "once", &error);
-    demand(back);
+    must(back);
     twice = write_text(back, &twice_size);
     psnap_yaml_doc_free(back);
     /* quotes that the emitter adds the first time make it differ; the second time they are known */
     back = psnap_yaml_read_text(twice, twice_size, "twice", &error);
-    demand(back);
+    must(back);
     free(once);
     once = write_text(back, &once_size);
     psnap_yaml_doc_free(back);
-    demand(once_size == twice_size && !memcmp(once, twice, once_size));
+    must(once_size == twice_size && !memcmp(once, twice, once_size));
     free(once);
     free(twice);
     return 0;
