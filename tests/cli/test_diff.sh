@@ -168,6 +168,12 @@ sed 's/t.c:20/t.c:21/; s/sum:20/sum:21/' a.yaml > line.yaml
 expect 0 "$PSNAP" diff a.yaml line.yaml
 grep -q '^in another place, and else alike: sum:20 -> sum:21$' out || fail "$(cat out)"
 
+# where a thread begins, of one that is in no turns as well
+nests=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_profile/nests-threads.yaml
+sed '/^- thread: 1$/a\  after: 3' "$nests" > after.yaml
+expect 0 "$PSNAP" diff "$nests" after.yaml
+has out 'schedule of thread 1: behind the threads before it -> after 3 accesses of thread 0'
+
 # exit statuses: done, or with --exit-code those of diff(1)
 expect 0 "$PSNAP" diff a.yaml same.yaml --exit-code
 expect 1 "$PSNAP" diff a.yaml b.yaml --exit-code
@@ -193,6 +199,11 @@ echo 'int main(void) { return 0; }' > probe.c
 "$PSNAP" record -o small.yaml -- ./cg 100 > log
 "$PSNAP" record -o again.yaml -- ./cg 100 > log
 "$PSNAP" record -o large.yaml -- ./cg 200 > log
+"$PSNAP" cc -O1 "$PSNAP_SOURCE/samples/cg.c" -o plain -lm
+"$PSNAP" record -o plain.yaml -- ./plain 100 > log
+expect 0 "$PSNAP" diff small.yaml plain.yaml
+if grep -q '(null)' out; then fail "a rule without a name: $(cat out)"; fi
+has out 'sweep of @0 of multiply:75.2: goes on where the others ended -> '
 expect 0 "$PSNAP" diff small.yaml again.yaml --exit-code
 grep -q '^they say the same$' out || fail "two recordings: $(cat out)"
 expect 1 "$PSNAP" diff small.yaml large.yaml --exit-code
