@@ -5,6 +5,7 @@
  */
 #include "profile/edit/cmd_edit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/text.h"
@@ -38,7 +39,6 @@ static struct psnap_yaml_node *find_item(const struct psnap_yaml_node *of, const
                                          const char **rest)
 {
     struct psnap_yaml_node *found = NULL;
-    uint64_t number = 0;
 
     for (struct psnap_yaml_node *item = of->first; item; item = item->next) {
         const char *name = name_of(item), *after = name ? behind(path, name) : NULL;
@@ -48,15 +48,13 @@ static struct psnap_yaml_node *find_item(const struct psnap_yaml_node *of, const
         }
     }
     if (!found && of->kind == PSNAP_YAML_SEQUENCE && *path >= '0' && *path <= '9') {
-        struct psnap_yaml_node *item = of->first;
-        while (*path >= '0' && *path <= '9' && number <= PSNAP_YAML_NODES)
-            number = number * 10 + (uint64_t)(*path++ - '0');
-        while (item && number--)
-            item = item->next;
-        if (!*path || *path == '.') {
-            found = item;
-            *rest = path + (*path == '.');
-        }
+        char *end;
+        unsigned long number = strtoul(path, &end, 10);
+        if (*end && *end != '.')
+            return NULL;
+        *rest = end + (*end == '.');
+        for (found = of->first; found && number; number--)
+            found = found->next;
     }
     return found;
 }

@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#include "formats/base/room.h"
-
 __extension__ typedef unsigned __int128 wide;
 
 struct matrix {
@@ -42,40 +40,36 @@ static bool init(struct matrix *m, const struct chain *chain)
     return true;
 }
 
-/* The matrix becomes the chain, without those states that are gone (NULL: none are). */
+/* Makes the chain anew of the matrix, without those states that are gone (NULL: none are). */
 static bool store(const struct matrix *m, struct chain *chain, const bool *gone)
 {
-    uint32_t *kept = calloc(m->n + (size_t)1, sizeof *kept), count = 0;
+    struct chain made;
+    bool is_done = chain_init(&made);
 
-    if (!kept)
-        return false;
-    for (uint32_t i = 0; i < m->n; i++)
-        kept[i] = gone && gone[i] ? PSNAP_NONE : count++;
-    for (uint32_t i = 0; i < m->n; i++) {
-        struct chain_state *state = &chain->states[i];
-        uint32_t edges = 0;
-        for (uint32_t k = 0; k < m->n; k++)
-            edges += *at(m, i, k) != 0;
-        if (!psnap_resize(&state->edges, edges + (size_t)1, sizeof *state->edges)) {
-            free(kept);
-            return false;
+    for (uint32_t i = 1; i < m->n && is_done; i++)
+        if (!gone || !gone[i])
+            is_done = chain_add_state(&made, chain->states[i].symbol) != PSNAP_NONE;
+    for (uint32_t i = 0, from = 0; i < m->n && is_done; i++) {
+        if (gone && gone[i])
+            continue;
+        for (uint32_t k = 0, to = 0; k < m->n && is_done; k++) {
+            if (gone && gone[k])
+                continue;
+            made.at = from;
+            is_done = !*at(m, i, k) || chain_go(&made, to, *at(m, i, k));
+            to++;
         }
-        state->edge_room = edges + 1;
-        state->edge_count = 0;
-        for (uint32_t k = 0; k < m->n; k++)
-            if (*at(m, i, k))
-                state->edges[state->edge_count++] = (struct chain_edge){kept[k], *at(m, i, k)};
-        if (edges)
-            qsort(state->edges, edges, sizeof *state->edges, chain_commonest_first);
+        from++;
     }
-    for (uint32_t i = 0; i < m->n; i++)
-        if (kept[i] == PSNAP_NONE)
-            free(chain->states[i].edges);
-        else
-            chain->states[kept[i]] = chain->states[i];
-    chain->count = count;
-    free(kept);
-    return true;
+    made.at = 0;
+    for (uint32_t i = 0; i < made.count && is_done; i++)
+        if (made.states[i].edge_count)
+            qsort(made.states[i].edges, made.states[i].edge_count, sizeof *made.states[i].edges,
+                  chain_commonest_first);
+    chain_release(is_done ? chain : &made);
+    if (is_done)
+        *chain = made;
+    return is_done;
 }
 
 /* As many transitions as may be from what is left of a state to what is left of another. */
