@@ -14,7 +14,6 @@
 
 #include "profile/model.h"
 #include "profile/published/published.h"
-#include "profile/yaml/sampling.h"
 
 enum { FEW = 100 /* a loop with less than one access in so many is not worth a word */ };
 
@@ -203,19 +202,41 @@ static enum psnap_status make_ids_unique(struct taking *t)
     return status;
 }
 
+/* A count; PSNAP_COUNT_MAX for what is more, or is none, as no profile may have. */
+static uint64_t to_count(double value)
+{
+    return value < (double)PSNAP_COUNT_MAX ? (uint64_t)value : PSNAP_COUNT_MAX;
+}
+
+/* Estimates what loops of the whole run have as the recorded times run / recorded accesses; the
+ * errors of this are the recorder's (capture/collect/sampling.c), and not known of rare code. */
 static enum psnap_status take_sampling(struct taking *t)
 {
     const struct psnap_sampling *from = &t->program->sampling;
+    struct psnap_sampling *to = &t->profile->sampling;
+    uint64_t *const numbers[] = {&to->skip,   &to->count,   &to->window,
+                                 &to->period, &to->windows, &to->run_accesses};
+    const enum psnap_status status = psnap_sampling_copy(from, t->profile->arena, to);
     struct psnap_profile_totals totals;
+    double weight;
 
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        *numbers[i] = *numbers[i] < PSNAP_COUNT_MAX ? *numbers[i] : PSNAP_COUNT_MAX;
     psnap_profile_totals(t->profile, &totals);
-    for (uint32_t i = 0; i <= t->program->loop_count; i++)
-        if (t->kept[i] != PSNAP_NONE) {
-            struct psnap_profile_loop *loop = &t->profile->loops[t->kept[i]];
-            sampling_estimate(from, totals.accesses, i < t->program->loop_count ? i : PSNAP_NONE,
-                              loop->accesses, loop);
-        }
-    return sampling_copy(from, t->profile->arena, &t->profile->sampling);
+    weight = totals.accesses ? (double)from->run_accesses / (double)totals.accesses : 0;
+    for (uint32_t i = 0; i <= t->program->loop_count; i++) {
+        struct psnap_profile_loop *loop;
+        if (t->kept[i] == PSNAP_NONE)
+            continue;
+        loop = &t->profile->loops[t->kept[i]];
+        loop->estimate_accesses = loop->estimate_error = UINT64_MAX;
+        if (!from->window || !loop->accesses)
+            continue;
+        loop->estimate_accesses = to_count(round(weight * (double)loop->accesses));
+        if (i < t->program->loop_count && i < from->loop_error_count)
+            loop->estimate_error = to_count(ceil(from->loop_errors[i]));
+    }
+    return status;
 }
 
 /* By how many points the replay of each loop is expected to be off: reuse times were. */

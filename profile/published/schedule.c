@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "profile/yaml/read.h"
+#include "profile/yaml/fields.h"
 
 #define UNEVEN 1.25
 
