@@ -315,22 +315,29 @@ TEST(edit_fields)
 
 /*
  * for (i < rows)                              f:0
- *   for (j < columns, or j <= i)              f:1
+ *   for (j < columns, or j <= i, or other)    f:1
  *     load a[i * row + j]
  */
 struct table {
     uint64_t rows, columns, row;
     bool is_triangle;
-    uint64_t again; /* all of that, so many times */
+    uint64_t again;  /* all of that, so many times */
+    uint64_t ragged; /* or rows have 1 to 5 times so many; row 0: without gaps, at random */
 };
 
 static void walk_table(const struct table *t, struct stream *stream)
 {
     stream->count = 0;
-    for (uint64_t again = 0; again < t->again; again++)
-        for (uint64_t i = 0; i < t->rows; i++)
-            for (uint64_t j = 0; j < (t->is_triangle ? i + 1 : t->columns); j++)
-                add(stream, REFS, HEAP + 8 * (i * t->row + j), 0);
+    for (uint64_t again = 0, at = 0; again < t->again; again++, at = 0)
+        for (uint64_t i = 0; i < t->rows; i++) {
+            const uint64_t columns =
+                t->ragged        ? (1 + (t->row ? i * i : i * 2654435761 % 65521) % 5) * t->ragged
+                : t->is_triangle ? i + 1
+                                 : t->columns;
+            at = t->row ? i * t->row : at;
+            for (uint64_t j = 0; j < columns; j++)
+                add(stream, REFS, HEAP + 8 * at++, 0);
+        }
 }
 
 static void table_becomes(const char *lines, const struct table *before, const struct table *after)
@@ -359,8 +366,9 @@ static void table_becomes(const char *lines, const struct table *before, const s
 
 TEST(edit_aligned)
 {
-    const struct table joined = {20, 30, 30, false, 2}, spaced = {20, 30, 50, false, 2};
-    const struct table triangle = {20, 0, 20, true, 2}, pairs = {20, 2, 2, false, 2};
+    const struct table joined = {20, 30, 30, false, 2, 0}, spaced = {20, 30, 50, false, 2, 0};
+    const struct table triangle = {20, 0, 20, true, 2, 0}, pairs = {20, 2, 2, false, 2, 0};
+    struct table ragged = {.rows = 100, .again = 2, .ragged = 2};
     struct table after;
 
     for (int i = 0; i < 2; i++) {
@@ -380,6 +388,11 @@ TEST(edit_aligned)
     table_becomes("loops[f:0].entries *= 3", &triangle, &after);
     /* Rows that are ever longer cannot go on as they are: the triangle comes again. */
     table_becomes("loops[f:0].iterations *= 3", &triangle, &after);
+    for (ragged.row = 0; ragged.row <= 50; ragged.row += 50) {
+        after = ragged;
+        after.ragged = 4;
+        table_becomes("loops[f:1].iterations *= 2", &ragged, &after);
+    }
     after = joined;
     after.row = 60;
     table_becomes("loops[f:1].strides[240] = 480", &joined, &after);
@@ -591,5 +604,41 @@ TEST(edit_no_first_touch_left)
     written = write_text(profile);
     assert_null(strstr(written, "first_at"));
     free(written);
+    psnap_profile_free(profile);
+}
+
+/* Without the loop that it depends on, a reference has that one's addresses, as far from them as it
+ * was, and those again of which it needs more. */
+TEST(edit_no_base_left)
+{
+    static const char text[] =
+        "psnap: 1\n"
+        "program: {name: p, source_language: C, compiler: '', host: x86_64, recorded: ''}\n"
+        "capture: {model: nests-3, stage: optimized, region_gap_bytes: 256, region_limit: 128}\n"
+        "schedule: [{repeat: 5, of: [n, m]}, m, m]\n"
+        "loops:\n"
+        "- id: n\n"
+        "  regions:\n"
+        "  - {id: a, working_set: {bytes: 80, group: image, index: 1, offset: 4096}}\n"
+        "  bodies:\n"
+        "  - {id: n, refs: [0]}\n"
+        "  references:\n"
+        "  - {ref: 0, load: 8, region: a, start: 0, counts: [5], strides: [8]}\n"
+        "- id: m\n"
+        "  regions:\n"
+        "  - {id: a, working_set: {bytes: 80, group: image, index: 1, offset: 4096}}\n"
+        "  bodies:\n"
+        "  - {id: m, refs: [0]}\n"
+        "  references:\n"
+        "  - {ref: 0, store: 8, base: {loop: n, ref: 0}, offset: 40}\n";
+    struct psnap_profile *profile = edited(read_text(text), "remove loops[n]", NULL, NULL);
+    struct psnap_source *source = psnap_replay_new(profile, 0, NULL);
+    struct psnap_access block[16];
+
+    assert_int_equal(psnap_source_next(source, block, 16, NULL), 7);
+    for (uint64_t i = 0; i < 7; i++)
+        assert_int_equal(block[i].address - profile->loops[0].regions[0].low, i % 5 * 8);
+    assert_int_equal(profile->loops[0].regions[0].low % 4096, 40);
+    psnap_source_free(source);
     psnap_profile_free(profile);
 }
