@@ -125,8 +125,9 @@ struct psnap_field {
     void (*write)(const struct psnap_writing *w, const void *record);
 };
 
-/* The place of a member. */
+/* The place of a member; of a list's pointer. */
 #define PSNAP_AT(type, member) offsetof(type, member), sizeof(((type *)0)->member)
+#define PSNAP_AT_LIST(type, member) offsetof(type, member), sizeof(void *)
 
 struct psnap_record {
     const char *what; /* as messages call it */

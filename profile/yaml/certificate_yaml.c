@@ -123,7 +123,7 @@ static const struct psnap_record worst_record = {"worst_loop", PSNAP_FIELDS(wors
                                                  PSNAP_YAML_FLOW, .check = check_worst};
 
 #define ROWS(kind)                                                                                 \
-    PSNAP_FIELD_LIST, PSNAP_AT(struct psnap_certificate, kind##s),                                 \
+    PSNAP_FIELD_LIST, PSNAP_AT_LIST(struct psnap_certificate, kind##s),                            \
         .count_at = offsetof(struct psnap_certificate, kind##_count), .rules = PSNAP_FIELD_NEEDED
 
 static const struct psnap_field certificate_fields[] = {

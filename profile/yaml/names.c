@@ -199,13 +199,15 @@ const struct psnap_yaml_node *read_derived(struct psnap_reading *r,
 
 void read_group(struct psnap_reading *r, const struct psnap_yaml_node *node, void *record)
 {
-    enum psnap_group *group = (enum psnap_group *)(void *)((char *)record + r->field->offset);
     const char *name = psnap_read_text(r, node);
+    enum psnap_group group = PSNAP_GROUP_RAW;
 
-    for (*group = PSNAP_GROUP_RAW; *group < PSNAP_GROUP_COUNT; (*group)++)
-        if (!strcmp(psnap_group_name(*group), name))
-            return;
-    psnap_read_fail(r, node, "'group' must be image, heap, mmap, stack or raw, not '%.60s'", name);
+    while (group < PSNAP_GROUP_COUNT && strcmp(psnap_group_name(group), name) != 0)
+        group++;
+    if (group == PSNAP_GROUP_COUNT)
+        psnap_read_fail(r, node, "'group' must be image, heap, mmap, stack or raw, not '%.60s'",
+                        name);
+    memcpy((char *)record + r->field->offset, &group, sizeof group);
 }
 
 void write_group(const struct psnap_writing *w, const void *record)

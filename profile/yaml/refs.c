@@ -98,7 +98,7 @@ static const struct psnap_field ref_fields[] = {
     {"bases", PSNAP_FIELD_FORM},
     {"offset", PSNAP_FIELD_FORM},
     {"offsets", PSNAP_FIELD_FORM},
-    {"reuse", PSNAP_FIELD_LIST, PSNAP_AT(struct model_ref, reuses), .record = &reuse_record,
+    {"reuse", PSNAP_FIELD_LIST, PSNAP_AT_LIST(struct model_ref, reuses), .record = &reuse_record,
      .count_at = offsetof(struct model_ref, reuse_count), .style = PSNAP_YAML_FLOW,
      .rules = PSNAP_FIELD_HEAP},
     {"sweep", PSNAP_FIELD_FORM},

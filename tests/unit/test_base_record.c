@@ -50,7 +50,7 @@ static const struct psnap_field thing_fields[] = {
     {"owned", PSNAP_FIELD_TEXT, PSNAP_AT(struct thing, owned), .rules = PSNAP_FIELD_HEAP},
     {"words", PSNAP_FIELD_TEXTS, PSNAP_AT(struct thing, words)},
     {"inner", PSNAP_FIELD_RECORD, PSNAP_AT(struct thing, inner), .record = &part_record},
-    {"parts", PSNAP_FIELD_LIST, PSNAP_AT(struct thing, parts), .record = &part_record,
+    {"parts", PSNAP_FIELD_LIST, PSNAP_AT_LIST(struct thing, parts), .record = &part_record,
      .count_at = offsetof(struct thing, part_count)},
 };
 static const struct psnap_record thing_record = PSNAP_RECORD("a thing", thing_fields, BLOCK);
