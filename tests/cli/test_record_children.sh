@@ -212,13 +212,20 @@ counts() {
         accesses_of "$1" "$file"
     done | grep -v '^0$' | sort -n | paste -s -d ' '
 }
-# play STATUS LOOP "EXPECTED..." COMMAND: every process into a file of its own
+inside="psnap record: a signal handler forked this process in the middle of a loop or block: what that accessed here is missing"
+# play STATUS LOOP "EXPECTED..." COMMAND: every process into a file of its own; where a child may go
+# on in a loop that its parent is in (may_be_inside=1) that is said or not, as the exit status has it
+may_be_inside=0
 play() {
     local wanted=$1 loop=$2 expected=$3 result
     shift 3
     rm -rf r
     mkdir r
     result=$(status timeout 300 "$PSNAP" record -o r/%p.yaml -- "$@")
+    if [ $may_be_inside = 1 ] && grep -qxF "$inside" err; then
+        wanted=125
+        sed -i "/^$inside\$/d" err
+    fi
     [ "$result" = "$wanted" ] || fail "$*: exit status $result: $(cat err)"
     [ ! -s err ] || fail "$*: says $(cat err)"
     [ "$(counts "$loop")" = "$expected" ] || fail "$*: $(counts "$loop") accesses, not $expected: $(ls r)"
@@ -235,14 +242,15 @@ for n in 5000 100000; do
     play 9 "$work" "$((n + 1010))" ./play exec-fails $n
 done
 play 0 "$work" "700 5000" ./play handler 5000
-play 0 "$work" "5000 10000" ./play splits 5000
+may_be_inside=1 play 0 "$work" "5000 10000" ./play splits 5000
 if [ "$(id -u)" = 0 ]; then
     play 6 "$work" "1000 5000" ./play inner 5000
 fi
 play 0 "$work" "5000 10000 15000" ./play killed 5000
 
 # A handler forks behind each instruction of a loop that records: the parent's records stay whole,
-# over words that were read before. The handler itself is not recorded.
+# over words that were read before, and children that go on in the loop say so. The handler itself is
+# not recorded.
 cat > stepper.c << 'END'
 #define _GNU_SOURCE
 #include <signal.h>
@@ -321,8 +329,9 @@ if [ "$(uname -m)" = x86_64 ]; then
     "$PSNAP" cc -O1 -o stepped stepped.c stepper.o
     line=$(grep -n 'cells\[at\]' stepped.c | cut -d : -f 1)
     rm -rf r && mkdir r
-    [ "$(status timeout 300 "$PSNAP" record -o first.yaml -- ./stepped)" = 0 ] &&
-        [ "$(wc -l < err)" = 1 ] && has err "further processes recorded" || fail "stepped: $(cat err)"
+    [ "$(status timeout 300 "$PSNAP" record -o first.yaml -- ./stepped)" = 125 ] &&
+        [ "$(grep -cvxF "$inside" err)" = 1 ] && has err "further processes recorded" &&
+        has err "$inside" || fail "stepped: $(cat err)"
     [ "$(cat out)" -gt 10 ] || fail "stepped: $(cat out) instructions"
     [ "$(accesses_of "walk:$((line - 1))" first.yaml)" = $((600000 + 4 * $(cat out))) ] ||
         fail "stepped, the parent: $(accesses_of "walk:$((line - 1))" first.yaml), $(cat out) instructions"
