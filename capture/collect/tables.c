@@ -439,31 +439,13 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct psnap_t
     }
 }
 
-static void add_quotients(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
-{
-    for (uint32_t i = 0; i < view->header->quotients; i++) {
-        const struct psnap_table_quotient *row = &view->quotients[i];
-        tables->quotients[tables->quotient_count++] = (struct psnap_capture_quotient){
-            .bits = (uint8_t)row->bits,
-            .is_shift = !(row->divisor & (row->divisor - 1)),
-            .shift = (uint8_t)__builtin_ctzll(row->divisor),
-            .base = row->base,
-            .step = row->step,
-            .factor = row->factor,
-            .offset = row->offset,
-            .stride = row->stride,
-            .divisor = row->divisor,
-            .multiplier = (uint64_t)row->multiplier,
-        };
-    }
-}
-
 static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                        uint32_t first_piece)
 {
     const uint32_t first_move = tables->move_count, first_quotient = tables->quotient_count;
 
-    add_quotients(tables, view);
+    for (uint32_t i = 0; i < view->header->quotients; i++)
+        tables->quotients[tables->quotient_count++] = view->quotients[i];
     for (uint32_t i = 0; i < view->header->moves; i++) {
         tables->moves[tables->move_count] = view->moves[i];
         tables->moves[tables->move_count++].first_quotient += first_quotient;
@@ -534,16 +516,10 @@ static void add_nests(struct psnap_capture_tables *tables, const struct psnap_ta
         };
     }
     for (uint32_t i = 0; i < view->header->nests; i++) {
-        const struct psnap_table_nest *row = &view->nests[i];
-        tables->nests[tables->nest_count++] = (struct psnap_capture_nest){
-            .levels = row->levels,
-            .words = row->words,
-            .first_value = first_value + row->first_value,
-            .values = row->values,
-            .constants = row->constants,
-            .first_step = first_step + row->first_step,
-            .steps = row->steps,
-        };
+        struct psnap_capture_nest *nest = &tables->nests[tables->nest_count++];
+        *nest = (struct psnap_capture_nest){.row = view->nests[i]};
+        nest->row.first_value += first_value;
+        nest->row.first_step += first_step;
     }
 }
 

@@ -56,25 +56,14 @@ struct psnap_capture_hoist {
     bool has_rows;
 };
 
-/* As psnap_table_quotient. */
-struct psnap_capture_quotient {
-    uint8_t bits;
-    bool is_shift; /* by `shift` bits, instead of the divisor */
-    uint8_t shift;
-    uint32_t base, step, factor;
-    int64_t offset, stride;
-    uint64_t divisor, multiplier;
-};
-
-/* As psnap_table_nest and psnap_table_step; the hoists of steps are these tables'. */
 struct psnap_capture_nest {
-    uint32_t levels, words;
-    uint32_t first_value, values, constants, first_step, steps;
+    struct psnap_table_nest row; /* whose values and steps are these tables' */
     bool is_read;       /* `linear` says which words do nothing but move addresses, as bits */
     bool has_quotients; /* in its hoisted loops, once it is read */
     uint64_t linear[PSNAP_RECORD_WORDS_MAX / 64];
 };
 
+/* As psnap_table_step; the hoists of steps are these tables'. */
 struct psnap_capture_step {
     uint8_t op, level;
     uint8_t patience, rest; /* of ENTER, as above, of folding its iterations */
@@ -107,7 +96,7 @@ struct psnap_capture_tables {
     struct psnap_capture_ref *refs;
     struct psnap_capture_hoist *hoists;
     struct psnap_table_move *moves; /* whose quotients are these tables' */
-    struct psnap_capture_quotient *quotients;
+    struct psnap_table_quotient *quotients;
     struct psnap_capture_nest *nests;
     struct psnap_table_value *values;
     struct psnap_capture_step *steps;

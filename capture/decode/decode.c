@@ -30,7 +30,7 @@ static bool is_sum(const struct psnap_table_value *value)
 
 /* Marks values that do more than move addresses: `bent`, of all, says so of those known. */
 static void bend_values(const struct psnap_capture_tables *tables,
-                        const struct psnap_capture_nest *nest, uint8_t *bent)
+                        const struct psnap_table_nest *nest, uint8_t *bent)
 {
     const struct psnap_table_value *values = &tables->values[nest->first_value];
     bool has_changed = true;
@@ -54,12 +54,12 @@ static void bend_values(const struct psnap_capture_tables *tables,
 static void read_nest(struct psnap_context *context, struct psnap_capture_nest *nest)
 {
     const struct psnap_capture_tables *tables = &context->tables;
-    const struct psnap_capture_step *step = &tables->steps[nest->first_step];
+    const struct psnap_capture_step *step = &tables->steps[nest->row.first_step];
     uint8_t bent[PSNAP_NEST_VALUES_MAX] = {0};
 
     nest->is_read = true;
-    memset(bent, 1, PSNAP_NEST_HEADER_WORDS + 2 * (size_t)nest->levels);
-    for (uint32_t i = 0; i < nest->steps; i++, step++) {
+    memset(bent, 1, PSNAP_NEST_HEADER_WORDS + 2 * (size_t)nest->row.levels);
+    for (uint32_t i = 0; i < nest->row.steps; i++, step++) {
         if (step->op == PSNAP_STEP_RUN) {
             const struct psnap_capture_hoist *hoist = &tables->hoists[step->a];
             const struct psnap_table_move *move = &tables->moves[hoist->first_move];
@@ -75,8 +75,8 @@ static void read_nest(struct psnap_context *context, struct psnap_capture_nest *
         else if (step->op == PSNAP_STEP_SET)
             bent[step->a] = bent[step->b] = 1;
     }
-    bend_values(tables, nest, bent);
-    for (uint32_t w = 0; w < nest->words; w++)
+    bend_values(tables, &nest->row, bent);
+    for (uint32_t w = 0; w < nest->row.words; w++)
         if (!bent[w])
             nest->linear[w / 64] |= UINT64_C(1) << w % 64;
 }
@@ -96,7 +96,7 @@ static struct psnap_capture_piece *piece_at(struct psnap_context *context, const
     if (piece->nest && piece->last == PSNAP_NONE)
         return NULL;
     if (piece->nest)
-        *words = context->tables.nests[piece->nest - 1].words;
+        *words = context->tables.nests[piece->nest - 1].row.words;
     else if (piece->hoist) {
         const struct psnap_capture_hoist *hoist = &context->tables.hoists[piece->hoist - 1];
         *words = hoist->words;
@@ -154,11 +154,11 @@ static bool hoist_moves(const struct psnap_context *context,
 static bool nest_moves(struct psnap_context *context, struct psnap_capture_nest *nest,
                        const uint64_t *deltas, bool *is_bounded)
 {
-    const uint32_t header = PSNAP_NEST_HEADER_WORDS + 2 * nest->levels;
+    const uint32_t header = PSNAP_NEST_HEADER_WORDS + 2 * nest->row.levels;
 
     if (!nest->is_read)
         read_nest(context, nest);
-    for (uint32_t w = 0; w < nest->words; w++)
+    for (uint32_t w = 0; w < nest->row.words; w++)
         if (deltas[w] && !(nest->linear[w / 64] >> w % 64 & 1)) {
             if (w < header || nest->has_quotients)
                 return false;

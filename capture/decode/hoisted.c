@@ -29,20 +29,20 @@
 
 enum { TURNS_WIDTH = 64 }; /* accesses in a repetition: builders take no wider runs as such */
 
-static inline uint64_t mask_of(const struct psnap_capture_quotient *quotient)
+static inline uint64_t mask_of(const struct psnap_table_quotient *quotient)
 {
     return ~UINT64_C(0) >> (64 - quotient->bits);
 }
 
 /* Its numerator advances by so much, with a sign. */
-static inline int64_t step_of(const struct psnap_capture_quotient *quotient, const uint64_t *record)
+static inline int64_t step_of(const struct psnap_table_quotient *quotient, const uint64_t *record)
 {
     const uint64_t step = quotient->step ? record[quotient->step] : (uint64_t)quotient->stride;
 
     return psnap_sign_extend(step, quotient->bits);
 }
 
-static inline uint64_t numerator(const struct psnap_capture_quotient *quotient,
+static inline uint64_t numerator(const struct psnap_table_quotient *quotient,
                                  const uint64_t *record, uint64_t i)
 {
     const uint64_t base = quotient->base ? record[quotient->base] : 0;
@@ -51,23 +51,24 @@ static inline uint64_t numerator(const struct psnap_capture_quotient *quotient,
     return (base + (uint64_t)quotient->offset + i * step) & mask_of(quotient);
 }
 
-static inline uint64_t factor_of(const struct psnap_capture_quotient *quotient,
+static inline uint64_t factor_of(const struct psnap_table_quotient *quotient,
                                  const uint64_t *record)
 {
-    return quotient->factor ? record[quotient->factor] : quotient->multiplier;
+    return quotient->factor ? record[quotient->factor] : (uint64_t)quotient->multiplier;
 }
 
-static inline uint64_t divide(const struct psnap_capture_quotient *quotient, uint64_t x)
+static inline uint64_t divide(const struct psnap_table_quotient *quotient, uint64_t x)
 {
-    return quotient->is_shift ? x >> quotient->shift : x / quotient->divisor;
+    const uint64_t divisor = quotient->divisor;
+
+    return divisor & (divisor - 1) ? x / divisor : x >> __builtin_ctzll(divisor);
 }
 
 uint64_t psnap_quotients_add(const struct psnap_context *context,
                              const struct psnap_table_move *move, const uint64_t *record,
                              uint64_t i)
 {
-    const struct psnap_capture_quotient *quotient =
-        &context->tables.quotients[move->first_quotient];
+    const struct psnap_table_quotient *quotient = &context->tables.quotients[move->first_quotient];
     uint64_t sum = 0;
 
     for (uint32_t k = 0; k < move->quotients; k++, quotient++)
@@ -83,8 +84,8 @@ static uint64_t steps_to_end(uint64_t x, int64_t step, uint64_t most)
 }
 
 /* Iterations, with the present one, in which a numerator x does not wrap around; at most `most`. */
-static uint64_t count_growing(const struct psnap_capture_quotient *quotient, uint64_t x,
-                              int64_t step, uint64_t most)
+static uint64_t count_growing(const struct psnap_table_quotient *quotient, uint64_t x, int64_t step,
+                              uint64_t most)
 {
     const uint64_t steps = step ? steps_to_end(x, step, mask_of(quotient)) : most;
 
@@ -97,8 +98,8 @@ static bool is_multiple(int64_t step, uint64_t divisor)
 }
 
 /* Iterations, with the present one, in which the quotient is linear; at most `most`. */
-static uint64_t count_linear(const struct psnap_capture_quotient *quotient, uint64_t x,
-                             int64_t step, uint64_t most)
+static uint64_t count_linear(const struct psnap_table_quotient *quotient, uint64_t x, int64_t step,
+                             uint64_t most)
 {
     uint64_t steps;
 
@@ -109,8 +110,7 @@ static uint64_t count_linear(const struct psnap_capture_quotient *quotient, uint
 }
 
 /* Iterations after which the numerator is the same, if they are at most `most`; else 0. */
-static uint64_t circle_of(const struct psnap_capture_quotient *quotient, int64_t step,
-                          uint64_t most)
+static uint64_t circle_of(const struct psnap_table_quotient *quotient, int64_t step, uint64_t most)
 {
     unsigned bits;
 
@@ -122,7 +122,7 @@ static uint64_t circle_of(const struct psnap_capture_quotient *quotient, int64_t
 
 /* Iterations after which the quotient is a fixed amount further if the numerator does not wrap
  * around; `step` is not 0. */
-static uint64_t period_of(const struct psnap_capture_quotient *quotient, int64_t step)
+static uint64_t period_of(const struct psnap_table_quotient *quotient, int64_t step)
 {
     const uint64_t size = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
 
@@ -135,8 +135,7 @@ static uint64_t quotients_alike(const struct psnap_context *context,
                                 const struct psnap_capture_hoist *hoist, const uint64_t *record,
                                 uint64_t i, uint64_t count, uint32_t refs, uint32_t *turns)
 {
-    const struct psnap_capture_quotient *quotient =
-        &context->tables.quotients[hoist->first_quotient];
+    const struct psnap_table_quotient *quotient = &context->tables.quotients[hoist->first_quotient];
     const uint64_t most_turns = refs < TURNS_WIDTH ? TURNS_WIDTH / refs : 1;
     uint64_t linear = count, growing = count, all = 1;
 

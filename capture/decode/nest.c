@@ -560,7 +560,7 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
                                     const struct psnap_capture_piece *end,
                                     struct psnap_error *error)
 {
-    const struct psnap_capture_nest *nest = &context->tables.nests[end->nest - 1];
+    const struct psnap_table_nest *nest = &context->tables.nests[end->nest - 1].row;
     const struct psnap_table_value *value = &context->tables.values[nest->first_value];
     int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
     const struct psnap_shift *shift;

@@ -32,7 +32,7 @@ struct psnap_fold {
 
 /* The record of a nest that is being delivered. */
 struct psnap_nested {
-    const struct psnap_capture_nest *nest; /* NULL: none */
+    const struct psnap_table_nest *nest; /* NULL: none */
     struct psnap_capture_step *steps;
     uint32_t at, stop; /* next step, and the one before which the record ends, or in which: */
     uint64_t stopped;  /* iterations that its hoisted loop has had */

@@ -444,8 +444,7 @@ static uint64_t words_of(const struct psnap_context *context,
 
 /* Accesses that a record of the nest, which was left, says nothing about, at most: those of an
  * iteration. */
-static uint64_t count_left(const struct psnap_context *context,
-                           const struct psnap_capture_nest *nest)
+static uint64_t count_left(const struct psnap_context *context, const struct psnap_table_nest *nest)
 {
     const struct psnap_capture_step *step = &context->tables.steps[nest->first_step];
     uint64_t refs = 0;
@@ -476,7 +475,7 @@ static void close_open(struct psnap_context *context, uint64_t words)
         piece = psnap_context_piece(context, *at);
         lost = 0;
         if (piece && piece->last == PSNAP_NONE && piece->nest)
-            lost = count_left(context, &context->tables.nests[piece->nest - 1]);
+            lost = count_left(context, &context->tables.nests[piece->nest - 1].row);
         else if (piece && piece->last == PSNAP_NONE && piece->hoist)
             lost = psnap_hoisted_settle(context, piece, at, left);
         length = piece ? words_of(context, piece, at, left) : 0;
