@@ -38,38 +38,44 @@
 
 #include <string.h>
 
-/* How the values of a step, which are computed, advance along the shifts. */
-static void shift_values(const struct psnap_context *context, struct psnap_nested *open,
-                         const struct psnap_capture_step *step)
+/* How the values of a step, which are computed, advance along a direction; nearly all of them do
+ * not. `is_own`: it is the loop whose iterations they are of. */
+static void advance(const struct psnap_context *context, const struct psnap_nested *open,
+                    const struct psnap_capture_step *step, int64_t *deltas, bool is_own,
+                    uint64_t *times)
 {
     const struct psnap_table_value *value =
         &context->tables.values[open->nest->first_value + step->a];
-    const uint32_t first = open->nest->words + step->a;
-    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
+    uint32_t index = open->nest->words + step->a;
 
-    for (struct psnap_shift *shift = open->shift; shift; shift = shift->outer, shifts++)
-        for (uint32_t i = 0; i < step->b; i++)
-            (*shifts)[first + i] = psnap_value_advance(&value[i], open->values, *shifts, false,
-                                                       open->values[first + i], &shift->times);
+    for (uint32_t i = 0; i < step->b; i++, value++, index++) {
+        deltas[index] = 0;
+        if (deltas[value->a] || (psnap_value_has_second(value) && deltas[value->b]) ||
+            (is_own && value->op == PSNAP_VALUE_RECURRENCE))
+            deltas[index] = psnap_value_advance(value, open->values, deltas, is_own,
+                                                open->values[index], times);
+    }
 }
 
 /* Computes the values of a step, in the present iteration. */
 static inline void evaluate(const struct psnap_context *context, struct psnap_nested *open,
                             const struct psnap_capture_step *step)
 {
+    int64_t(*deltas)[PSNAP_NEST_VALUES_MAX] = open->deltas;
+
     psnap_values_compute(&context->tables.values[open->nest->first_value + step->a], step->b,
                          open->iterations[step->level], open->values, open->nest->words + step->a);
-    if (open->shift)
-        shift_values(context, open, step);
+    for (struct psnap_shift *shift = open->shift; shift; shift = shift->outer, deltas++)
+        advance(context, open, step, *deltas, false, &shift->times);
 }
 
 /* A value that decides how the nest goes on: it may not advance along a shift. */
 static inline uint64_t decide(const struct psnap_nested *open, uint32_t value)
 {
-    const int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
+    const int64_t(*deltas)[PSNAP_NEST_VALUES_MAX] = open->deltas;
 
-    for (struct psnap_shift *shift = open->shift; shift; shift = shift->outer, shifts++)
-        if ((*shifts)[value])
+    for (struct psnap_shift *shift = open->shift; shift; shift = shift->outer, deltas++)
+        if ((*deltas)[value])
             shift->times = 0;
     return open->values[value];
 }
@@ -90,11 +96,9 @@ static inline uint32_t branch(const struct psnap_nested *open,
 
 static inline void set(struct psnap_nested *open, const struct psnap_capture_step *step)
 {
-    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
-
     open->values[step->a] = open->values[step->b];
-    for (const struct psnap_shift *shift = open->shift; shift; shift = shift->outer, shifts++)
-        (*shifts)[step->a] = (*shifts)[step->b];
+    for (uint32_t d = 0; d < open->directions; d++)
+        open->deltas[d][step->a] = open->deltas[d][step->b];
 }
 
 /* Whether the step at which the record stops has come, in the iterations in which it did. */
@@ -135,12 +139,24 @@ static bool is_first(const struct psnap_fold *fold)
     return fold->over == 0;
 }
 
-static bool advances(const struct psnap_fold *fold, uint32_t value)
+/* By how much values advance along a loop that is folded, by its level. */
+static const int64_t *deltas_of(const struct folding *with, uint32_t level)
 {
-    for (uint32_t l = 0; l < fold->depth; l++)
-        if (fold->deltas[l][value])
-            return true;
-    return false;
+    return with->open->deltas[with->open->shifts + level];
+}
+
+/* Whether a value advances along a direction, from the `first` on. */
+static bool advances(const struct psnap_nested *open, uint32_t first, uint32_t value)
+{
+    while (first < open->directions && !open->deltas[first][value])
+        first++;
+    return first < open->directions;
+}
+
+/* The same along the loops. */
+static bool advances_in_loops(const struct folding *with, uint32_t value)
+{
+    return advances(with->open, with->open->shifts, value);
 }
 
 /* Iterations in which the level's values may still be bounded. */
@@ -150,62 +166,35 @@ static uint64_t *times_of(struct psnap_fold_level *level, uint64_t *none)
     return level->is_over ? none : &level->times;
 }
 
-/* How the values of a step, which are computed, advance along a level; nearly all of them do not.
- */
-static void advance(const struct folding *with, const struct psnap_capture_step *step, uint32_t l)
-{
-    const struct psnap_nested *open = with->open;
-    const struct psnap_table_value *value =
-        &with->context->tables.values[open->nest->first_value + step->a];
-    struct psnap_fold_level *level = &with->fold->levels[l];
-    const bool is_own = open->steps[level->enter].level == step->level;
-    int64_t *deltas = with->fold->deltas[l];
-    uint64_t none, *times = times_of(level, &none);
-    uint32_t index = open->nest->words + step->a;
-
-    for (uint32_t i = 0; i < step->b; i++, value++, index++) {
-        deltas[index] = 0;
-        if (deltas[value->a] || (psnap_value_has_second(value) && deltas[value->b]) ||
-            (is_own && value->op == PSNAP_VALUE_RECURRENCE))
-            deltas[index] = psnap_value_advance(value, open->values, deltas, is_own,
-                                                open->values[index], times);
-    }
-}
-
-static bool changes(const struct folding *with, uint32_t value)
-{
-    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = with->open->shifts;
-
-    for (const struct psnap_shift *shift = with->open->shift; shift; shift = shift->outer, shifts++)
-        if ((*shifts)[value])
-            return true;
-    return advances(with->fold, value);
-}
-
 /* Computes the values of a step and how they advance; false when they are no linear functions. */
 static bool compute(const struct folding *with, const struct psnap_capture_step *step)
 {
-    const struct psnap_fold *fold = with->fold;
+    struct psnap_nested *open = with->open;
     const struct psnap_table_value *value =
-        &with->context->tables.values[with->open->nest->first_value + step->a];
+        &with->context->tables.values[open->nest->first_value + step->a];
 
-    evaluate(with->context, with->open, step);
-    for (uint32_t l = 0; l < fold->depth; l++)
-        advance(with, step, l);
+    evaluate(with->context, open, step);
+    for (uint32_t l = 0; l < with->fold->depth; l++) {
+        struct psnap_fold_level *level = &with->fold->levels[l];
+        uint64_t none;
+        advance(with->context, open, step, open->deltas[open->shifts + l],
+                open->steps[level->enter].level == step->level, times_of(level, &none));
+    }
     for (uint32_t i = 0; i < step->b; i++, value++)
-        if (value->op == PSNAP_VALUE_MUL && changes(with, value->a) && changes(with, value->b))
+        if (value->op == PSNAP_VALUE_MUL && advances(open, 0, value->a) &&
+            advances(open, 0, value->b))
             return false;
     return true;
 }
 
 /* Whether a value that is `first` in the first iterations, and advances by `strides`, is `value`
  * now, and does so. */
-static bool is_linear(const struct psnap_fold *fold, uint64_t first, const int64_t *strides,
+static bool is_linear(const struct folding *with, uint64_t first, const int64_t *strides,
                       uint64_t value, uint32_t index)
 {
-    for (uint32_t l = 0; l < fold->depth; l++) {
-        const struct psnap_fold_level *level = &fold->levels[l];
-        if (!is_last(level) && index && fold->deltas[l][index] != strides[l])
+    for (uint32_t l = 0; l < with->fold->depth; l++) {
+        const struct psnap_fold_level *level = &with->fold->levels[l];
+        if (!is_last(level) && index && deltas_of(with, l)[index] != strides[l])
             return false;
         first += level->position * (uint64_t)strides[l];
     }
@@ -230,11 +219,11 @@ static bool put_member(struct folding *with, const struct psnap_capture_hoist *h
         maker->first[a] = psnap_context_access(with->context, ref, hoist->first_ref + k, address);
         memset(strides, 0, PSNAP_NEST_LEVELS * sizeof *strides);
         for (uint32_t l = 0; l < fold->depth; l++)
-            strides[l] = fold->deltas[l][move->base];
+            strides[l] = deltas_of(with, l)[move->base];
         strides[fold->depth] = step;
     }
-    return strides[fold->depth] == step && !(move->step && advances(fold, move->step)) &&
-           is_linear(fold, maker->first[a].address, strides, address + ref->delta, move->base);
+    return strides[fold->depth] == step && !(move->step && advances_in_loops(with, move->step)) &&
+           is_linear(with, maker->first[a].address, strides, address + ref->delta, move->base);
 }
 
 /* The loop of the nest that a step is: a new one, or the next of those that there are. */
@@ -271,8 +260,8 @@ static bool put_run(struct folding *with, uint32_t at)
         loop->count = (int64_t)count;
         loop->shape = hoist->first_piece + 1;
         for (uint32_t l = 0; l < fold->depth && step->b; l++)
-            loop->count_steps[l] = fold->deltas[l][step->b];
-        if (count || (step->b && advances(fold, step->b)))
+            loop->count_steps[l] = deltas_of(with, l)[step->b];
+        if (count || (step->b && advances_in_loops(with, step->b)))
             loop->width = (uint16_t)hoist->refs;
         if (loop->width > PSNAP_NEST_WIDTH - maker->width)
             return false;
@@ -280,9 +269,10 @@ static bool put_run(struct folding *with, uint32_t at)
     }
     for (uint32_t l = 0; l < fold->depth && step->b; l++) {
         uint64_t none;
-        psnap_value_bound(count, fold->deltas[l][step->b], 63, times_of(&fold->levels[l], &none));
+        psnap_value_bound(count, deltas_of(with, l)[step->b], 63,
+                          times_of(&fold->levels[l], &none));
     }
-    if (!is_linear(fold, (uint64_t)loop->count, loop->count_steps, count, step->b))
+    if (!is_linear(with, (uint64_t)loop->count, loop->count_steps, count, step->b))
         return false;
     for (uint32_t k = 0; k < loop->width; k++)
         if (!put_member(with, hoist, k, loop->begin + k))
@@ -313,7 +303,7 @@ static enum way walk(struct folding *with, uint32_t *at)
             ++*at;
             break;
         case PSNAP_STEP_BRANCH:
-            if (advances(fold, step->a))
+            if (advances_in_loops(with, step->a))
                 return FAILS;
             *at = branch(open, step);
             break;
@@ -322,8 +312,6 @@ static enum way walk(struct folding *with, uint32_t *at)
             break;
         case PSNAP_STEP_SET:
             set(open, step);
-            for (uint32_t l = 0; l < fold->depth; l++)
-                fold->deltas[l][step->a] = fold->deltas[l][step->b];
             ++*at;
             break;
         case PSNAP_STEP_COMPUTE:
@@ -402,7 +390,7 @@ static uint64_t count_iterations(struct folding *with, uint32_t *at)
 /* A loop of the nest, from iteration `begun` of it on: the record goes on at step *at. */
 static bool put_loop(struct folding *with, uint32_t enter, uint64_t begun, uint32_t *at)
 {
-    const struct psnap_nested *open = with->open;
+    struct psnap_nested *open = with->open;
     const struct psnap_nest_maker *maker = &with->context->maker;
     struct psnap_fold *fold = with->fold;
     const bool is_new = is_first(fold);
@@ -415,14 +403,16 @@ static bool put_loop(struct folding *with, uint32_t enter, uint64_t begun, uint3
         return false;
     *level = (struct psnap_fold_level){
         .begun = begun, .times = open->left, .within = 1, .enter = enter, .loop = fold->loop - 1};
-    memset(fold->deltas[fold->depth++], 0,
-           (open->nest->words + open->nest->values) * sizeof **fold->deltas);
+    fold->depth++;
+    memset(open->deltas[open->directions++], 0,
+           (open->nest->words + open->nest->values) * sizeof **open->deltas);
     way = walk_from(with, 0, at);
     if (way == ENDS)
         count = count_iterations(with, at);
     if (way == FAILS || !count)
         return false;
     fold->depth--;
+    open->directions--;
     fold->over -= level->is_over;
     if (is_new) {
         loop->count = (int64_t)count;
@@ -522,6 +512,7 @@ static bool fold_iterations(struct psnap_context *context, struct psnap_nested *
         fold->found++;
         return true;
     }
+    open->directions = open->shifts;
     open->iterations[step->level] = begun;
     if (fold->levels[0].is_over)
         evaluate(context, open, step);
@@ -562,7 +553,6 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
 {
     const struct psnap_table_nest *nest = &context->tables.nests[end->nest - 1].row;
     const struct psnap_table_value *value = &context->tables.values[nest->first_value];
-    int64_t(*shifts)[PSNAP_NEST_VALUES_MAX] = open->shifts;
     const struct psnap_shift *shift;
     const uint64_t *at = context->at;
 
@@ -588,10 +578,13 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     if (end->last == PSNAP_NONE && !set_stop(open))
         return psnap_loop_corrupt(error, "nest of loops", "it stops where it does not come");
     open->shift = context->shift;
-    for (shift = open->shift; shift; shift = shift->outer, shifts++) {
-        memcpy(*shifts, shift->deltas + (at - shift->begin), nest->words * sizeof *at);
-        memset(*shifts + nest->words, 0, nest->values * sizeof **shifts);
+    open->shifts = 0;
+    for (shift = open->shift; shift; shift = shift->outer) {
+        int64_t *deltas = open->deltas[open->shifts++];
+        memcpy(deltas, shift->deltas + (at - shift->begin), nest->words * sizeof *at);
+        memset(deltas + nest->words, 0, nest->values * sizeof *deltas);
     }
+    open->directions = open->shifts;
     for (uint32_t i = 0; i < nest->constants; i++, value++)
         open->values[nest->words + i] = value->a | (uint64_t)value->b << 32;
     memcpy(open->iterations, at + PSNAP_NEST_HEADER_WORDS, nest->levels * sizeof *at);

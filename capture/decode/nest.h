@@ -27,7 +27,6 @@ struct psnap_fold {
     uint32_t loop;                    /* of the context's maker, the next */
     uint16_t steps[PSNAP_NEST_LOOPS]; /* ENTER or RUN, of which the loop is */
     uint64_t found;                   /* nests so far */
-    int64_t deltas[PSNAP_FOLD_DEPTH][PSNAP_NEST_VALUES_MAX]; /* of values, by level */
 };
 
 /* The record of a nest that is being delivered. */
@@ -40,8 +39,9 @@ struct psnap_nested {
     uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
     uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */
     struct psnap_shift *shift;              /* NULL: none */
-    /* By how much the values advance along it, and along those further out. */
-    int64_t shifts[PSNAP_PERIOD_DEPTH][PSNAP_NEST_VALUES_MAX];
+    uint32_t shifts, directions; /* it and those further out; these, and loops that are folded */
+    /* By how much the values advance along each. */
+    int64_t deltas[PSNAP_PERIOD_DEPTH + PSNAP_FOLD_DEPTH][PSNAP_NEST_VALUES_MAX];
     struct psnap_fold fold;
 };
 
