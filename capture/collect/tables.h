@@ -29,7 +29,7 @@ struct psnap_capture_piece {
     uint16_t refs, words;
     uint32_t block;     /* whose execution it counts, or PSNAP_NONE */
     uint8_t is_plain;   /* one word, one access per ref */
-    uint8_t rest;       /* records to go before a run of it is looked for again */
+    uint8_t rest;       /* records to go before a period of it is looked for again */
     uint8_t patience;   /* what rest becomes after looking in vain */
     uint8_t guard;      /* 0, or 1 + bit in the masks of its hoisted loop */
     uint16_t row_words; /* that it takes in a row of its hoisted loop; of an end of one without

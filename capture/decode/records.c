@@ -9,18 +9,12 @@
  * The accesses of a hoisted loop that ends in its partial iteration are the first so many of
  * whole iterations.
  *
- * Records of pieces. Those of one piece that follow each other with every address advancing by the
- * stride it advanced by before are one run: found by comparing words, told by its first accesses,
- * strides and length. Where some addresses do not, these stay in the ring, as the run's columns.
- *
  * References that are masked, gathered, copied, filled or wide are written out one access at a
  * time, which may stop in the middle of a copy of gigabytes when the block is full.
  */
 #include "capture/decode/records.h"
 
 #include "capture/collect/rings.h"
-
-/* ---- pieces ---- */
 
 /* A plain piece, straight into the block, which has room; false when out of memory. */
 static inline bool put_plain(struct psnap_context *context, const struct psnap_capture_piece *piece,
@@ -33,135 +27,6 @@ static inline bool put_plain(struct psnap_context *context, const struct psnap_c
             return false;
         block[i] = psnap_context_access(context, &refs[i], piece->first_ref + i, words[i]);
     }
-    return true;
-}
-
-enum {
-    RUN_MIN = 6,
-    RUN_COLUMN_WORDS = 2048, /* of records with columns: so many stay in a first-level cache */
-    PATIENCE_MAX = 127
-};
-
-/* Records from `at` that are repetitions with constant strides, which are set from the first two;
- * at least 1. */
-static uint64_t count_repetitions(const uint64_t *at, const uint64_t *end, size_t words,
-                                  int64_t *strides)
-{
-    const uint64_t *next = at + words;
-    uint64_t count = 2;
-
-    for (size_t k = 1; k < words; k++)
-        strides[k - 1] = (int64_t)(next[k] - at[k]);
-    while ((size_t)(end - next) >= 2 * words && next[words] == *at) {
-        uint64_t differs = 0;
-        for (size_t k = 1; k < words; k++)
-            differs |= (next[words + k] - next[k]) ^ (uint64_t)strides[k - 1];
-        if (differs)
-            break;
-        next += words;
-        count++;
-    }
-    return count;
-}
-
-/* Records from `at` with its header, up to what a run with columns may have. */
-static uint64_t count_records(const uint64_t *at, const uint64_t *end, size_t words)
-{
-    const uint64_t left = (uint64_t)(end - at) / words, most = RUN_COLUMN_WORDS / words;
-    uint64_t count = 1;
-
-    while (count < left && count < most && at[count * words] == *at)
-        count++;
-    return count;
-}
-
-/* How many of `count` addresses, `pitch` words apart, advance as the first two do. */
-static uint64_t count_strides(const uint64_t *word, size_t pitch, uint64_t count)
-{
-    const uint64_t stride = word[pitch] - word[0];
-    uint64_t n = 2;
-
-    while (n < count && word[n * pitch] - word[(n - 1) * pitch] == stride)
-        n++;
-    return n;
-}
-
-/*
- * The records at the context's place as a run with columns: the references that
- * do not advance by strides have their addresses where they lie. Returns its
- * length, 0 when there is none.
- */
-static uint64_t find_columns(struct psnap_context *context, const struct psnap_capture_piece *piece)
-{
-    const uint64_t *at = context->at;
-    const size_t words = piece->words;
-    struct psnap_column *columns = context->columns;
-    uint64_t count = count_records(at, context->end, words);
-
-    for (uint32_t k = 0; k < piece->refs && count >= RUN_MIN; k++) {
-        const uint64_t strides = count_strides(at + 1 + k, words, count);
-        columns[k].words = strides < RUN_MIN ? at + 1 + k : NULL;
-        count = strides < RUN_MIN ? count : strides;
-    }
-    for (uint32_t k = 0; k < piece->refs && count >= RUN_MIN; k++) {
-        struct psnap_capture_ref *ref = &context->tables.refs[piece->first_ref + k];
-        const uint64_t *word = at + 1 + k;
-        if (columns[k].words
-                ? !psnap_context_reach(context, ref, *word) ||
-                      !psnap_words_inside(word, words, count, ref->low, ref->span - 1)
-                : !psnap_context_share_range(context, ref, *word, context->maker.strides[k], count))
-            return 0;
-        columns[k] = (struct psnap_column){columns[k].words, words, ref->delta};
-    }
-    return count;
-}
-
-/* The same as a run whose references all advance by strides. */
-static uint64_t find_strides(struct psnap_context *context, const struct psnap_capture_piece *piece)
-{
-    const uint64_t *at = context->at;
-    const uint64_t count =
-        count_repetitions(at, context->end, piece->words, context->maker.strides);
-
-    if (count < RUN_MIN)
-        return 0;
-    for (uint32_t k = 0; k < piece->refs; k++) {
-        struct psnap_capture_ref *ref = &context->tables.refs[piece->first_ref + k];
-        if (!psnap_context_share_range(context, ref, at[1 + k], context->maker.strides[k], count))
-            return 0; /* one by one */
-    }
-    return count;
-}
-
-/* Looks for a run of `piece` at the context's place; true when there is one. */
-static bool find_run(struct psnap_context *context, struct psnap_capture_piece *piece,
-                     struct psnap_delivery *to)
-{
-    const uint64_t *at = context->at;
-    const bool repeats = (size_t)(context->end - at) >= (size_t)RUN_MIN * piece->words &&
-                         at[piece->words] == *at && at[2 * piece->words] == *at;
-    const struct psnap_column *columns = NULL;
-    uint64_t count = repeats ? find_strides(context, piece) : 0;
-
-    if (repeats && !count) {
-        count = find_columns(context, piece);
-        columns = context->columns;
-    }
-    count = psnap_context_bound(context, to->n, piece->refs, count);
-    if (count < RUN_MIN) {
-        psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
-        return false;
-    }
-    piece->patience = 0;
-    put_plain(context, piece, at + 1, context->maker.first); /* in ranges: cannot fail */
-    psnap_delivery_put_run(
-        to, context,
-        (struct psnap_run){.columns = columns,
-                           .width = piece->refs,
-                           .count = count,
-                           .shape = (uint32_t)(piece - context->tables.pieces) + 1});
-    context->at += count * piece->words;
-    psnap_context_count(context, piece->block, count);
     return true;
 }
 
@@ -367,7 +232,7 @@ static inline uint64_t put_hoisted(struct psnap_context *context, struct psnap_c
 }
 
 /* Records of a few accesses, as long as they follow each other and the block has room for all of
- * them; not those that may be (or begin) a run, if there may be one. */
+ * them; not those of loops that may be a run or begin a period, if there may be one. */
 static void put_short(struct psnap_context *context, struct psnap_delivery *to)
 {
     struct psnap_block *const blocks = context->program->blocks;
@@ -407,12 +272,10 @@ static void put_short(struct psnap_context *context, struct psnap_delivery *to)
             at += words;
             continue;
         }
-        if (!piece->is_plain || piece->nest || left < piece->words || capacity - n < piece->refs ||
-            (finds_runs && piece->refs && !piece->rest))
+        if (!piece->is_plain || piece->nest || left < piece->words || capacity - n < piece->refs)
             break;
         if (!put_plain(context, piece, at + 1, block + n))
             break; /* below it is said why */
-        piece->rest = (uint8_t)(piece->rest - (finds_runs && piece->refs));
         n += piece->refs;
         at += piece->words;
         if (piece->block != PSNAP_NONE)
@@ -579,33 +442,6 @@ enum psnap_status psnap_records_open(struct psnap_context *context, struct psnap
     return PSNAP_OK;
 }
 
-/* The record of a plain piece at the context's place: as a run, as a whole or, where that cannot
- * be, opened. False when the block has no room for it, or, with *status, when out of memory. */
-static bool put_piece(struct psnap_context *context, struct psnap_records *records,
-                      struct psnap_capture_piece *piece, struct psnap_delivery *to,
-                      enum psnap_status *status, struct psnap_error *error)
-{
-    if (to->nest && piece->refs && !context->is_part) {
-        if (piece->rest)
-            piece->rest--;
-        else if (find_run(context, piece, to))
-            return true;
-    }
-    if (to->capacity - to->n < piece->refs) {
-        if (!to->n)
-            open_piece(context, records, piece);
-        return !to->n;
-    }
-    if (!put_plain(context, piece, context->at + 1, to->block + to->n)) {
-        *status = psnap_context_no_memory(error);
-        return false;
-    }
-    to->n += piece->refs;
-    context->at += piece->words;
-    psnap_context_count(context, piece->block, 1);
-    return true;
-}
-
 enum psnap_status psnap_records_next(struct psnap_context *context, struct psnap_records *records,
                                      struct psnap_delivery *to, struct psnap_capture_piece **loop,
                                      struct psnap_error *error)
@@ -643,8 +479,7 @@ enum psnap_status psnap_records_next(struct psnap_context *context, struct psnap
         } else if (piece->hoist || piece->nest || !piece->is_plain) {
             *loop = piece;
             return PSNAP_OK;
-        } else if (!put_piece(context, records, piece, to, &status, error) ||
-                   psnap_delivery_is_over(to))
-            return status;
+        } else
+            open_piece(context, records, piece);
     }
 }
