@@ -49,11 +49,10 @@ static struct finding findings[32]; /* room for every check */
 static size_t finding_count;
 static bool captures; /* a program was compiled, run, and its profile is right */
 
-static struct finding *add(const char *name, const char *needed_for, enum health health,
-                           const char *found, ...) __attribute__((format(printf, 4, 5)));
-
-static struct finding *add(const char *name, const char *needed_for, enum health health,
-                           const char *found, ...)
+/* `hint` may be empty. */
+__attribute__((format(printf, 5, 6))) static void add(const char *name, const char *needed_for,
+                                                      enum health health, const char *hint,
+                                                      const char *found, ...)
 {
     struct finding *finding = &findings[finding_count];
     va_list arguments;
@@ -61,10 +60,19 @@ static struct finding *add(const char *name, const char *needed_for, enum health
     if (finding_count + 1 < sizeof findings / sizeof *findings)
         finding_count++;
     *finding = (struct finding){.name = name, .needed_for = needed_for, .health = health};
+    snprintf(finding->hint, sizeof finding->hint, "%s", hint);
     va_start(arguments, found);
     vsnprintf(finding->found, sizeof finding->found, found, arguments);
     va_end(arguments);
-    return finding;
+}
+
+/* "install clang-19", or `otherwise` where the LLVM is not known. */
+static const char *package(char hint[64], const char *name, int llvm, const char *otherwise)
+{
+    if (!llvm)
+        return otherwise;
+    snprintf(hint, 64, "install %s-%d", name, llvm);
+    return hint;
 }
 
 /* ---- compilers and what goes with them ---- */
@@ -74,36 +82,32 @@ static void check_compiler(enum psnap_language language)
 {
     static const char *const names[] = {"clang", "clang++", "flang"};
     static const char *const uses[] = {"psnap cc", "psnap c++", "psnap fc (Fortran)"};
-    const char *name = names[language], *use = uses[language];
+    const char *name = names[language], *use = uses[language], *hint;
     struct psnap_compiler compiler = {0};
     struct psnap_error error = {0};
-    struct finding *finding;
-    char line[256];
+    char line[256], room[64];
     int version;
 
     if (psnap_compiler_find(&compiler, language, NULL, &error) != PSNAP_OK) {
-        add(name, use, compiler.path ? WRONG : MISSING, "%s", error.message);
+        add(name, use, compiler.path ? WRONG : MISSING, "", "%s", error.message);
         return;
     }
     version = psnap_compiler_version(compiler.path, line, sizeof line);
+    hint = package(room, language == PSNAP_LANGUAGE_FORTRAN ? "flang" : "clang", compiler.llvm, "");
     if (version < 0)
-        finding = add(name, use, MISSING, "%s: %s", compiler.path, strerror(errno));
+        add(name, use, MISSING, hint, "%s: %s", compiler.path, strerror(errno));
     else if (compiler.llvm && version != compiler.llvm)
-        finding = add(name, use, WRONG, "%s is of LLVM %d, the pass of %d", compiler.path, version,
-                      compiler.llvm);
+        add(name, use, WRONG, hint, "%s is of LLVM %d, the pass of %d", compiler.path, version,
+            compiler.llvm);
     else
-        finding = add(name, use, OK, "%s: %s", compiler.path, line);
-    if (compiler.llvm)
-        snprintf(finding->hint, sizeof finding->hint, "install %s-%d",
-                 language == PSNAP_LANGUAGE_FORTRAN ? "flang" : "clang", compiler.llvm);
+        add(name, use, OK, hint, "%s: %s", compiler.path, line);
 }
 
 static void check_file(const char *name, const char *needed_for, const char *path, const char *hint)
 {
     char *plain = path[0] && access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
-    struct finding *finding = add(name, needed_for, plain ? OK : MISSING, "%s", plain ? plain : "");
 
-    snprintf(finding->hint, sizeof finding->hint, "%s", hint);
+    add(name, needed_for, plain ? OK : MISSING, hint, "%s", plain ? plain : "");
     free(plain);
 }
 
@@ -127,71 +131,55 @@ static void check_capture_files(struct psnap_compiler *compiler)
 /* lld as the compiler calls it, which may be of another LLVM. */
 static void check_linker(const struct psnap_compiler *compiler, bool has_compiler)
 {
+    static const char use[] = "psnap cc -flto";
     struct psnap_error error = {0};
-    char path[PATH_MAX], pass[PATH_MAX + 32], line[256];
-    struct finding *finding;
+    char path[PATH_MAX], pass[PATH_MAX + 32], line[256], room[64];
 
     if (!has_compiler || !psnap_compiler_linker(compiler, "ld.lld", path) ||
-        psnap_compiler_version(path, line, sizeof line) <= 0) {
-        finding = add("lld", "psnap cc -flto", MISSING, "%s", "");
-        if (compiler->llvm)
-            snprintf(finding->hint, sizeof finding->hint, "install lld-%d", compiler->llvm);
-        else
-            snprintf(finding->hint, sizeof finding->hint, "install lld of the compiler's LLVM");
-    } else if (psnap_compiler_linker_pass(compiler, "ld.lld", pass, &error) != PSNAP_OK)
-        add("lld", "psnap cc -flto", WRONG, "%s", error.message);
+        psnap_compiler_version(path, line, sizeof line) <= 0)
+        add("lld", use, MISSING,
+            package(room, "lld", compiler->llvm, "install lld of the compiler's LLVM"), "%s", "");
+    else if (psnap_compiler_linker_pass(compiler, "ld.lld", pass, &error) != PSNAP_OK)
+        add("lld", use, WRONG, "", "%s", error.message);
     else
-        add("lld", "psnap cc -flto", OK, "%s: %s", path, line);
+        add("lld", use, OK, "", "%s: %s", path, line);
 }
 
 /* ---- tools and libraries ---- */
 
-/* A program on the path: the first of `names` (up to NULL) that is there. `works`: in the eyes of
- * those who call it, and not for being there. */
-static void check_tool(const char *const *names, const char *needed_for, const bool *works,
-                       const char *package)
+/* A program on the path; `works`: in the eyes of those who call it, where being there is not
+ * enough.
+ */
+static void check_tool(const char *name, const char *called, const char *needed_for,
+                       const bool *works, const char *hint)
 {
-    const char *name = names[0];
     char path[4096] = "";
-    bool is_there = false;
-    struct finding *finding;
+    const bool is_there = psnap_find_program(called, path, sizeof path);
 
-    while (*names && !is_there)
-        is_there = psnap_find_program(*names++, path, sizeof path);
-    finding = add(name, needed_for,
-                  (works ? *works : is_there) ? OK
-                  : is_there                  ? WRONG
-                                              : MISSING,
-                  "%s", is_there ? path : "");
-    snprintf(finding->hint, sizeof finding->hint, "install %s", package);
+    add(name, needed_for,
+        (works ? *works : is_there) ? OK
+        : is_there                  ? WRONG
+                                    : MISSING,
+        hint, "%s", is_there ? path : "");
 }
 
 static void check_tools(void)
 {
-    static const char *const gnuplot[] = {"gnuplot", NULL}, *const valgrind[] = {"valgrind", NULL};
-    static const char *const mpirun[] = {"mpirun", "mpiexec", "srun", NULL};
-    const char *mca[] = {"llvm-mca", NULL}, *found;
+    static const char *const launchers[] = {"mpirun", "mpiexec", "srun"};
+    const char *mca = "llvm-mca";
     struct psnap_error error = {0};
-    bool works = mca_find(&found, &error) == PSNAP_OK;
-    const size_t place = finding_count;
+    char path[4096];
+    bool works = mca_find(&mca, &error) == PSNAP_OK;
+    size_t i = 0;
 
-    if (works)
-        mca[0] = found;
-    check_tool(mca, "psnap predict runtime --asm", &works, "llvm-19");
-    findings[place].name = "llvm-mca";
-    check_tool(valgrind, "psnap record --engine valgrind", NULL, "valgrind");
+    check_tool("llvm-mca", works ? mca : "llvm-mca", "psnap predict runtime --asm", &works,
+               "install llvm-19");
+    check_tool("valgrind", "valgrind", "psnap record --engine valgrind", NULL, "install valgrind");
     works = gnuplot_find("", &error) == PSNAP_OK;
-    check_tool(gnuplot, "figures (--svg, --surface)", &works, "gnuplot-nox");
-    check_tool(mpirun, "recording MPI programs", NULL, "openmpi-bin");
-}
-
-static void check_library(const char *name, const char *needed_for, bool is_there,
-                          const char *package)
-{
-    struct finding *finding = add(name, needed_for, is_there ? OK : MISSING, "%s",
-                                  is_there ? "built in" : "psnap was built without");
-
-    snprintf(finding->hint, sizeof finding->hint, "install %s and build psnap again", package);
+    check_tool("gnuplot", "gnuplot", "figures (--svg, --surface)", &works, "install gnuplot-nox");
+    while (i < 2 && !psnap_find_program(launchers[i], path, sizeof path))
+        i++;
+    check_tool("mpirun", launchers[i], "recording MPI programs", NULL, "install openmpi-bin");
 }
 
 /* ---- the system ---- */
@@ -209,44 +197,40 @@ static void check_rings(void)
     static const char name[] = "shared memory", use[] = "psnap record, programs of many threads";
     struct psnap_rings *rings = calloc(1, sizeof *rings);
     struct psnap_error error = {0};
-    struct finding *finding;
+    static const char hint[] = "raise the limits of address space and file size (ulimit -v, -f)";
 
     if (!rings || !psnap_rings_create(rings, &error))
-        finding = add(name, use, MISSING, "%s", error.message);
+        add(name, use, MISSING, hint, "%s", error.message);
     else {
-        finding = add(name, use, rings->count < PSNAP_RINGS ? LIMITED : OK,
-                      "room for %" PRIu32 " threads at a time", rings->count - 1);
+        add(name, use, rings->count < PSNAP_RINGS ? LIMITED : OK, hint,
+            "room for %" PRIu32 " threads at a time", rings->count - 1);
         psnap_rings_release(rings);
     }
-    snprintf(finding->hint, sizeof finding->hint,
-             "raise the limits of address space and file size (ulimit -v, -f)");
     free(rings);
 }
 
 static void check_system(void)
 {
+    static const char name[] = "temporary files", use[] = "figures, doctor";
+    static const char hint[] = "name a folder with room in TMPDIR";
     const char *folder = temporary_folder();
     struct psnap_machine machine;
     struct psnap_error error = {0};
-    struct finding *finding;
     struct statvfs room;
 
     if (statvfs(folder, &room) != 0 || access(folder, W_OK | X_OK) != 0)
-        finding =
-            add("temporary files", "figures, doctor", MISSING, "%s: %s", folder, strerror(errno));
+        add(name, use, MISSING, hint, "%s: %s", folder, strerror(errno));
     else {
         const uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
-        finding =
-            add("temporary files", "figures, doctor", bytes < LEAST_TEMPORARY_BYTES ? LIMITED : OK,
-                "%s, %" PRIu64 " MB free", folder, bytes >> 20);
+        add(name, use, bytes < LEAST_TEMPORARY_BYTES ? LIMITED : OK, hint,
+            "%s, %" PRIu64 " MB free", folder, bytes >> 20);
     }
-    snprintf(finding->hint, sizeof finding->hint, "name a folder with room in TMPDIR");
     check_rings();
-    if (psnap_machine_host(NULL, &machine, &error) != PSNAP_OK) {
-        finding = add("host's caches", "-m host", MISSING, "%s", error.message);
-        snprintf(finding->hint, sizeof finding->hint, "name a machine: psnap machines lists them");
-    } else
-        add("host's caches", "-m host", OK, "%" PRIu32 " levels, as the system says",
+    if (psnap_machine_host(NULL, &machine, &error) != PSNAP_OK)
+        add("host's caches", "-m host", MISSING, "name a machine: psnap machines lists them", "%s",
+            error.message);
+    else
+        add("host's caches", "-m host", OK, "", "%" PRIu32 " levels, as the system says",
             machine.level_count);
 }
 
@@ -320,15 +304,15 @@ static void record(const char *self, const char *program, const char *profile)
     uint64_t accesses = 0;
 
     if (!compiles || !run(record, complaint, sizeof complaint))
-        add(name, use, WRONG, "%s%s",
+        add(name, use, WRONG, "", "%s%s",
             !strncmp(complaint, "psnap ", 6) ? ""
             : compiles                       ? "psnap record: "
                                              : "psnap cc: ",
             complaint);
     else if (!(accesses = count(profile, complaint, sizeof complaint)))
-        add(name, use, WRONG, "the profile: %s", complaint);
+        add(name, use, WRONG, "", "the profile: %s", complaint);
     else
-        add(name, use, accesses == STORES ? OK : WRONG,
+        add(name, use, accesses == STORES ? OK : WRONG, "",
             "a program of %d stores was recorded with %" PRIu64 " accesses", STORES, accesses);
     captures = accesses == STORES;
 }
@@ -337,15 +321,13 @@ static void try_openmp(const char *self, const char *program, int llvm)
 {
     const char *const compile[] = {self, "cc", "-fopenmp", "-xc", "-", "-o", program, NULL};
     static const char name[] = "OpenMP", use[] = "OpenMP programs, psnap predict multicore";
-    char complaint[256] = "";
-    struct finding *finding;
+    char complaint[256] = "", hint[64];
 
-    if (run(compile, complaint, sizeof complaint)) {
-        add(name, use, OK, "psnap cc -fopenmp links");
-        return;
-    }
-    finding = add(name, use, MISSING, "%s", complaint);
-    snprintf(finding->hint, sizeof finding->hint, "install libomp-%d-dev", llvm);
+    snprintf(hint, sizeof hint, "install libomp-%d-dev", llvm);
+    if (run(compile, complaint, sizeof complaint))
+        add(name, use, OK, hint, "psnap cc -fopenmp links");
+    else
+        add(name, use, MISSING, hint, "%s", complaint);
 }
 
 static void try_capture(int llvm)
@@ -356,7 +338,7 @@ static void try_capture(int llvm)
     forget_environment();
     snprintf(folder, sizeof folder, "%s/psnap-doctor.XXXXXX", temporary_folder());
     if (length <= 0 || !mkdtemp(folder)) {
-        add("capture", "psnap cc and psnap record, together", WRONG,
+        add("capture", "psnap cc and psnap record, together", WRONG, "",
             "cannot try it in a temporary folder: %s", strerror(errno));
         return;
     }
@@ -453,7 +435,9 @@ int psnap_cmd_doctor(int argc, char **argv)
     check_capture_files(&compiler);
     check_linker(&compiler, has_compiler);
     check_tools();
-    check_library("NLopt", "psnap fit --method nlopt", fit_has_nlopt(), "libnlopt-dev");
+    add("NLopt", "psnap fit --method nlopt", fit_has_nlopt() ? OK : MISSING,
+        "install libnlopt-dev and build psnap again",
+        fit_has_nlopt() ? "built in" : "psnap was built without");
     check_system();
     try_capture(compiler.llvm);
     if (json)
