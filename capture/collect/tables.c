@@ -467,11 +467,8 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
             .has_rows = row->rows,
         };
         for (uint32_t k = 0; k < row->pieces; k++) {
-            for (uint32_t r = 0; r < pieces[k].refs; r++, move++) {
-                if (!move->base && !hoist->row_words && !pieces[k].row_words)
-                    hoist->first_row_ref = pieces[k].first_ref + r;
+            for (uint32_t r = 0; r < pieces[k].refs; r++, move++)
                 pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move->base);
-            }
             if (pieces[k].guard && pieces[k].refs)
                 hoist->mask_refs |= UINT64_C(1) << (pieces[k].guard - 1);
             hoist->refs += pieces[k].refs;

@@ -48,7 +48,6 @@ struct psnap_capture_piece {
 struct psnap_capture_hoist {
     uint32_t first_piece, pieces, first_ref, first_move;
     uint32_t refs, row_words;           /* of all its pieces */
-    uint32_t first_row_ref;             /* whose address is the first in a row, if there are any */
     uint32_t words;                     /* of the record without rows */
     uint32_t first_quotient, quotients; /* of its moves */
     uint32_t guards;

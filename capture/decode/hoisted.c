@@ -368,38 +368,18 @@ static bool has_stride(const uint64_t *words, size_t pitch, uint64_t count)
     return true;
 }
 
-/* The range that all words of some rows are known to be in; of no bytes: none is. */
-struct inside {
-    uint64_t low, span;
-};
-
 /* A column, or a stride, if the words happen to have one (then the column stays empty); false when
  * they do not share a range. */
 static inline bool set_column(struct psnap_context *context, struct psnap_capture_ref *ref,
                               const uint64_t *words, size_t pitch, uint64_t count,
-                              const struct inside *inside, struct psnap_column *column,
-                              int64_t *stride)
+                              struct psnap_column *column, int64_t *stride)
 {
     *stride = count > 1 ? (int64_t)(words[pitch] - words[0]) : 0;
     if (!psnap_context_reach(context, ref, *words))
         return false;
     if (!has_stride(words, pitch, count))
         *column = (struct psnap_column){words, pitch, ref->delta};
-    if (inside->low == ref->low && inside->span == ref->span)
-        return true;
     return psnap_words_inside(words, pitch, count, ref->low, ref->span - 1);
-}
-
-/* Rows that are words of one range are looked at once, not column by column. */
-static struct inside look_at_rows(const struct psnap_context *context,
-                                  const struct psnap_hoisted *open, uint64_t count)
-{
-    const struct psnap_capture_ref *ref = &context->tables.refs[open->hoist->first_row_ref];
-    const uint64_t words = count * open->pitch;
-
-    if (open->pitch < 2 || !psnap_words_inside(open->row, 1, words, ref->low, ref->span - 1))
-        return (struct inside){0, 0};
-    return (struct inside){ref->low, ref->span};
 }
 
 /* A run that is being made: its `count` repetitions of `turns` iterations, from an open record. */
@@ -410,7 +390,6 @@ struct making {
     uint32_t turns;
     uint64_t iteration;   /* of the loop, whose accesses come next */
     const uint64_t *word; /* of its row, the next */
-    struct inside inside; /* where all of the rows are */
     size_t width;
 };
 
@@ -440,7 +419,7 @@ static inline bool set_member(struct making *making, uint32_t index)
     } else {
         first = *making->word;
         if (!set_column(context, ref, making->word++, making->turns * (size_t)open->pitch,
-                        making->count, &making->inside, column, stride))
+                        making->count, column, stride))
             return false;
     }
     context->maker.first[making->width++] = psnap_context_access(context, ref, index, first);
@@ -476,8 +455,6 @@ static bool put_run(struct psnap_context *context, const struct psnap_hoisted *o
         .context = context, .open = open, .count = count / turns, .turns = turns};
     bool has_columns = false;
 
-    if (hoist->row_words && !hoist->guards && open->refs == hoist->refs)
-        making.inside = look_at_rows(context, open, count);
     for (uint32_t turn = 0; turn < turns; turn++) {
         const uint64_t *row = open->row + turn * (size_t)open->pitch + (hoist->guards > 0);
         making.iteration = open->begun + open->iteration + turn;
