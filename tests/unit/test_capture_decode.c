@@ -7,25 +7,15 @@
  * with blocks of many capacities, with and without runs. Then the same with
  * words changed, cut off or made up: an error or a stream, and an end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
 #include "capture/collect/rings.h"
-#include "formats/base/layout.h"
 #include "tests/unit/test_capture_support.h"
 
-#define IMAGE UINT64_C(0x555555554000)
-#define PIECES (IMAGE + 0x1000)
 #define SITES (IMAGE + 0x8000)
 #define DATA (IMAGE + 0x10000)
-#define HEAP UINT64_C(0x555560000000)
 #define SMALL (UINT64_C(1) << 28) /* what addresses are taken from, in image and heap */
 
 enum {
@@ -34,7 +24,6 @@ enum {
     REFS_MAX = 400,
     PIECES_MAX = 24,
     SITES_MAX = 3,
-    TABLE_WORDS = 8192,
     RING_WORDS = 12000,
     ACCESSES_MAX = 1000000
 };
@@ -44,8 +33,7 @@ struct module {
     struct psnap_table_ref refs[REFS_MAX];
     struct psnap_table_piece pieces[PIECES_MAX];
     uint32_t ref_count, piece_count;
-    uint32_t table[TABLE_WORDS];
-    size_t table_words;
+    struct table table;
     uint64_t ring[RING_WORDS];
     size_t ring_words;
     uint64_t executions[BLOCKS];
@@ -114,13 +102,6 @@ static void make_pieces(struct module *module, struct psnap_rng *rng)
     }
 }
 
-static void put_rows(struct module *module, const void *rows, size_t count, size_t size)
-{
-    memcpy(module->table + module->table_words, rows, count * size);
-    module->table_words += count * size / sizeof *module->table;
-    assert_true(module->table_words < TABLE_WORDS);
-}
-
 static void make_table(struct module *module)
 {
     static const char strings[16] = "\0main\0main:7\0x";
@@ -140,31 +121,26 @@ static void make_table(struct module *module)
         .string_bytes = sizeof strings,
     };
 
-    module->table_words = 0;
-    put_rows(module, &header, 1, sizeof header);
-    put_rows(module, &function, 1, sizeof function);
+    struct table *table = &module->table;
+
+    table->count = 0;
+    put_rows(table, &header, sizeof header);
+    put_rows(table, &function, sizeof function);
     for (int i = 1; i < LOOPS; i++)
-        put_rows(module, &loop, 1, sizeof loop);
+        put_rows(table, &loop, sizeof loop);
     for (uint32_t i = 0; i < BLOCKS; i++) {
         const struct psnap_table_block block = {.loop = i % LOOPS, .operations = {i, 1000000}};
-        put_rows(module, &block, 1, sizeof block);
+        put_rows(table, &block, sizeof block);
     }
-    put_rows(module, module->refs, module->ref_count, sizeof *module->refs);
-    put_rows(module, module->pieces, module->piece_count, sizeof *module->pieces);
+    put_rows(table, module->refs, module->ref_count * sizeof *module->refs);
+    put_rows(table, module->pieces, module->piece_count * sizeof *module->pieces);
     for (int i = 0; i < SITES_MAX; i++)
-        put_rows(module, &site, 1, sizeof site);
-    put_rows(module, &global, 1, sizeof global);
-    put_rows(module, strings, 1, sizeof strings);
+        put_rows(table, &site, sizeof site);
+    put_rows(table, &global, sizeof global);
+    put_rows(table, strings, sizeof strings);
 }
 
 /* ------------------------------------------------------------- the obvious expansion */
-
-static uint64_t canonical(uint64_t address)
-{
-    const struct psnap_place image = {PSNAP_GROUP_IMAGE, 0, (int64_t)(address - IMAGE)};
-    const struct psnap_place heap = {PSNAP_GROUP_HEAP, 0, (int64_t)(address - HEAP)};
-    return psnap_layout_join(address >= HEAP ? heap : image);
-}
 
 static void expect(struct module *module, uint64_t address, uint64_t bytes, uint32_t kind,
                    uint32_t ref)
@@ -329,7 +305,8 @@ static void make_module(struct module *module, uint64_t seed)
 /* The control records of a module into `words`; returns their number. The table in two parts. */
 static size_t make_control(const struct module *module, uint64_t *words)
 {
-    const size_t bytes = module->table_words * sizeof *module->table, half = bytes / 2 / 8 * 8;
+    const size_t bytes = module->table.count * sizeof *module->table.words,
+                 half = bytes / 2 / 8 * 8;
     const uint64_t start[] = {PSNAP_EVENT_HEAP, HEAP, PSNAP_EVENT_IMAGE, IMAGE, DATA + SMALL / 4,
                               PSNAP_EVENT_DATA, half};
     const uint64_t end[] = {PSNAP_EVENT_GLOBALS, 1,        DATA, PSNAP_EVENT_MODULE, PIECES, SITES,
@@ -338,29 +315,27 @@ static size_t make_control(const struct module *module, uint64_t *words)
 
     memcpy(at, start, sizeof start);
     at += sizeof start / 8;
-    memcpy(at, module->table, half);
+    memcpy(at, module->table.words, half);
     at += half / 8;
     *at++ = PSNAP_EVENT_DATA;
     *at++ = bytes - half;
-    memcpy(at, (const char *)module->table + half, bytes - half);
+    memcpy(at, (const char *)module->table.words + half, bytes - half);
     at += (bytes - half + 7) / 8;
     memcpy(at, end, sizeof end);
     return (size_t)(at - words) + sizeof end / 8;
 }
 
-static void test_expansion(void **state)
+TEST(expansion)
 {
-    static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
     struct module *module = calloc(1, sizeof *module);
     uint64_t *control = calloc(TABLE_WORDS, sizeof *control);
 
-    (void)state;
     assert_true(module && control);
     module->expected = calloc(ACCESSES_MAX, sizeof *module->expected);
     assert_non_null(module->expected);
     for (uint64_t seed = 0; seed < 60; seed++) {
         make_module(module, seed);
-        for (unsigned way = 0; way < 2 * sizeof capacities / sizeof *capacities; way++) {
+        for (unsigned way = 0; way < WAYS; way++) {
             struct psnap_decoder decoder;
             struct psnap_error error = {0};
             struct taking taking = {module->expected, module->expected_count, 0, 0, 0, 0};
@@ -378,7 +353,6 @@ static void test_expansion(void **state)
                     seed % 2 || decoder.context.is_stuck; /* waited long enough */
             }
             assert_int_equal(taking.seen, module->expected_count);
-
 
             for (uint32_t i = 0; i < BLOCKS; i++) {
                 const struct psnap_block *block = &decoder.context.program->blocks[i];
@@ -401,14 +375,13 @@ static uint64_t wrong_word(struct psnap_rng *rng, const uint64_t *words, size_t 
                                    : words[psnap_rng_below(rng, count)];
 }
 
-static void test_corrupt(void **state)
+TEST(corrupt)
 {
     struct module *module = calloc(1, sizeof *module);
     uint64_t *control = calloc(TABLE_WORDS, sizeof *control);
     unsigned refused = 0, accepted = 0;
     struct psnap_rng rng;
 
-    (void)state;
     assert_true(module && control);
     module->expected = calloc(ACCESSES_MAX, sizeof *module->expected);
     assert_non_null(module->expected);
@@ -453,13 +426,12 @@ static void test_corrupt(void **state)
 
 /* A copy or a fill of more than any program has memory for is refused at once; one of as much is
  * not. */
-static void test_longest(void **state)
+TEST(longest)
 {
     const uint64_t most = UINT64_C(1) << 47;
     struct module *module = calloc(1, sizeof *module);
     uint64_t *control = calloc(TABLE_WORDS, sizeof *control);
 
-    (void)state;
     assert_true(module && control);
     for (unsigned way = 0; way < 4; way++) {
         const bool is_copy = way / 2, is_over = way % 2;
@@ -492,20 +464,19 @@ static void test_longest(void **state)
 
 /* A table as one zstd frame is that table; one that is cut, damaged or says another size is none.
  */
-static void test_compressed(void **state)
+TEST(compressed)
 {
     static unsigned char frame[ZSTD_COMPRESSBOUND(sizeof(uint32_t[TABLE_WORDS]))];
     struct module *module = calloc(1, sizeof *module);
     const uint64_t globals[] = {DATA};
     size_t size;
 
-    (void)state;
     assert_non_null(module);
     module->expected = calloc(ACCESSES_MAX, sizeof *module->expected);
     assert_non_null(module->expected);
     make_module(module, 1);
-    size = ZSTD_compress(frame, sizeof frame, module->table,
-                         module->table_words * sizeof *module->table, 1);
+    size = ZSTD_compress(frame, sizeof frame, module->table.words,
+                         module->table.count * sizeof *module->table.words, 1);
     for (size_t cut = 0; cut < size; cut++) {
         struct psnap_program *program = psnap_program_new();
         struct psnap_capture_tables tables;
@@ -525,15 +496,4 @@ static void test_compressed(void **state)
     }
     free(module->expected);
     free(module);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expansion),
-        cmocka_unit_test(test_compressed),
-        cmocka_unit_test(test_corrupt),
-        cmocka_unit_test(test_longest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

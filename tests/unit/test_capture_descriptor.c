@@ -5,38 +5,23 @@
  * blocks of many capacities, with and without runs; accesses, executions and lost loops are
  * compared. And words changed, in the ring and in the table: an error or a stream, and an end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/test_descriptor_support.h"
 
-static void test_expansion(void **state)
+TEST(expansion)
 {
-    static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
     struct module *module = calloc(1, sizeof *module);
     uint64_t runs = 0, columns = 0, turning = 0;
 
-    (void)state;
     assert_non_null(module);
     for (uint64_t seed = 0; seed < 60; seed++) {
         make_module(module, seed);
-        for (unsigned way = 0; way < 2 * sizeof capacities / sizeof *capacities; way++) {
-            struct psnap_decoder decoder;
-            struct psnap_error error = {0};
-            struct taking taking = {module->expected, module->expected_count, 0, 0, 0, 0};
-            assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-            while (take(&decoder, &taking, capacities[way / 2], way % 2))
-                ;
-            assert_int_equal(taking.seen, module->expected_count);
+        for (unsigned way = 0; way < WAYS; way++) {
+            const struct taking taking = take_module(module, capacities[way / 2], way % 2);
             runs += taking.runs;
             columns += taking.column_runs;
             turning += taking.turning_runs;
-            assert_counted(&decoder, module);
-            decoder_release(&decoder);
         }
     }
     assert_true(runs > 1000 && columns > 1000 && turning > 1000);
@@ -44,11 +29,10 @@ static void test_expansion(void **state)
 }
 
 /* In parts of so many accesses: each has as many, to the one, and so has what is counted. */
-static void test_parts(void **state)
+TEST(parts)
 {
     struct module *module = calloc(1, sizeof *module);
 
-    (void)state;
     assert_non_null(module);
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct psnap_decoder decoder;
@@ -73,8 +57,7 @@ static void test_parts(void **state)
             }
         }
         assert_int_equal(taking.seen, module->expected_count);
-        for (uint32_t i = 0; i < PIECES_MAX; i++)
-            assert_int_equal(decoder.context.program->blocks[i].executions, module->executions[i]);
+        assert_executed(&decoder, module->executions, PIECES_MAX);
         decoder_release(&decoder);
     }
     free(module);
@@ -100,15 +83,11 @@ static void make_counting_hoist(struct module *module)
 }
 
 /* Ways through an iteration that touch the same references do not part a run. */
-static void test_counting_guards(void **state)
+TEST(counting_guards)
 {
     const uint64_t fixed[] = {PIECES + 2, 100, PSNAP_HOIST_ROWS_WORDS + 1 + 100, 0, IMAGE};
     struct module *module = calloc(1, sizeof *module);
-    struct psnap_decoder decoder;
-    struct psnap_error error = {0};
-    struct taking taking = {0};
 
-    (void)state;
     assert_non_null(module);
     make_counting_hoist(module);
     memcpy(module->ring, fixed, sizeof fixed);
@@ -117,22 +96,15 @@ static void test_counting_guards(void **state)
         module->ring[PSNAP_HOIST_ROWS_WORDS + 1 + i] = i % 3 == 0;
         expect(module, IMAGE + 8 * i, 0);
     }
-    taking.expected = module->expected;
-    taking.expected_count = module->expected_count;
-    assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-    while (take(&decoder, &taking, 4096, true))
-        ;
-    assert_int_equal(taking.seen, 100);
-    assert_int_equal(taking.runs, 1);
-    assert_int_equal(decoder.context.program->blocks[1].executions, 100);
-    assert_int_equal(decoder.context.program->blocks[2].executions, 34);
-    decoder_release(&decoder);
+    module->executions[1] = 100;
+    module->executions[2] = 34;
+    assert_int_equal(take_module(module, 4096, true).runs, 1);
     free(module);
 }
 
 /* A record that is open, but too short for one of a loop with rows: nothing is written behind it.
  */
-static void test_left_short(void **state)
+TEST(left_short)
 {
     const uint64_t words[] = {-UINT64_C(2), PIECES + 2, 9, IMAGE};
     struct module *module = calloc(1, sizeof *module);
@@ -140,7 +112,6 @@ static void test_left_short(void **state)
     struct psnap_error error = {0};
     struct taking taking = {0};
 
-    (void)state;
     assert_non_null(module);
     make_counting_hoist(module);
     module->pieces[2].last = PSNAP_NONE;
@@ -149,21 +120,18 @@ static void test_left_short(void **state)
     module->ring_words = 2;
     assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
     decoder.context.passes_over = true;
-    while (take(&decoder, &taking, 4096, true))
-        ;
-    assert_int_equal(taking.seen, 0);
+    take_all(&decoder, &taking, 4096, true);
     assert_memory_equal(module->ring + 2, words + 2, 2 * sizeof *words);
     decoder_release(&decoder);
     free(module);
 }
 
-static void test_corrupt(void **state)
+TEST(corrupt)
 {
     struct module *module = calloc(1, sizeof *module);
     struct outcomes outcomes = {0};
     struct psnap_rng rng;
 
-    (void)state;
     assert_non_null(module);
     psnap_rng_init(&rng, 1);
     for (uint64_t seed = 0; seed < 4000; seed++) {
@@ -173,8 +141,8 @@ static void test_corrupt(void **state)
         if (seed % 10 == 0)
             make_module(module, seed);
         for (uint64_t i = below(&rng, 3); i > 0; i--) {
-            const size_t at = below(&rng, module->table_words);
-            module->table[at] = (uint32_t)odd_word(&rng, module->table[at], 1000);
+            const size_t at = below(&rng, module->table.count);
+            module->table.words[at] = (uint32_t)odd_word(&rng, module->table.words[at], 1000);
         }
         for (uint64_t i = below(&rng, 4); i > 0; i--) {
             const size_t at = below(&rng, module->ring_words);
@@ -189,14 +157,4 @@ static void test_corrupt(void **state)
     /* all have been tried */
     assert_true(outcomes.refused > 200 && outcomes.accepted > 200 && outcomes.failed > 200);
     free(module);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expansion),       cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_counting_guards), cmocka_unit_test(test_left_short),
-        cmocka_unit_test(test_corrupt),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

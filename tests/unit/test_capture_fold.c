@@ -10,21 +10,11 @@
  * alternate, in planes and without, with addresses and other words that advance, and iterations
  * that are different.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/test_capture_support.h"
 
-#define IMAGE UINT64_C(0x555555554000)
-#define PIECES (IMAGE + 0x1000)
 #define DATA (IMAGE + (UINT64_C(1) << 24))
-#define IMAGE_BYTES (UINT64_C(1) << 26)
 
 enum {
     WORDS = PSNAP_NEST_HEADER_WORDS + 4 + 9,
@@ -40,7 +30,6 @@ enum {
     REFS = 5,
     BLOCKS = 4,
     ACCESSES_MAX = 1 << 18,
-    TABLE_WORDS = 1024,
     ROUNDS_MAX = 14,
     PLANES_MAX = 10,
     PIECE_WORDS = 3,
@@ -60,8 +49,7 @@ struct nest {
 };
 
 static struct nest made;
-static uint32_t table[TABLE_WORDS];
-static size_t table_words;
+static struct table table;
 static struct psnap_access expected[ACCESSES_MAX];
 static uint64_t ring[RING_WORDS];
 
@@ -257,13 +245,6 @@ static void make_nest(struct psnap_rng *rng, uint32_t levels)
 
 /* ------------------------------------------------------------- its table */
 
-static void put_rows(const void *rows, size_t bytes)
-{
-    assert_true(table_words + bytes / sizeof *table <= TABLE_WORDS);
-    memcpy(table + table_words, rows, bytes);
-    table_words += bytes / sizeof *table;
-}
-
 /* Of an iteration of the innermost loop two accesses are in one piece, and the third in another. */
 static void make_table(uint32_t levels)
 {
@@ -306,32 +287,27 @@ static void make_table(uint32_t levels)
     for (uint32_t i = 0; i < REFS; i++)
         refs[i] = (struct psnap_table_ref){
             .op = PSNAP_REF_PLAIN, .size = 1 + i, .lanes = 1, .block = i / 2, .kind = i & 1};
-    table_words = 0;
-    put_rows(&header, sizeof header);
-    put_rows(&loop, sizeof loop);
-    put_rows(blocks, sizeof blocks);
-    put_rows(refs, sizeof refs);
-    put_rows(pieces, sizeof pieces);
-    put_rows(hoists, sizeof hoists);
-    put_rows(made.moves, sizeof made.moves);
-    put_rows(&nest, sizeof nest);
-    put_rows(made.values + WORDS, (made.count - WORDS) * sizeof *made.values);
-    put_rows(made.steps, made.step_count * sizeof *made.steps);
-    put_rows(strings, sizeof strings);
+    table.count = 0;
+    put_rows(&table, &header, sizeof header);
+    put_rows(&table, &loop, sizeof loop);
+    put_rows(&table, blocks, sizeof blocks);
+    put_rows(&table, refs, sizeof refs);
+    put_rows(&table, pieces, sizeof pieces);
+    put_rows(&table, hoists, sizeof hoists);
+    put_rows(&table, made.moves, sizeof made.moves);
+    put_rows(&table, &nest, sizeof nest);
+    put_rows(&table, made.values + WORDS, (made.count - WORDS) * sizeof *made.values);
+    put_rows(&table, made.steps, made.step_count * sizeof *made.steps);
+    put_rows(&table, strings, sizeof strings);
 }
 
 /* ------------------------------------------------------------- both ways */
 
 static void open_decoder(struct psnap_decoder *decoder, const uint64_t *words, size_t count)
 {
-    const uint64_t image[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES};
     struct psnap_error error = {0};
 
-    decoder_init(decoder, 3);
-    decoder->context.at = words;
-    decoder->context.end = words + count;
-    assert_int_equal(feed_control(decoder, image, 3, &error), PSNAP_OK);
-    if (feed_module(decoder, table, table_words, PIECES, PIECES_END, &error))
+    if (open_ring(decoder, &table, PIECES_END, words, count, &error))
         fail_msg("%s", error.message);
 }
 
@@ -367,9 +343,9 @@ static bool open_both(struct both *both, const uint64_t *words, size_t count)
     return take_steps(&both->by_steps, &both->taking.expected_count);
 }
 
-static void assert_same_counts(const struct both *both)
+static void take_both(struct both *both, size_t capacity)
 {
-    assert_int_equal(both->taking.seen, both->taking.expected_count);
+    take_all(&both->decoder, &both->taking, capacity, true);
     for (uint32_t i = 0; i < BLOCKS; i++)
         assert_int_equal(both->decoder.context.program->blocks[i].executions,
                          both->by_steps.context.program->blocks[i].executions);
@@ -381,22 +357,19 @@ static void close_both(struct both *both)
     decoder_release(&both->decoder);
 }
 
-static void test_fold(void **state)
+TEST(fold)
 {
     unsigned folded = 0, deep = 0, compared = 0;
     struct both both;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (unsigned turn = 0; turn < 8000; turn++) {
         const size_t capacity = 1 + psnap_rng_below(&rng, turn & 2 ? 300 : 20);
         make_nest(&rng, 1 + turn % 2);
         make_table(1 + turn % 2);
         if (open_both(&both, made.record, WORDS)) {
-            while (take(&both.decoder, &both.taking, capacity, true))
-                ;
-            assert_same_counts(&both);
+            take_both(&both, capacity);
             compared++;
             folded += both.decoder.records.nested.fold.found > 0;
             deep += both.taking.deep > 0;
@@ -476,9 +449,7 @@ static struct found compare_rings(struct psnap_rng *rng, unsigned turns, bool ha
         make_table(1 + turn % 2);
         if (open_both(&both, ring,
                       make_ring(rng, planes, 4 + psnap_rng_below(rng, ROUNDS_MAX - 3)))) {
-            while (take(&both.decoder, &both.taking, 1 + psnap_rng_below(rng, 300), true))
-                ;
-            assert_same_counts(&both);
+            take_both(&both, 1 + psnap_rng_below(rng, 300));
             found.compared++;
             found.nests += both.taking.nests;
             found.periods += both.decoder.periods[0] && both.decoder.periods[0]->found;
@@ -491,32 +462,22 @@ static struct found compare_rings(struct psnap_rng *rng, unsigned turns, bool ha
     return found;
 }
 
-static void test_periods(void **state)
+TEST(periods)
 {
     struct found found;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 2);
     found = compare_rings(&rng, 8000, false);
     assert_true(found.compared > 6000 && found.periods > 1200 && found.nests >= found.periods);
 }
 
-static void test_planes(void **state)
+TEST(planes)
 {
     struct found found;
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 3);
     found = compare_rings(&rng, 4000, true);
     assert_true(found.compared > 3000 && found.within > 300 && found.nests >= found.periods);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fold), cmocka_unit_test(test_periods),
-                                       cmocka_unit_test(test_planes)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
  * node's loop is known, and random reducible graphs against the definition
  * (dominators, natural loops).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "capture/valgrind/loops_online.h"
 #include "formats/base/rng.h"
@@ -17,13 +12,18 @@
 enum { NODES_MAX = 40 };
 #define NONE PSNAP_FLOW_NONE
 
-/* Runs the nodes named by letters one after the other, 'a' the first. */
+/* Runs the nodes named by letters one after the other, 'a' the first; behind a blank it begins
+ * elsewhere. */
 static void run(struct psnap_flow *flow, uint32_t function, const char *sequence)
 {
     uint32_t previous = NONE;
 
     for (; *sequence; sequence++) {
         uint32_t node = (uint32_t)(*sequence - 'a');
+        if (*sequence == ' ') {
+            previous = NONE;
+            continue;
+        }
         while (flow->node_count <= node)
             assert_int_not_equal(psnap_flow_add_node(flow, function), NONE);
         if (previous != NONE)
@@ -58,9 +58,8 @@ static void expect(const char *sequence, const char *loops)
     psnap_flow_release(&flow);
 }
 
-static void test_shapes(void **state)
+TEST(shapes)
 {
-    (void)state;
     expect("abcd", "....");
     expect("aaab", "a.");                   /* one instruction: a string operation */
     expect("abcbcbcd", ".bb.");             /* a loop with its test at the end */
@@ -75,29 +74,14 @@ static void test_shapes(void **state)
                        "d"
                        "d.");         /* one after the other */
     expect("abcdefbcfbg", ".bbbbb."); /* a conditional part */
+    expect("abcd bec", ".....");      /* a jump back to a part behind the end: no loop */
+    expect("abcbcd acb", ".cc.");     /* entered in its middle: following headers ends */
 }
 
-/* A jump backwards that is no loop: gcc's unlikely parts behind the function's end. */
-static void test_backwards_without_loop(void **state)
-{
-    struct psnap_flow flow;
-    (void)state;
-
-    psnap_flow_init(&flow);
-    psnap_flow_add_function(&flow);
-    run(&flow, 0, "abcd");
-    run(&flow, 0, "bec"); /* e lies behind d */
-    update(&flow);
-    for (uint32_t n = 0; n < 5; n++)
-        assert_int_equal(psnap_flow_loop(&flow, n), NONE);
-    psnap_flow_release(&flow);
-}
-
-static void test_growth(void **state)
+TEST(growth)
 {
     struct psnap_flow flow;
     uint32_t function;
-    (void)state;
 
     psnap_flow_init(&flow);
     psnap_flow_add_function(&flow);
@@ -118,11 +102,10 @@ static void test_growth(void **state)
     psnap_flow_release(&flow);
 }
 
-static void test_functions_apart(void **state)
+TEST(functions_apart)
 {
     struct psnap_flow flow;
     uint32_t function;
-    (void)state;
 
     psnap_flow_init(&flow);
     psnap_flow_add_function(&flow);
@@ -139,22 +122,6 @@ static void test_functions_apart(void **state)
     assert_int_equal(function, NONE);
     assert_int_equal(psnap_flow_loop(&flow, 4), 2);
     assert_int_equal(psnap_flow_loop(&flow, 3), NONE);
-    psnap_flow_release(&flow);
-}
-
-/* A loop that is entered in its middle still gives a tree: following headers ends. */
-static void test_two_entries(void **state)
-{
-    struct psnap_flow flow;
-    (void)state;
-
-    psnap_flow_init(&flow);
-    psnap_flow_add_function(&flow);
-    run(&flow, 0, "abcbcd");
-    run(&flow, 0, "acb");
-    update(&flow);
-    assert_int_equal(psnap_flow_loop(&flow, 1), psnap_flow_loop(&flow, 2));
-    assert_int_not_equal(psnap_flow_loop(&flow, 1), NONE);
     psnap_flow_release(&flow);
 }
 
@@ -251,11 +218,10 @@ static void compare(const struct graph *graph, const struct psnap_flow *flow)
     }
 }
 
-static void test_random_graphs(void **state)
+TEST(random_graphs)
 {
     struct psnap_rng rng;
     unsigned reducible = 0;
-    (void)state;
 
     psnap_rng_init(&rng, 9);
     for (unsigned round = 0; round < 20000; round++) {
@@ -288,14 +254,4 @@ static void test_random_graphs(void **state)
         psnap_flow_release(&flow);
     }
     assert_true(reducible > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_backwards_without_loop),
-        cmocka_unit_test(test_growth),      cmocka_unit_test(test_functions_apart),
-        cmocka_unit_test(test_two_entries), cmocka_unit_test(test_random_graphs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,8 @@
  * has come whole is found, nothing else, and nobody reads behind the end. Then
  * the true one, for the runtime's own mappings.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -53,12 +48,11 @@ static bool is_there(const char *what)
     return (size_t)(newline - text) < available;
 }
 
-static void test_cut_off(void **state)
+TEST(cut_off)
 {
     const uint64_t inside = 0x7ffff7d00123, nowhere = 0x1234;
     uint64_t low, high;
 
-    (void)state;
     for (end = -1; end <= 0; end++)
         for (part = 1; part < sizeof text; part = part < 3 ? part + 1 : part * 3)
             for (available = 0; available < sizeof text; available++) {
@@ -78,14 +72,13 @@ static void test_cut_off(void **state)
 
 /* The runtime's room and the program's memory on either side of it, which is mapped as an arena of
  * malloc is: each is a mapping that ends where it does. */
-static void test_room_is_apart(void **state)
+TEST(room_is_apart)
 {
     const size_t bytes = 65536;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     char *all = mmap(NULL, 3 * bytes, PROT_READ | PROT_WRITE, flags, -1, 0), *room;
     uint64_t low, high;
 
-    (void)state;
     assert_true(all != MAP_FAILED);
     memset(all, 1, 3 * bytes);
     assert_int_equal(munmap(all + bytes, bytes), 0);
@@ -106,13 +99,4 @@ static void test_room_is_apart(void **state)
     assert_int_equal(low, (uintptr_t)room + bytes);
     is_true = false;
     munmap(all, 3 * bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_room_is_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

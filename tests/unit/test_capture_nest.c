@@ -5,22 +5,11 @@
  * iteration and an exit in the middle, as one record and cut in two at each place where it can be.
  * Then with words changed, in the ring and in the table: an error or a stream, and an end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/layout.h"
 #include "tests/unit/test_capture_support.h"
 
-#define IMAGE UINT64_C(0x555555554000)
-#define PIECES (IMAGE + 0x1000)
 #define DATA (IMAGE + 0x10000)
-#define IMAGE_BYTES (UINT64_C(1) << 26)
 
 /*
  *     for (i = 0;; i++) {                 level 0: its iterations are known only when it is left
@@ -151,22 +140,14 @@ static const struct psnap_table_nest nests[] = {{
     .steps = sizeof steps / sizeof *steps,
 }};
 
-enum { TABLE_WORDS = 512, ACCESSES_MAX = 20000, OUTER = 5, BLOCKS = 4 };
-static uint32_t table[TABLE_WORDS];
-static size_t table_words;
+enum { ACCESSES_MAX = 20000, OUTER = 5, BLOCKS = 4 };
+static struct table table;
 static uint64_t ring[4 * WORDS];
 static size_t ring_words;
 static struct psnap_access expected[ACCESSES_MAX];
 static size_t expected_count;
 static uint64_t executions[BLOCKS];
 static size_t before[OUTER][4][10]; /* accesses before an iteration of the innermost loop */
-
-static void put_rows(const void *rows, size_t bytes)
-{
-    memcpy(table + table_words, rows, bytes);
-    table_words += bytes / sizeof *table;
-    assert_true(table_words < TABLE_WORDS);
-}
 
 static void make_table(void)
 {
@@ -188,29 +169,27 @@ static void make_table(void)
         .string_bytes = sizeof strings,
     };
 
-    table_words = 0;
-    put_rows(&header, sizeof header);
-    put_rows(&loop, sizeof loop);
-    put_rows(blocks, sizeof blocks);
-    put_rows(refs, sizeof refs);
-    put_rows(pieces, sizeof pieces);
-    put_rows(hoists, sizeof hoists);
-    put_rows(moves, sizeof moves);
-    put_rows(nests, sizeof nests);
-    put_rows(values, sizeof values);
-    put_rows(steps, sizeof steps);
-    put_rows(strings, sizeof strings);
+    table.count = 0;
+    put_rows(&table, &header, sizeof header);
+    put_rows(&table, &loop, sizeof loop);
+    put_rows(&table, blocks, sizeof blocks);
+    put_rows(&table, refs, sizeof refs);
+    put_rows(&table, pieces, sizeof pieces);
+    put_rows(&table, hoists, sizeof hoists);
+    put_rows(&table, moves, sizeof moves);
+    put_rows(&table, nests, sizeof nests);
+    put_rows(&table, values, sizeof values);
+    put_rows(&table, steps, sizeof steps);
+    put_rows(&table, strings, sizeof strings);
 }
 
 /* ------------------------------------------------------------- the loops, and their records */
 
 static void touch(uint32_t ref, uint64_t address)
 {
-    const struct psnap_place place = {PSNAP_GROUP_IMAGE, 0, (int64_t)(address - IMAGE)};
-
     assert_true(expected_count < ACCESSES_MAX);
     expected[expected_count++] = (struct psnap_access){
-        .address = psnap_layout_join(place),
+        .address = canonical(address),
         .ref = ref,
         .size = (uint8_t)refs[ref].size,
         .kind = (uint8_t)refs[ref].kind,
@@ -282,43 +261,30 @@ static void make_left(uint64_t i, uint64_t j, uint64_t step, uint64_t count)
 
 static enum psnap_status open_decoder(struct psnap_decoder *decoder, struct psnap_error *error)
 {
-    const uint64_t image[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES};
-
-    decoder_init(decoder, 3);
-    decoder->context.at = ring;
-    decoder->context.end = ring + ring_words;
-    assert_int_equal(feed_control(decoder, image, 3, error), PSNAP_OK);
-    return feed_module(decoder, table, table_words, PIECES, PIECES_END, error);
+    return open_ring(decoder, &table, PIECES_END, ring, ring_words, error);
 }
 
-static void test_nest(void **state)
+TEST(nests_of_loops)
 {
-    static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
-
-    (void)state;
     make_table();
     run_loops();
     for (unsigned cut = 0; cut < 8 * (OUTER - 1); cut++) {
         make_ring(cut);
-        for (unsigned way = 0; way < 2 * sizeof capacities / sizeof *capacities; way++) {
+        for (unsigned way = 0; way < WAYS; way++) {
             struct psnap_decoder decoder;
             struct psnap_error error = {0};
             struct taking taking = {.expected = expected, .expected_count = expected_count};
             assert_int_equal(open_decoder(&decoder, &error), PSNAP_OK);
-            while (take(&decoder, &taking, capacities[way / 2], way % 2))
-                ;
-            assert_int_equal(taking.seen, expected_count);
-            for (uint32_t i = 0; i < BLOCKS; i++)
-                assert_int_equal(decoder.context.program->blocks[i].executions, executions[i]);
+            take_all(&decoder, &taking, capacities[way / 2], way % 2);
+            assert_executed(&decoder, executions, BLOCKS);
             decoder_release(&decoder);
         }
     }
 }
 
 /* What there was before the iteration is there. */
-static void test_left(void **state)
+TEST(left)
 {
-    (void)state;
     make_table();
     run_loops();
     for (uint64_t left = 0; left < OUTER * 4 * 20; left++) {
@@ -333,20 +299,17 @@ static void test_left(void **state)
             make_left(i, 3 * (left % 2), STEP_ENTER_1, 0);
         assert_int_equal(open_decoder(&decoder, &error), PSNAP_OK);
         decoder.context.passes_over = true;
-        while (take(&decoder, &taking, 7, left % 2))
-            ;
-        assert_int_equal(taking.seen, taking.expected_count);
+        take_all(&decoder, &taking, 7, left % 2);
         assert_int_equal(decoder.context.accesses_lost, 4);
         decoder_release(&decoder);
     }
 }
 
-static void test_corrupt(void **state)
+TEST(corrupt)
 {
     struct outcomes outcomes = {0};
     struct psnap_rng rng;
 
-    (void)state;
     psnap_rng_init(&rng, 1);
     for (unsigned turn = 0; turn < 4000; turn++) {
         struct psnap_decoder decoder;
@@ -357,7 +320,8 @@ static void test_corrupt(void **state)
         else
             make_left(turn % OUTER, turn % 4, STEP_RUN, turn % 10);
         for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
-            table[psnap_rng_below(&rng, table_words)] ^= UINT32_C(1) << psnap_rng_below(&rng, 32);
+            table.words[psnap_rng_below(&rng, table.count)] ^= UINT32_C(1)
+                                                               << psnap_rng_below(&rng, 32);
         for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
             ring[psnap_rng_below(&rng, ring_words)] ^= UINT64_C(1) << psnap_rng_below(&rng, 64);
         take_odd(&decoder, open_decoder(&decoder, &error), &error, ACCESSES_MAX, turn % 2, &rng,
@@ -366,14 +330,4 @@ static void test_corrupt(void **state)
     }
     /* all have been tried */
     assert_true(outcomes.refused > 200 && outcomes.accepted > 200 && outcomes.failed > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nest),
-        cmocka_unit_test(test_left),
-        cmocka_unit_test(test_corrupt),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

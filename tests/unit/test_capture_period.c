@@ -4,12 +4,7 @@
  * (capture/decode/period.c): the stream and what is counted are those of one record after the
  * other. Those of nests and pieces: test_capture_fold.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/test_descriptor_support.h"
 
@@ -88,33 +83,20 @@ static void put_again(struct module *module, struct psnap_rng *rng)
     }
 }
 
-static void test_periods(void **state)
+TEST(periods)
 {
     struct module *module = calloc(1, sizeof *module);
-    uint64_t rounds = 0, records = 0;
+    uint64_t rounds = 0;
 
-    (void)state;
     assert_non_null(module);
     for (uint64_t seed = 0; seed < 300; seed++) {
-        struct psnap_decoder decoder;
-        struct psnap_error error = {0};
-        struct taking taking = {.expected = module->expected};
         struct psnap_rng rng;
         psnap_rng_init(&rng, seed);
         make_hoists(module, &rng);
         for (unsigned i = 0; i < 10; i++)
             put_again(module, &rng);
-        taking.expected_count = module->expected_count;
-        assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-        while (take(&decoder, &taking, 1 + below(&rng, 300), true))
-            ;
-        assert_int_equal(taking.seen, module->expected_count);
-        assert_counted(&decoder, module);
-        rounds += taking.nests;
-        records += module->ended;
-        decoder_release(&decoder);
+        rounds += take_module(module, 1 + below(&rng, 300), true).nests;
     }
-    print_message("%u records, %u times rounds of them\n", (unsigned)records, (unsigned)rounds);
     assert_true(rounds > 100);
     free(module);
 }
@@ -144,40 +126,22 @@ static void put_planes(struct module *module, unsigned planes, struct psnap_rng 
     }
 }
 
-static void test_planes(void **state)
+TEST(planes)
 {
     enum { PLANES = 20 };
     struct module *module = calloc(1, sizeof *module);
     unsigned few = 0;
 
-    (void)state;
     assert_non_null(module);
     for (uint64_t seed = 0; seed < 60; seed++) {
-        struct psnap_decoder decoder;
-        struct psnap_error error = {0};
-        struct taking taking = {.expected = module->expected};
         struct psnap_rng rng;
+        uint64_t nests;
         psnap_rng_init(&rng, seed);
         make_hoists(module, &rng);
         put_planes(module, PLANES, &rng);
-        taking.expected_count = module->expected_count;
-        assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-        while (take(&decoder, &taking, 1 + below(&rng, 300), true))
-            ;
-        assert_int_equal(taking.seen, module->expected_count);
-        assert_counted(&decoder, module);
-        few += taking.nests > 0 && taking.nests <= 4;
-        decoder_release(&decoder);
+        nests = take_module(module, 1 + below(&rng, 300), true).nests;
+        few += nests > 0 && nests <= 4;
     }
-    print_message("few nests in %u of 60 modules\n", few);
     assert_true(few >= 20);
     free(module);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_periods),
-                                       cmocka_unit_test(test_planes)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

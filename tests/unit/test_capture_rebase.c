@@ -8,15 +8,8 @@
  * no two ranges share one. Allocations are announced some steps before they
  * count: a second map, painted at announcements, says where they go.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -250,7 +243,7 @@ static void check(const struct map *map, struct psnap_rebase *rebase)
     free(ranges);
 }
 
-static void test_against_map(void **state)
+TEST(against_map)
 {
     static void (*const steps[])(struct map *, struct psnap_rebase *, struct psnap_rng *) = {
         add_image, add_stack, announce,     announce, announce,
@@ -258,7 +251,6 @@ static void test_against_map(void **state)
     struct map *map = malloc(sizeof *map);
     struct psnap_rng rng;
 
-    (void)state;
     assert_non_null(map);
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct psnap_rebase rebase;
@@ -282,12 +274,11 @@ static void test_against_map(void **state)
 
 /* More of everything than the windows have room for: each place is found, none leaves its
  * window, and the first address of a page stays that. */
-static void test_windows_end(void **state)
+TEST(windows_end)
 {
     const uint64_t gib = UINT64_C(1) << 30, start = UINT64_C(1) << 20;
     struct psnap_rebase rebase;
 
-    (void)state;
     psnap_rebase_init(&rebase);
     for (uint64_t i = 0; i < 2000; i++) {
         uint64_t low = start + i * 64 * gib, at = low + i % 5 * PAGE;
@@ -312,13 +303,12 @@ static void test_windows_end(void **state)
     psnap_rebase_release(&rebase);
 }
 
-static void test_impossible(void **state)
+TEST(impossible)
 {
     static const uint64_t odd[] = {
         0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - (2 << 20), UINT64_C(1) << 63};
     struct psnap_rebase rebase;
 
-    (void)state;
     psnap_rebase_init(&rebase);
     for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++)
         for (unsigned k = 0; k < sizeof odd / sizeof *odd; k++) {
@@ -335,17 +325,16 @@ static void test_impossible(void **state)
 
 /* The mappings of a program that runs: this one. What is reserved behind anonymous memory,
  * into which it may grow, belongs to it; distances within a file are kept. */
-static void test_look_up(void **state)
+TEST(look_up)
 {
     static char variable = 1;
     const size_t bytes = 64 * PAGE;
     struct psnap_rebase rebase;
     const struct psnap_range *range;
-    uint64_t code = (uint64_t)(uintptr_t)test_windows_end, data = (uint64_t)(uintptr_t)&variable;
+    uint64_t code = (uint64_t)(uintptr_t)windows_end, data = (uint64_t)(uintptr_t)&variable;
     uint64_t code_canonical, data_canonical, low, delta;
     char *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    (void)state;
     assert_true(memory != MAP_FAILED && mprotect(memory + 8 * PAGE, 8 * PAGE, PROT_READ) == 0);
     psnap_rebase_init(&rebase);
     rebase.program = getpid();
@@ -374,7 +363,7 @@ static void test_look_up(void **state)
 /* Two arenas of malloc, one behind the other, of which the second is still wholly reserved: the
  * first, which is in use in part, ends where its 64 MiB do, whether the second is in use when it is
  * looked up or not. */
-static void test_look_up_arenas(void **state)
+TEST(look_up_arenas)
 {
     const uint64_t arena = UINT64_C(64) << 20;
     char *room =
@@ -383,7 +372,6 @@ static void test_look_up_arenas(void **state)
     char *memory = room + (first - (uint64_t)(uintptr_t)room);
     uint64_t deltas[2][2];
 
-    (void)state;
     assert_true(room != MAP_FAILED);
     assert_int_equal(mprotect(memory, 33 * PAGE, PROT_READ | PROT_WRITE), 0);
     for (unsigned both = 0; both < 2; both++) { /* is the second one in use? */
@@ -409,7 +397,7 @@ static void test_look_up_arenas(void **state)
 
 /* Anonymous memory right behind a file's mapping is the file's: a program's zeroed data keep their
  * distance from the others. Behind a gap it is not. */
-static void test_look_up_bss(void **state)
+TEST(look_up_bss)
 {
     const size_t pages = 16;
     char name[] = "/tmp/psnap-bss-XXXXXX", *memory;
@@ -418,7 +406,6 @@ static void test_look_up_bss(void **state)
     const struct psnap_range *range;
     uint64_t file, bss, apart, delta;
 
-    (void)state;
     assert_true(fd >= 0 && ftruncate(fd, 4 * PAGE) == 0);
     memory = mmap(NULL, pages * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(memory != MAP_FAILED);
@@ -454,66 +441,4 @@ static void test_look_up_bss(void **state)
     munmap(memory, pages * PAGE);
     close(fd);
     unlink(name);
-}
-
-/* Two files whose paths, of nearly 4096 bytes, differ in the last one: each is a file of its own.
- * Behind them in the list there are others, which are found. */
-static void test_long_paths(void **state)
-{
-    char folder[] = "/tmp/psnap-long-XXXXXX", part[201];
-    const int depth = 15;
-    int start = open(".", O_RDONLY | O_DIRECTORY), fds[2];
-    struct psnap_rebase rebase;
-    uint64_t places[2];
-    char *room = mmap(NULL, 16 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    (void)state;
-    assert_true(room != MAP_FAILED);
-    memset(part, 'p', sizeof part - 1);
-    part[sizeof part - 1] = '\0';
-    assert_true(start >= 0 && mkdtemp(folder) && chdir(folder) == 0);
-    for (int i = 0; i < depth; i++)
-        assert_true(mkdir(part, 0700) == 0 && chdir(part) == 0);
-    psnap_rebase_init(&rebase);
-    rebase.program = getpid();
-    for (int i = 0; i < 2; i++) {
-        const struct psnap_range *range;
-        void *memory;
-        part[0] = (char)('a' + i);
-        fds[i] = open(part, O_RDWR | O_CREAT, 0600);
-        assert_true(fds[i] >= 0 && ftruncate(fds[i], PAGE) == 0);
-        memory =
-            mmap(room + (4 + 4 * i) * PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fds[i], 0);
-        assert_true(memory != MAP_FAILED);
-        range = psnap_rebase_find(&rebase, (uint64_t)(uintptr_t)memory);
-        assert_non_null(range);
-        assert_int_equal(range->high - range->low, PAGE);
-        places[i] = (uint64_t)(uintptr_t)memory + range->delta;
-        assert_int_equal(psnap_layout_split(places[i]).group, PSNAP_GROUP_IMAGE);
-        assert_int_equal(psnap_layout_split(places[i]).index, i);
-    }
-    assert_int_equal(psnap_layout_split(places[1]).offset, 0);
-    psnap_rebase_release(&rebase);
-    munmap(room, 16 * PAGE);
-    for (int i = 0; i < 2; i++) {
-        part[0] = (char)('a' + i);
-        close(fds[i]);
-        unlink(part);
-    }
-    part[0] = 'p';
-    for (int i = 0; i < depth; i++)
-        assert_true(chdir("..") == 0 && rmdir(part) == 0);
-    assert_true(fchdir(start) == 0 && rmdir(folder) == 0);
-    close(start);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_map),    cmocka_unit_test(test_windows_end),
-        cmocka_unit_test(test_impossible),     cmocka_unit_test(test_look_up),
-        cmocka_unit_test(test_look_up_bss),    cmocka_unit_test(test_long_paths),
-        cmocka_unit_test(test_look_up_arenas),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

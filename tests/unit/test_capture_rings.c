@@ -5,13 +5,8 @@
  * and not marked yet, in chunks that are read in parts (behind a barrier) or that a signal handler
  * has left behind, in memory that is fresh or has been used before.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -216,6 +211,7 @@ static int begin(void **state)
     static struct recorded program;
     struct psnap_error error = {0};
 
+    alarm(60); /* what is not seen would be waited for */
     program = (struct recorded){.source = psnap_capture_new(&error)};
     assert_non_null(program.source);
     program.session = mmap(NULL, PSNAP_SESSION_BYTES(PSNAP_RINGS_LEAST), PROT_READ | PROT_WRITE,
@@ -274,12 +270,12 @@ static void read_to_unmarked(struct recorded *program, int records)
     expect(program, 1);
 }
 
-static void test_unmarked(void **state)
+TEST_WITHIN(begin, end, unmarked)
 {
     read_to_unmarked(*state, 5);
 }
 
-static void test_unmarked_again(void **state)
+TEST_WITHIN(begin, end, unmarked_again)
 {
     for (int records = 1; records < 13; records++) {
         use_all_chunks(*state);
@@ -288,7 +284,7 @@ static void test_unmarked_again(void **state)
 }
 
 /* The chunk that was read in part is left behind as it was, and there is more behind it. */
-static void test_next_chunk(void **state)
+TEST_WITHIN(begin, end, next_chunk)
 {
     struct recorded *program = *state;
 
@@ -302,7 +298,7 @@ static void test_next_chunk(void **state)
 }
 
 /* What a thread does first comes before what the others go on with, in a chunk that was left. */
-static void test_thread_begins(void **state)
+TEST_WITHIN(begin, end, thread_begins)
 {
     struct recorded *program = *state;
     struct psnap_ring *other;
@@ -318,7 +314,7 @@ static void test_thread_begins(void **state)
 }
 
 /* A thread that does nothing yet holds up no chunk. */
-static void test_thread_waits(void **state)
+TEST_WITHIN(begin, end, thread_waits)
 {
     struct recorded *program = *state;
     struct psnap_ring *other = begin_thread(program), *thread = program->ring;
@@ -334,7 +330,7 @@ static void test_thread_waits(void **state)
 }
 
 /* A signal handler has put its record behind a batch that was open. */
-static void test_gap(void **state)
+TEST_WITHIN(begin, end, gap)
 {
     struct recorded *program = *state;
     uint64_t *batch = open_batch(program);
@@ -347,7 +343,7 @@ static void test_gap(void **state)
 }
 
 /* The batch is closed when the chunk is read up to its end, and then gives room back. */
-static void test_given_back(void **state)
+TEST_WITHIN(begin, end, given_back)
 {
     struct recorded *program = *state;
     uint64_t *batch;
@@ -379,7 +375,7 @@ static void leave_unmarked(struct recorded *program)
     expect(program, 2);
 }
 
-static void test_left_unmarked(void **state)
+TEST_WITHIN(begin, end, left_unmarked)
 {
     leave_unmarked(*state);
     use_all_chunks(*state);
@@ -387,7 +383,7 @@ static void test_left_unmarked(void **state)
 }
 
 /* The thread has ended in that handler. */
-static void test_never_marked(void **state)
+TEST_WITHIN(begin, end, never_marked)
 {
     struct recorded *program = *state;
 
@@ -401,7 +397,7 @@ static void test_never_marked(void **state)
 
 /* A jump out of a signal handler has left a batch, and the thread goes on: what is complete in it
  * is read, what was begun is counted. */
-static void test_left_open(void **state)
+TEST_WITHIN(begin, end, left_open)
 {
     struct recorded *program = *state;
     struct psnap_capture_report report;
@@ -441,7 +437,7 @@ static void fill_ring(struct recorded *program)
 
 /* A signal handler fills the ring while a batch is open, in which its thread goes on to write when
  * the handler has returned: until it is closed nothing else is there. */
-static void test_written_late(void **state)
+TEST_WITHIN(begin, end, written_late)
 {
     struct recorded *program = *state;
     uint64_t *batch;
@@ -468,7 +464,7 @@ static void test_written_late(void **state)
 }
 
 /* Nearly all of a chunk is in front of a batch: of one chunk, not of both. */
-static void test_late_at_end(void **state)
+TEST_WITHIN(begin, end, late_at_end)
 {
     struct recorded *program = *state;
     uint64_t *batches[PSNAP_RING_CHUNKS];
@@ -523,7 +519,7 @@ static void corrupt(struct recorded *program, struct psnap_rng *rng)
 }
 
 /* What a program that writes over its rings has done ends in an error or in accesses, soon. */
-static void test_corrupt(void **state)
+TEST(corrupt_rings)
 {
     static struct psnap_access block[BLOCK];
     unsigned refused = 0;
@@ -556,26 +552,4 @@ static void test_corrupt(void **state)
         psnap_source_free(program->source);
     }
     assert_true(refused > 100 && refused < 300);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_unmarked, begin, end),
-        cmocka_unit_test_setup_teardown(test_unmarked_again, begin, end),
-        cmocka_unit_test_setup_teardown(test_next_chunk, begin, end),
-        cmocka_unit_test_setup_teardown(test_gap, begin, end),
-        cmocka_unit_test_setup_teardown(test_given_back, begin, end),
-        cmocka_unit_test_setup_teardown(test_left_unmarked, begin, end),
-        cmocka_unit_test_setup_teardown(test_never_marked, begin, end),
-        cmocka_unit_test_setup_teardown(test_left_open, begin, end),
-        cmocka_unit_test_setup_teardown(test_written_late, begin, end),
-        cmocka_unit_test_setup_teardown(test_late_at_end, begin, end),
-        cmocka_unit_test_setup_teardown(test_thread_begins, begin, end),
-        cmocka_unit_test_setup_teardown(test_thread_waits, begin, end),
-        cmocka_unit_test(test_corrupt),
-    };
-
-    alarm(60); /* what is not seen would be waited for */
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

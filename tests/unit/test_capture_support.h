@@ -1,17 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared by the tests of decoding: a decoder by itself, fed with control
- * records, and what it makes of a ring compared with what is expected. Include behind cmocka.h.
+ * records, and what it makes of a ring compared with what is expected.
  */
 #ifndef PSNAP_TEST_CAPTURE_SUPPORT_H
 #define PSNAP_TEST_CAPTURE_SUPPORT_H
 
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #include "capture/decode/decode.h"
+#include "formats/base/layout.h"
 #include "formats/base/rng.h"
 #include "tests/unit/test_affine_support.h"
+
+#define IMAGE UINT64_C(0x555555554000)
+#define IMAGE_BYTES (UINT64_C(1) << 26)
+#define PIECES (IMAGE + 0x1000)
+#define HEAP UINT64_C(0x555570000000)
+
+enum { TABLE_WORDS = 12000 };
+
+/* A module's table as the pass lays it out. */
+struct table {
+    uint32_t words[TABLE_WORDS];
+    size_t count;
+};
+
+static inline void put_rows(struct table *table, const void *rows, size_t bytes)
+{
+    memcpy(table->words + table->count, rows, bytes);
+    table->count += bytes / sizeof *table->words;
+    assert_true(table->count < TABLE_WORDS);
+}
+
+/* An access to the image, or the heap, as the collector is to tell it. */
+static inline uint64_t canonical(uint64_t address)
+{
+    const struct psnap_place image = {PSNAP_GROUP_IMAGE, 0, (int64_t)(address - IMAGE)};
+    const struct psnap_place heap = {PSNAP_GROUP_HEAP, 0, (int64_t)(address - HEAP)};
+
+    return psnap_layout_join(address >= HEAP ? heap : image);
+}
 
 static inline void decoder_init(struct psnap_decoder *decoder, uint16_t thread)
 {
@@ -43,23 +72,29 @@ static inline enum psnap_status feed_control(struct psnap_decoder *decoder, cons
     return PSNAP_OK;
 }
 
-/* Tells the decoder of a module with this table; its pieces' bytes begin at `pieces`. */
-static inline enum psnap_status feed_module(struct psnap_decoder *decoder, const uint32_t *table,
-                                            size_t table_words, uint64_t pieces,
-                                            uint64_t piece_count, struct psnap_error *error)
+/* A decoder of these words of a ring, by a program of one module. */
+static inline enum psnap_status open_ring(struct psnap_decoder *decoder, const struct table *table,
+                                          uint64_t piece_count, const uint64_t *ring, size_t words,
+                                          struct psnap_error *error)
 {
-    const size_t bytes = table_words * sizeof *table, count = 2 + (bytes + 7) / 8;
-    const uint64_t module[] = {PSNAP_EVENT_MODULE, pieces, 0, piece_count, 0};
-    uint64_t *data = calloc(count, sizeof *data);
+    const uint64_t bytes = table->count * sizeof *table->words;
+    const uint64_t start[] = {PSNAP_EVENT_HEAP, HEAP, PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES,
+                              PSNAP_EVENT_DATA, bytes};
+    const uint64_t module[] = {PSNAP_EVENT_MODULE, PIECES, 0, piece_count, 0};
+    const size_t count = COUNT(start) + (bytes + 7) / 8;
+    uint64_t *data = calloc(count + COUNT(module), sizeof *data);
     enum psnap_status status;
 
     assert_non_null(data);
-    data[0] = PSNAP_EVENT_DATA;
-    data[1] = bytes;
-    memcpy(data + 2, table, bytes);
-    status = feed_control(decoder, data, count, error);
+    decoder_init(decoder, 3);
+    decoder->context.at = ring;
+    decoder->context.end = ring + words;
+    memcpy(data, start, sizeof start);
+    memcpy(data + COUNT(start), table->words, bytes);
+    memcpy(data + count, module, sizeof module);
+    status = feed_control(decoder, data, count + COUNT(module), error);
     free(data);
-    return status ? status : feed_control(decoder, module, 5, error);
+    return status;
 }
 
 /* What is expected of a ring, NULL for anything; and what has come. */
@@ -125,6 +160,26 @@ static inline bool take(struct psnap_decoder *decoder, struct taking *taking, si
     }
     return !psnap_decoder_is_done(decoder);
 }
+
+static inline void take_all(struct psnap_decoder *decoder, struct taking *taking, size_t capacity,
+                            bool with_runs)
+{
+    while (take(decoder, taking, capacity, with_runs))
+        ;
+    assert_int_equal(taking->seen, taking->expected_count);
+}
+
+/* That blocks were executed as often as they were. */
+static inline void assert_executed(const struct psnap_decoder *decoder, const uint64_t *executions,
+                                   uint32_t blocks)
+{
+    for (uint32_t i = 0; i < blocks; i++)
+        assert_int_equal(decoder->context.program->blocks[i].executions, executions[i]);
+}
+
+/* Blocks of many capacities, with runs and without. */
+static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
+enum { WAYS = 2 * COUNT(capacities) };
 
 /* What has become of modules and rings that need not be right. */
 struct outcomes {

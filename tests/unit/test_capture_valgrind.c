@@ -4,17 +4,11 @@
  * valgrind stands in for it and prints what lackey would. Calls within loops,
  * recursion, threads and what is no lackey's line.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
+
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "capture/valgrind/engine_valgrind.h"
 
@@ -116,10 +110,9 @@ static void expect(const struct run *run, const char *expected)
 #define CALLED "I  2000,4\n L 7100,4\nI  2004,1\n L 8ff8,8\n"
 #define BACK "I  100d,2\n"
 
-static void test_call_in_a_loop(void **state)
+TEST(call_in_a_loop)
 {
     struct run result;
-    (void)state;
 
     run(&result, "I  1000,4\n" CALLING CALLED BACK CALLING CALLED BACK CALLING CALLED BACK
                  "I  100f,1\n M 7200,4");
@@ -128,12 +121,11 @@ static void test_call_in_a_loop(void **state)
 }
 
 /* The called function has a loop; so does what calls it. */
-static void test_nested_in_calls(void **state)
+TEST(nested_in_calls)
 {
 #define LOOP "I  2000,4\n L 7100,4\nI  2004,2\n"
 #define RETURN "I  2006,1\n L 8ff8,8\n"
     struct run result;
-    (void)state;
 
     run(&result, "I  1000,4\n" CALLING LOOP LOOP LOOP RETURN BACK CALLING LOOP RETURN BACK
                  "I  100f,1\n S 7200,4");
@@ -141,12 +133,11 @@ static void test_nested_in_calls(void **state)
                     "0x2000#2 1 0x2000 2 4 4\n");
 }
 
-static void test_recursion(void **state)
+TEST(recursion)
 {
 #define DOWN(slot) "I  2000,4\n L 7100,4\nI  2004,5\n S " slot ",8\n"
 #define UP(slot) "I  2009,1\n L " slot ",8\n"
     struct run result;
-    (void)state;
 
     run(&result,
         "I  1000,5\n S 8ff8,8\n" DOWN("8fe8") DOWN("8fd8")
@@ -156,23 +147,21 @@ static void test_recursion(void **state)
 }
 
 /* A jump into the middle of a function that waits for a call to return. */
-static void test_longjmp(void **state)
+TEST(long_jump)
 {
 #define THROW "I  2000,4\n L 7100,4\nI  2004,2\nI  3000,2\n L 7300,8\n"
     struct run result;
-    (void)state;
 
     run(&result, "I  1000,4\n" CALLING CALLED BACK CALLING THROW BACK CALLING THROW BACK
                  "I  100f,1\n L 7200,4");
     expect(&result, "0x1000 0 - 1 1 1\n0x1004 1 0x1000 1 3 6\n0x2000 0 - 3 3 6\n");
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
 #define SWITCH(n) "--77--   SCHED[" #n "]:  acquired lock (VG_(scheduler):timeslice)\n"
 #define BEGIN(n) SWITCH(n) "--77--   SCHED[" #n "]: entering VG_(scheduler)\n"
     struct run result;
-    (void)state;
 
     run(&result,
         BEGIN(1) "I  1000,4\n L 7000,8\nI  1004,2\nI  1000,4\n L 7008,8\n" BEGIN(
@@ -201,11 +190,10 @@ static void test_threads(void **state)
 }
 
 /* A string instruction is a loop of one; wide accesses are split; the rest is passed over. */
-static void test_lines(void **state)
+TEST(lines)
 {
     char text[4096], *at = text;
     struct run result;
-    (void)state;
 
     at += sprintf(at, " L 7000,4\n==1== I  1000,4\n\n\nI\nI  \nI  10\nI  10,\nI  xyz,3\nL 1,1\n"
                       "I  1000,2\n L 7000,1\n S 8000,1\nI  1000,2\n L 7001,1\n S 8001,1\n"
@@ -222,23 +210,11 @@ static void test_lines(void **state)
     expect(&result, "0x1000 0 - 1 1 5\n0x1000#2 1 0x1000 1 2 4\n");
 }
 
-static void test_nothing(void **state)
+TEST(nothing)
 {
     struct run result;
-    (void)state;
 
     run(&result, "==1== valgrind: cannot run that");
     assert_int_equal(result.count, 0);
     expect(&result, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_call_in_a_loop), cmocka_unit_test(test_nested_in_calls),
-        cmocka_unit_test(test_recursion),      cmocka_unit_test(test_longjmp),
-        cmocka_unit_test(test_threads),        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

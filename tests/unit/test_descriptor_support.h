@@ -2,21 +2,12 @@
 /*
  * Random modules of hoisted loops (guards, affine references with constant and recorded steps, with
  * quotients and without, irregular ones) and random records of them, with what these mean, one
- * access at a time. Include behind cmocka.h.
+ * access at a time.
  */
 #ifndef PSNAP_TEST_DESCRIPTOR_SUPPORT_H
 #define PSNAP_TEST_DESCRIPTOR_SUPPORT_H
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/layout.h"
 #include "tests/unit/test_capture_support.h"
-
-#define IMAGE UINT64_C(0x555555554000)
-#define PIECES (IMAGE + 0x1000)
-#define HEAP UINT64_C(0x555570000000)
-#define IMAGE_BYTES (UINT64_C(1) << 26)
 
 enum {
     HOISTS = 6,
@@ -26,7 +17,6 @@ enum {
     PIECES_MAX = HOISTS * (PARTS_MAX + ENDS),
     REFS_MAX = 160,
     QUOTIENTS_MAX = 3 * REFS_MAX,
-    TABLE_WORDS = 12000,
     RING_WORDS = 16000,
     ACCESSES_MAX = 600000,
     RECORD_MAX = 128
@@ -40,8 +30,7 @@ struct module {
     struct psnap_table_piece pieces[PIECES_MAX];
     struct psnap_table_hoist hoists[HOISTS];
     uint32_t ref_count, quotient_count, piece_count, first_end[HOISTS], last[HOISTS];
-    uint32_t table[TABLE_WORDS];
-    size_t table_words;
+    struct table table;
     uint64_t ring[RING_WORDS];
     size_t ring_words;
     uint64_t executions[1 + PIECES_MAX], ended;
@@ -160,13 +149,6 @@ static inline void make_hoist(struct module *module, uint32_t index, struct psna
         };
 }
 
-static inline void put_rows(struct module *module, const void *rows, size_t bytes)
-{
-    memcpy(module->table + module->table_words, rows, bytes);
-    module->table_words += bytes / sizeof *module->table;
-    assert_true(module->table_words < TABLE_WORDS);
-}
-
 static inline void make_table(struct module *module)
 {
     static const char strings[8] = "\0main";
@@ -184,28 +166,27 @@ static inline void make_table(struct module *module)
         .string_bytes = sizeof strings,
     };
 
-    module->table_words = 0;
-    put_rows(module, &header, sizeof header);
-    put_rows(module, &loop, sizeof loop);
-    put_rows(module, module->blocks, sizeof module->blocks);
-    put_rows(module, module->refs, module->ref_count * sizeof *module->refs);
-    put_rows(module, module->pieces, module->piece_count * sizeof *module->pieces);
-    put_rows(module, module->hoists, sizeof module->hoists);
-    put_rows(module, module->moves, module->ref_count * sizeof *module->moves);
-    put_rows(module, module->quotients, module->quotient_count * sizeof *module->quotients);
-    put_rows(module, strings, sizeof strings);
+    struct table *table = &module->table;
+
+    table->count = 0;
+    put_rows(table, &header, sizeof header);
+    put_rows(table, &loop, sizeof loop);
+    put_rows(table, module->blocks, sizeof module->blocks);
+    put_rows(table, module->refs, module->ref_count * sizeof *module->refs);
+    put_rows(table, module->pieces, module->piece_count * sizeof *module->pieces);
+    put_rows(table, module->hoists, sizeof module->hoists);
+    put_rows(table, module->moves, module->ref_count * sizeof *module->moves);
+    put_rows(table, module->quotients, module->quotient_count * sizeof *module->quotients);
+    put_rows(table, strings, sizeof strings);
 }
 
 /* ------------------------------------------------------------- records and what they mean */
 
 static inline void expect(struct module *module, uint64_t address, uint32_t ref)
 {
-    const struct psnap_place image = {PSNAP_GROUP_IMAGE, 0, (int64_t)(address - IMAGE)};
-    const struct psnap_place heap = {PSNAP_GROUP_HEAP, 0, (int64_t)(address - HEAP)};
-
     assert_true(module->expected_count < ACCESSES_MAX);
     module->expected[module->expected_count++] = (struct psnap_access){
-        .address = psnap_layout_join(address >= HEAP ? heap : image),
+        .address = canonical(address),
         .ref = ref,
         .size = (uint8_t)module->refs[ref].size,
         .kind = (uint8_t)module->refs[ref].kind,
@@ -363,22 +344,23 @@ static inline void make_module(struct module *module, uint64_t seed)
 static inline enum psnap_status open_decoder(struct psnap_decoder *decoder,
                                              const struct module *module, struct psnap_error *error)
 {
-    const uint64_t space[] = {PSNAP_EVENT_HEAP, HEAP, PSNAP_EVENT_IMAGE, IMAGE,
-                              IMAGE + IMAGE_BYTES};
-
-    decoder_init(decoder, 3);
-    decoder->context.at = module->ring;
-    decoder->context.end = module->ring + module->ring_words;
-    assert_int_equal(feed_control(decoder, space, 5, error), PSNAP_OK);
-    return feed_module(decoder, module->table, module->table_words, PIECES, module->piece_count,
-                       error);
+    return open_ring(decoder, &module->table, module->piece_count, module->ring, module->ring_words,
+                     error);
 }
 
-/* That all was executed as often as it was. */
-static inline void assert_counted(const struct psnap_decoder *decoder, const struct module *module)
+/* All that the module's ring has is what is expected; it is decoded in blocks of so many. */
+static inline struct taking take_module(const struct module *module, size_t capacity,
+                                        bool with_runs)
 {
-    for (uint32_t i = 0; i < PIECES_MAX; i++)
-        assert_int_equal(decoder->context.program->blocks[i].executions, module->executions[i]);
+    struct taking taking = {.expected = module->expected, .expected_count = module->expected_count};
+    struct psnap_decoder decoder;
+    struct psnap_error error = {0};
+
+    assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
+    take_all(&decoder, &taking, capacity, with_runs);
+    assert_executed(&decoder, module->executions, PIECES_MAX);
+    decoder_release(&decoder);
+    return taking;
 }
 
 #endif
