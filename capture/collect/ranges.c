@@ -12,15 +12,9 @@
 /* Index of the first range that ends behind `address`. */
 static size_t search(const struct psnap_ranges *ranges, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].high <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const size_t at = psnap_place(ranges->items, ranges->count, sizeof *ranges->items, address);
+
+    return at - (at && ranges->items[at - 1].high > address);
 }
 
 /* Room for a range and for what a split leaves. */

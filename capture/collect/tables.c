@@ -35,6 +35,11 @@ static enum psnap_status table_corrupt(struct psnap_error *error, const char *wh
                            what);
 }
 
+static bool is_part(uint32_t first, uint32_t count, uint32_t all)
+{
+    return first <= all && count <= all - first;
+}
+
 /* Words of the record of a hoisted loop are from `least` on; 0: there is none. */
 static bool is_word(const struct psnap_table_hoist *hoist, uint32_t least, uint32_t word)
 {
@@ -53,9 +58,6 @@ static bool is_quotient(const struct psnap_table_hoist *hoist, uint32_t least,
 static bool are_quotients(const struct psnap_table_view *view,
                           const struct psnap_table_hoist *hoist, uint32_t least)
 {
-    if (hoist->first_quotient > view->header->quotients ||
-        hoist->quotients > view->header->quotients - hoist->first_quotient)
-        return false;
     for (uint32_t i = 0; i < hoist->quotients; i++)
         if (!is_quotient(hoist, least, &view->quotients[hoist->first_quotient + i]))
             return false;
@@ -66,12 +68,10 @@ static bool are_quotients(const struct psnap_table_view *view,
 static bool is_move(const struct psnap_table_hoist *hoist, uint32_t least,
                     const struct psnap_table_move *move)
 {
-    const uint32_t first = move->first_quotient - hoist->first_quotient;
-
     return is_word(hoist, least, move->base) && move->step < hoist->words &&
            (move->base || (hoist->rows && !move->quotients)) &&
-           (!move->quotients ||
-            (first <= hoist->quotients && move->quotients <= hoist->quotients - first));
+           (!move->quotients || is_part(move->first_quotient - hoist->first_quotient,
+                                        move->quotients, hoist->quotients));
 }
 
 /* Of one hoisted loop: its pieces are plain and follow each other, and so do its moves. */
@@ -82,10 +82,10 @@ static bool is_hoist(const struct psnap_table_view *view, const struct psnap_tab
     const uint32_t most = hoist->nest ? PSNAP_NEST_VALUES_MAX : PSNAP_RECORD_WORDS_MAX;
     uint32_t refs = 0, next_ref;
 
-    if (hoist->first_piece >= header->pieces || !hoist->pieces ||
-        hoist->pieces > header->pieces - hoist->first_piece || hoist->words < least ||
-        hoist->words > most || hoist->rows > !hoist->nest || hoist->nest > header->nests ||
-        hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
+    if (!hoist->pieces || !is_part(hoist->first_piece, hoist->pieces, header->pieces) ||
+        !is_part(hoist->first_quotient, hoist->quotients, header->quotients) ||
+        hoist->words < least || hoist->words > most || hoist->rows > !hoist->nest ||
+        hoist->nest > header->nests || hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
         return false;
     next_ref = view->pieces[hoist->first_piece].first_ref;
     for (uint32_t i = 0; i < hoist->pieces; i++) {
@@ -99,8 +99,7 @@ static bool is_hoist(const struct psnap_table_view *view, const struct psnap_tab
                 return false;
         refs += piece->refs;
     }
-    if (refs > PSNAP_HOIST_REFS_MAX || hoist->first_move > header->moves ||
-        refs > header->moves - hoist->first_move)
+    if (refs > PSNAP_HOIST_REFS_MAX || !is_part(hoist->first_move, refs, header->moves))
         return false;
     for (uint32_t i = 0; i < refs; i++)
         if (!is_move(hoist, least, &view->moves[hoist->first_move + i]))
@@ -124,8 +123,7 @@ static bool is_value(const struct psnap_table_nest *nest, uint32_t k,
 
 static bool is_range(const struct psnap_table_nest *nest, const struct psnap_table_step *step)
 {
-    return step->a >= nest->constants && step->a <= nest->values &&
-           step->b <= nest->values - step->a;
+    return step->a >= nest->constants && is_part(step->a, step->b, nest->values);
 }
 
 /* Steps lead forward, so that nothing but AGAIN repeats them, and into loops of their own nest. */
@@ -174,12 +172,11 @@ static bool is_nest(const struct psnap_table_view *view, uint32_t index)
 
     if (nest->levels < 1 || nest->levels > PSNAP_NEST_LEVELS_MAX ||
         nest->words < PSNAP_NEST_HEADER_WORDS + 2 * nest->levels ||
-        nest->words > PSNAP_NEST_WORDS_MAX || nest->first_value > header->values ||
-        nest->values > header->values - nest->first_value ||
+        nest->words > PSNAP_NEST_WORDS_MAX ||
+        !is_part(nest->first_value, nest->values, header->values) ||
         nest->values > PSNAP_NEST_VALUES_MAX - nest->words || nest->constants > nest->values ||
-        nest->first_step > header->steps || nest->steps > header->steps - nest->first_step ||
-        nest->steps < 2 || nest->steps > PSNAP_NEST_STEPS_MAX ||
-        view->steps[nest->first_step].op != PSNAP_STEP_ENTER)
+        !is_part(nest->first_step, nest->steps, header->steps) || nest->steps < 2 ||
+        nest->steps > PSNAP_NEST_STEPS_MAX || view->steps[nest->first_step].op != PSNAP_STEP_ENTER)
         return false;
     for (uint32_t i = 0; i < nest->values; i++)
         if (!is_value(nest, i, &view->values[nest->first_value + i]))
@@ -226,7 +223,7 @@ static enum psnap_status check_table(const struct psnap_table_view *view, struct
     for (uint32_t i = 0; i < header->pieces; i++) {
         const struct psnap_table_piece *piece = &view->pieces[i];
         uint32_t words = 1;
-        if (piece->first_ref > header->refs || piece->refs > header->refs - piece->first_ref ||
+        if (!is_part(piece->first_ref, piece->refs, header->refs) ||
             piece->words > PSNAP_RECORD_WORDS_MAX || piece->guard > PSNAP_HOIST_GUARDS_MAX)
             return table_corrupt(error, "a piece without references");
         if (!is_end(view, piece))

@@ -31,8 +31,6 @@ using namespace llvm;
 namespace psnap
 {
 
-enum { TESTED_MIN = 4 }; /* rows: fewer are sooner computed than looked after */
-
 struct NestPlan {
     bool make(Type *word)
     {
@@ -132,7 +130,6 @@ struct NestPlan {
         jumps.clear();
         step_of.clear();
         computed.clear();
-        tested.clear();
         part = {};
         part_scope = nullptr;
         for (Level &level : nest.levels)
@@ -206,10 +203,6 @@ struct NestPlan {
         if (!branch || !branch->isConditional())
             return false;
         const uint32_t value = values.condition(branch->getCondition(), block);
-        if (value != NONE && block != loop->getHeader() && values.weight(value) >= TESTED_MIN) {
-            tested[nest.steps.size()] = block;
-            addStep(PSNAP_STEP_COMPUTE, level);
-        }
         const size_t step = addStep(PSNAP_STEP_BRANCH, level, value);
         auto way = [&](uint32_t psnap_table_step::*field, const BasicBlock *to) {
             if (values.setsOn(block, to).empty())
@@ -338,20 +331,18 @@ struct NestPlan {
         return false;
     }
 
-    /* All values that steps and parts need, and those that only one branch does. */
+    /* All values that steps and parts need. */
     NestValues::Uses uses() const
     {
         NestValues::Uses all;
-        auto use = [&](uint32_t value, const BasicBlock *branch = nullptr) {
+        auto use = [&](uint32_t value) {
             if (value != NONE)
-                all.push_back({value, branch});
+                all.push_back(value);
         };
 
-        for (size_t i = 0; i < nest.steps.size(); i++) {
-            const psnap_table_step &step = nest.steps[i];
-            auto test = tested.find(i - 1);
+        for (const psnap_table_step &step : nest.steps) {
             if (step.op == PSNAP_STEP_BRANCH)
-                use(step.a, test == tested.end() ? nullptr : test->second);
+                use(step.a);
             if (step.op == PSNAP_STEP_SET) {
                 use(step.a);
                 use(step.b);
@@ -375,17 +366,13 @@ struct NestPlan {
     /* Numbers of values are known now. */
     void setSteps()
     {
-        std::map<const BasicBlock *, NestValues::Ranges> ranges;
-        auto compute = [&](size_t step, const NestValues::Range &range) {
-            nest.steps[step].a = range.first;
-            nest.steps[step].b = range.count;
-        };
+        std::map<const BasicBlock *, NestValues::Range> ranges;
 
         values.arrange(blocks, uses(), nest.headerWords(), nest, ranges);
-        for (auto &each : computed)
-            compute(each.first, ranges[each.second].begin);
-        for (auto &each : tested)
-            compute(each.first, ranges[each.second].branch);
+        for (auto &each : computed) {
+            nest.steps[each.first].a = ranges[each.second].first;
+            nest.steps[each.first].b = ranges[each.second].count;
+        }
         for (psnap_table_step &step : nest.steps) {
             if (step.op == PSNAP_STEP_BRANCH)
                 step.a = values.number(step.a);
@@ -398,7 +385,7 @@ struct NestPlan {
             if (step.op == PSNAP_STEP_ENTER) {
                 const uint32_t number = step.a;
                 const int outer = nest.levels[number].outer;
-                const NestValues::Range &range = ranges[nest.levels[number].header].begin;
+                const NestValues::Range &range = ranges[nest.levels[number].header];
                 step.a = range.first;
                 step.b = range.count;
                 step.c = outer < 0 ? 0 : step_of[nest.levels[(size_t)outer].header];
@@ -442,9 +429,7 @@ struct NestPlan {
     std::map<const Loop *, uint32_t> level_of = {}; /* index in the nest's levels */
     std::map<const BasicBlock *, uint32_t> step_of = {};
     std::vector<Jump> jumps = {};
-    std::map<size_t, const BasicBlock *> computed =
-        {}; /* blocks whose values steps compute, at their */
-    std::map<size_t, const BasicBlock *> tested = {}; /* ... beginning or for their branches */
+    std::map<size_t, const BasicBlock *> computed = {}; /* blocks whose values steps compute */
     std::vector<const SCEV *> counts = {}; /* of parts: iterations of innermost loops, or null */
     Part part = {};                        /* straight pieces that have no step yet */
     const BasicBlock *part_scope = nullptr;

@@ -139,53 +139,30 @@ struct NestValues {
     {
         return joins.size();
     }
-    /* Rows that have to be computed for the value, those that it shares with others included. */
 
-    uint32_t weight(uint32_t value) const
-    {
-        std::vector<uint32_t> open = {value};
-        std::set<uint32_t> rows;
-
-        while (!open.empty()) {
-            const uint32_t i = open.back();
-            open.pop_back();
-            if (!entries[i].is_row() || !rows.insert(i).second)
-                continue;
-            open.push_back((uint32_t)entries[i].a);
-            if (entries[i].has_second())
-                open.push_back((uint32_t)entries[i].b);
-        }
-        return (uint32_t)rows.size();
-    }
-
-    /* The rows of what `uses` has, each with the block whose branch alone needs it, or null; those
-     * that are computed at the beginning of a block together, and those for its branch.
+    /* The rows of what `uses` has, those that are computed at the beginning of a block together.
      * What was returned before becomes numbers behind `header` words by `number`. */
     struct Range {
         uint32_t first = 0, count = 0;
     };
-    struct Ranges {
-        Range begin, branch;
-    };
-    using Uses = std::vector<std::pair<uint32_t, const BasicBlock *>>;
+    using Uses = std::vector<uint32_t>;
 
     void arrange(const std::vector<BasicBlock *> &blocks, const Uses &uses, uint32_t header,
-                 Nest &nest, std::map<const BasicBlock *, Ranges> &ranges)
+                 Nest &nest, std::map<const BasicBlock *, Range> &ranges)
     {
-        const std::vector<Need> all = needs(uses);
+        const std::vector<bool> used = usedBy(uses);
         uint32_t next = header, words;
 
         numbers.assign(entries.size(), NONE);
         for (uint32_t i = 0; i < entries.size(); i++)
-            if (entries[i].is_word && all[i].is_used)
+            if (entries[i].is_word && used[i])
                 numbers[i] = next++;
         words = next;
         auto take = [&](auto belongs) {
             const uint32_t first = next - words;
             for (uint32_t i = 0; i < entries.size(); i++) {
                 const Entry &entry = entries[i];
-                if (entry.is_word || !all[i].is_used || numbers[i] != NONE ||
-                    !belongs(entry, all[i]))
+                if (entry.is_word || !used[i] || numbers[i] != NONE || !belongs(entry))
                     continue;
                 psnap_table_value row = {(uint32_t)entry.op, entry.bits, 0, 0};
                 if (entry.op == PSNAP_VALUE_CONSTANT) {
@@ -202,17 +179,11 @@ struct NestValues {
             }
             return Range{first, next - words - first};
         };
-        nest.constants =
-            take([](const Entry &entry, const Need &) { return !entry.is_row(); }).count;
-        for (const BasicBlock *block :
-             blocks) { /* what is made of words alone goes with the first */
-            ranges[block].begin = take([&](const Entry &entry, const Need &need) {
-                return !need.branch &&
-                       (entry.place == block || (!entry.place && block == blocks[0]));
+        nest.constants = take([](const Entry &entry) { return !entry.is_row(); }).count;
+        for (const BasicBlock *block : blocks) /* what is made of words alone: with the first */
+            ranges[block] = take([&](const Entry &entry) {
+                return entry.place == block || (!entry.place && block == blocks[0]);
             });
-            ranges[block].branch =
-                take([&](const Entry &, const Need &need) { return need.branch == block; });
-        }
     }
 
     uint32_t number(uint32_t value) const
@@ -252,10 +223,6 @@ struct NestValues {
             return op != PSNAP_VALUE_SEXT && op != PSNAP_VALUE_TRUNC;
         }
     };
-    struct Need { /* of an entry */
-        bool is_used = false, is_shared = false;
-        const BasicBlock *branch = nullptr; /* that needs it, if no other does */
-    };
     struct Join { /* a value that depends on where its block was entered from */
         const PHINode *phi;
         uint32_t entry;
@@ -293,33 +260,22 @@ struct NestValues {
         return (uint32_t)entries.size() - 1;
     }
 
-    /* Who needs the entries. Operands come before what is made of them. What one branch alone needs
-     * is computed in front of it, unless that would be more often. */
-    std::vector<Need> needs(const Uses &uses) const
+    /* The entries that are needed; operands come before what is made of them. */
+    std::vector<bool> usedBy(const Uses &uses) const
     {
-        std::vector<Need> all(entries.size());
-        auto need = [&](uint32_t i, const BasicBlock *branch) {
-            Need &each = all[i];
-            each.is_shared = !branch || (each.is_used && each.branch != branch);
-            each.branch = each.is_shared ? nullptr : branch;
-            each.is_used = true;
-        };
+        std::vector<bool> used(entries.size());
 
-        for (auto &use : uses)
-            need(use.first, use.second);
-        for (uint32_t i = (uint32_t)entries.size(); i-- > 0;) {
+        for (uint32_t use : uses)
+            used[use] = true;
+        for (size_t i = entries.size(); i-- > 0;) {
             const Entry &entry = entries[i];
-            Need &mine = all[i];
-            if (!mine.is_used || !entry.is_row())
+            if (!used[i] || !entry.is_row())
                 continue;
-            if (!entry.place || entry.place == mine.branch ||
-                (mine.branch && loops.getLoopFor(entry.place) != loops.getLoopFor(mine.branch)))
-                mine.branch = nullptr;
-            need((uint32_t)entry.a, mine.branch);
+            used[entry.a] = true;
             if (entry.has_second())
-                need((uint32_t)entry.b, mine.branch);
+                used[entry.b] = true;
         }
-        return all;
+        return used;
     }
 
     uint32_t constant(uint64_t value, unsigned bits)

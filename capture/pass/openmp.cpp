@@ -120,8 +120,6 @@ struct Marks {
         return frame_call;
     }
 
-    void markCalls();
-
     void markCall(Instruction &at, StringRef callee)
     {
         Instruction *next = at.getNextNode();

@@ -62,9 +62,9 @@ struct record {
 struct thread {
     struct psnap_guest_calls calls;
     /* When delivering: */
-    uint32_t *rows;           /* the loop that each frame is in */
-    uint32_t at_node, at_row; /* of the instruction delivered last */
-    uint64_t outermost;       /* depth of its region of interest, plus one; 0: none */
+    uint32_t rows[PSNAP_GUEST_FRAMES]; /* the loop that each frame is in */
+    uint32_t at_node, at_row;          /* of the instruction delivered last */
+    uint64_t outermost;                /* depth of its region of interest, plus one; 0: none */
     uint16_t number;
 };
 
@@ -106,15 +106,6 @@ static enum psnap_status no_memory(struct psnap_error *error)
 
 /* Threads. */
 
-static void free_thread(struct thread *thread)
-{
-    if (thread) {
-        free(thread->calls.frames);
-        free(thread->rows);
-    }
-    free(thread);
-}
-
 static struct thread *thread_at(struct valgrind_source *self, uint64_t slot)
 {
     struct thread *thread = self->threads[slot];
@@ -124,11 +115,7 @@ static struct thread *thread_at(struct valgrind_source *self, uint64_t slot)
     thread = calloc(1, sizeof *thread);
     if (!thread)
         return NULL;
-    thread->rows = malloc(PSNAP_GUEST_FRAMES * sizeof *thread->rows);
-    if (!psnap_guest_calls_init(&thread->calls) || !thread->rows) {
-        free_thread(thread);
-        return NULL;
-    }
+    psnap_guest_calls_restart(&thread->calls);
     thread->rows[0] = PSNAP_NONE;
     thread->number = UINT16_MAX;
     return self->threads[slot] = thread;
@@ -554,7 +541,7 @@ static void valgrind_free(struct psnap_source *base)
     close_end(&self->ends[1]);
     free(self->text);
     for (size_t i = 0; i < THREADS; i++)
-        free_thread(self->threads[i]);
+        free(self->threads[i]);
     psnap_guest_code_release(&self->code);
     psnap_program_free(self->base.program);
     free(self->batches[0].records);

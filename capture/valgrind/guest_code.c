@@ -405,13 +405,6 @@ enum psnap_status psnap_guest_code_place(struct psnap_guest_code *code, uint32_t
 
 /* Calls. */
 
-bool psnap_guest_calls_init(struct psnap_guest_calls *calls)
-{
-    *calls = (struct psnap_guest_calls){.node = NONE};
-    calls->frames = malloc(FRAMES * sizeof *calls->frames);
-    return calls->frames;
-}
-
 void psnap_guest_calls_restart(struct psnap_guest_calls *calls)
 {
     calls->node = NONE;

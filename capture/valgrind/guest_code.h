@@ -116,15 +116,13 @@ struct psnap_guest_frame {
 };
 
 struct psnap_guest_calls {
-    struct psnap_guest_frame *frames;  /* the one at depth d: frames[d % PSNAP_GUEST_FRAMES] */
     uint64_t depth, known;             /* of which the topmost `known` frames are there */
     uint32_t node;                     /* executed last, PSNAP_FLOW_NONE at the start */
     uint64_t stored, loaded, returned; /* addresses: of the last instruction, of the last return */
     bool has_stored, has_loaded;
+    struct psnap_guest_frame frames[PSNAP_GUEST_FRAMES]; /* depth d: [d % PSNAP_GUEST_FRAMES] */
 };
 
-/* False when out of memory; the frames are to be freed. */
-bool psnap_guest_calls_init(struct psnap_guest_calls *calls);
 /* A new thread. */
 void psnap_guest_calls_restart(struct psnap_guest_calls *calls);
 

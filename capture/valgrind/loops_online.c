@@ -20,11 +20,6 @@
 
 #include "formats/base/room.h"
 
-void psnap_flow_init(struct psnap_flow *flow)
-{
-    *flow = (struct psnap_flow){0};
-}
-
 void psnap_flow_release(struct psnap_flow *flow)
 {
     free(flow->nodes);
@@ -32,7 +27,6 @@ void psnap_flow_release(struct psnap_flow *flow)
     free(flow->functions);
     free(flow->changed);
     free(flow->path);
-    psnap_flow_init(flow);
 }
 
 uint32_t psnap_flow_add_function(struct psnap_flow *flow)

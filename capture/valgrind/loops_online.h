@@ -46,7 +46,6 @@ struct psnap_flow {
     size_t changed_count, changed_room, path_room;
 };
 
-void psnap_flow_init(struct psnap_flow *flow);
 void psnap_flow_release(struct psnap_flow *flow);
 
 /* The new one's index, PSNAP_FLOW_NONE when out of memory. */

@@ -19,15 +19,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/base/room.h"
 #include "formats/base/text.h"
 
 enum { OBJECTS_MAX = 1 << 16 };
 
 /* A function or a variable: [low, high), absolute. */
 struct psnap_symbol {
-    const char *name; /* as in the symbol table */
     uint64_t low, high;
-    int rank; /* the less the better */
+    const char *name; /* as in the symbol table */
+    int rank;         /* the less the better */
     bool is_variable;
     Dwarf_Die *unit; /* that holds it; NULL: not known */
 };
@@ -95,7 +96,7 @@ static bool read_symbols(struct psnap_image *image)
             (type != STT_FUNC && type != STT_GNU_IFUNC && !(is_variable && sym.st_size)))
             continue;
         image->symbols[n++] = (struct psnap_symbol){
-            name, low, low + sym.st_size, rank_of(name, &sym), is_variable, NULL};
+            low, low + sym.st_size, name, rank_of(name, &sym), is_variable, NULL};
     }
     if (image->symbols)
         tidy(image, n);
@@ -161,15 +162,9 @@ enum psnap_status psnap_symbols_image(struct psnap_image **images, const char *p
 /* The symbol whose range an address is in; NULL: none. */
 static struct psnap_symbol *symbol_at(const struct psnap_image *image, uint64_t address)
 {
-    size_t below = 0, above = image->symbol_count;
+    const size_t below =
+        psnap_place(image->symbols, image->symbol_count, sizeof *image->symbols, address);
 
-    while (below < above) { /* the first that starts behind */
-        const size_t middle = below + (above - below) / 2;
-        if (image->symbols[middle].low <= address)
-            below = middle + 1;
-        else
-            above = middle;
-    }
     return below && image->symbols[below - 1].high > address ? &image->symbols[below - 1] : NULL;
 }
 

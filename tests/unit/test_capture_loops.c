@@ -44,9 +44,8 @@ static void update(struct psnap_flow *flow)
 /* `loops`: for each node the letter of its innermost loop's header, or '.'. */
 static void expect(const char *sequence, const char *loops)
 {
-    struct psnap_flow flow;
+    struct psnap_flow flow = {0};
 
-    psnap_flow_init(&flow);
     assert_int_equal(psnap_flow_add_function(&flow), 0);
     run(&flow, 0, sequence);
     update(&flow);
@@ -80,10 +79,9 @@ TEST(shapes)
 
 TEST(growth)
 {
-    struct psnap_flow flow;
+    struct psnap_flow flow = {0};
     uint32_t function;
 
-    psnap_flow_init(&flow);
     psnap_flow_add_function(&flow);
     run(&flow, 0, "abcdcd");
     update(&flow);
@@ -104,10 +102,9 @@ TEST(growth)
 
 TEST(functions_apart)
 {
-    struct psnap_flow flow;
+    struct psnap_flow flow = {0};
     uint32_t function;
 
-    psnap_flow_init(&flow);
     psnap_flow_add_function(&flow);
     psnap_flow_add_function(&flow);
     for (uint32_t n = 0; n < 6; n++)
@@ -227,9 +224,8 @@ TEST(random_graphs)
     for (unsigned round = 0; round < 20000; round++) {
         struct graph graph = {.count = 2 + (uint32_t)psnap_rng_below(&rng, 11)};
         uint32_t edges = graph.count + (uint32_t)psnap_rng_below(&rng, graph.count);
-        struct psnap_flow flow;
+        struct psnap_flow flow = {0};
 
-        psnap_flow_init(&flow);
         psnap_flow_add_function(&flow);
         for (uint32_t n = 0; n < graph.count; n++)
             psnap_flow_add_node(&flow, 0);
