@@ -52,11 +52,9 @@ struct psnap_capture_report {
     struct psnap_roi_report roi;
 };
 
-/* A new session with shared memory of its own. NULL on failure, with `error` filled. */
-PSNAP_API struct psnap_source *psnap_capture_new(struct psnap_error *error);
-
-/* A session whose memory the program has made and this process inherited as `fd` (owned). */
-PSNAP_API struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error);
+/* A session, with shared memory that is new (`fd` -1), or that the program has made and this
+ * process inherited as `fd` (owned). NULL on failure, with `error` filled. */
+PSNAP_API struct psnap_source *psnap_capture_open(int fd, struct psnap_error *error);
 
 /* The shared memory: the program finds it as /proc/PID/fd/FD of this process. */
 PSNAP_API int psnap_capture_fd(const struct psnap_source *capture);

@@ -31,7 +31,7 @@ static char *expand_name(const struct psnap_recording *recording,
 static int collect(struct psnap_recording *recording, int fd, uint64_t pid)
 {
     struct psnap_error error = {0};
-    struct psnap_source *capture = psnap_capture_adopt(fd, &error);
+    struct psnap_source *capture = psnap_capture_open(fd, &error);
     struct psnap_process process;
     enum psnap_status status;
     char path[64], *name = NULL;

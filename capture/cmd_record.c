@@ -147,7 +147,7 @@ static int record(struct psnap_recording *recording, char **argv)
             result = psnap_child_reap("record");
         return psnap_hub_finish(&hub, recording) && pid >= 0 ? PSNAP_EXIT_LOST : result;
     }
-    capture = psnap_capture_new(&error);
+    capture = psnap_capture_open(-1, &error);
     if (!capture)
         result = run_unrecorded(argv, &error);
     else if (psnap_recording_open(recording, &error))

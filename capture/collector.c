@@ -430,8 +430,7 @@ static struct capture *new_capture(struct psnap_error *error)
     return NULL;
 }
 
-/* A capture with its memory, which is that of `fd` (owned), or new (-1). */
-static struct psnap_source *open_capture(int fd, struct psnap_error *error)
+struct psnap_source *psnap_capture_open(int fd, struct psnap_error *error)
 {
     struct capture *self = new_capture(error);
 
@@ -442,16 +441,6 @@ static struct psnap_source *open_capture(int fd, struct psnap_error *error)
         return self ? &self->base : NULL;
     capture_free(&self->base);
     return NULL;
-}
-
-struct psnap_source *psnap_capture_new(struct psnap_error *error)
-{
-    return open_capture(-1, error);
-}
-
-struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error)
-{
-    return open_capture(fd, error);
 }
 
 void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts)

@@ -169,27 +169,6 @@ void psnap_hoist_count(struct psnap_context *context, const struct psnap_capture
         psnap_context_count(context, piece->block, count + (i < last ? times : 0));
 }
 
-bool psnap_hoist_run(struct psnap_context *context, const struct psnap_capture_hoist *hoist,
-                     const uint64_t *values, uint64_t count, struct psnap_delivery *to)
-{
-    const struct psnap_table_move *move = &context->tables.moves[hoist->first_move];
-    struct psnap_capture_ref *ref = &context->tables.refs[hoist->first_ref];
-
-    for (uint32_t k = 0; k < hoist->refs; k++, move++, ref++) {
-        const uint64_t first = psnap_move_address(context, move, values, 0);
-        const int64_t stride = (int64_t)psnap_move_step(move, values);
-        if (!psnap_context_share_range(context, ref, first, stride, count))
-            return false;
-        context->maker.strides[k] = stride;
-        context->maker.first[k] = psnap_context_access(context, ref, hoist->first_ref + k, first);
-    }
-    psnap_delivery_put_run(
-        to, context,
-        (struct psnap_run){.width = hoist->refs, .count = count, .shape = hoist->first_piece + 1});
-    psnap_hoist_count(context, hoist, count, 0, 0);
-    return true;
-}
-
 /* ---- records ---- */
 
 static inline bool is_executed(const struct psnap_capture_piece *piece, uint64_t mask)
@@ -433,12 +412,6 @@ static bool set_turn(struct making *making)
     const struct psnap_capture_hoist *hoist = open->hoist;
     const struct psnap_capture_piece *piece = &making->context->tables.pieces[hoist->first_piece];
 
-    if (open->refs == hoist->refs) {
-        for (uint32_t k = 0; k < hoist->refs; k++)
-            if (!set_member(making, hoist->first_ref + k))
-                return false;
-        return true;
-    }
     for (uint32_t i = 0; i < open->pieces; i++, piece++)
         for (uint32_t r = 0; r < piece->refs && is_executed(piece, open->mask); r++)
             if (!set_member(making, piece->first_ref + r))

@@ -52,11 +52,6 @@ static inline bool psnap_move_put(struct psnap_context *context,
 void psnap_hoist_count(struct psnap_context *context, const struct psnap_capture_hoist *hoist,
                        uint64_t count, uint32_t last, uint64_t times);
 
-/* All `count` iterations of a hoisted loop that has no rows and no quotients, of which `values` has
- * bases and steps, as a run; false when they cannot be one, or when out of memory. */
-bool psnap_hoist_run(struct psnap_context *context, const struct psnap_capture_hoist *hoist,
-                     const uint64_t *values, uint64_t count, struct psnap_delivery *to);
-
 struct psnap_hoisted {
     const struct psnap_capture_hoist *hoist; /* NULL: none */
     const uint64_t *record, *row, *end;      /* row: of the next iteration */

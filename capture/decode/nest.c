@@ -594,11 +594,9 @@ enum psnap_status psnap_nested_open(struct psnap_context *context, struct psnap_
     return PSNAP_OK;
 }
 
-/* An execution of a hoisted loop, and the `last` pieces behind it: it is counted, delivered as a
- * run or opened. */
+/* An execution of a hoisted loop, and the `last` pieces behind it: it is counted, or opened. */
 static void run(struct psnap_context *context, const struct psnap_nested *open, uint32_t index,
-                uint64_t count, uint32_t last, struct psnap_hoisted *hoisted,
-                struct psnap_delivery *to)
+                uint64_t count, uint32_t last, struct psnap_hoisted *hoisted)
 {
     const struct psnap_capture_hoist *hoist = &context->tables.hoists[index];
 
@@ -606,10 +604,6 @@ static void run(struct psnap_context *context, const struct psnap_nested *open, 
         psnap_hoist_count(context, hoist, count, last, 1);
         return;
     }
-    if (to->nest && !last && !context->is_bounded && !hoist->quotients &&
-        (count >= PSNAP_RUN_ACCESSES_MIN || count * hoist->refs >= PSNAP_RUN_ACCESSES_MIN) &&
-        psnap_hoist_run(context, hoist, open->values, count, to))
-        return;
     *hoisted = (struct psnap_hoisted){
         .hoist = hoist,
         .record = open->values,
@@ -656,7 +650,7 @@ enum psnap_status psnap_nested_next(struct psnap_context *context, struct psnap_
         if (open->at == open->stop && has_stopped(open)) {
             open->nest = NULL;
             if (open->stopped)
-                run(context, open, step->a, open->stopped, 0, hoisted, to);
+                run(context, open, step->a, open->stopped, 0, hoisted);
             break;
         }
         switch (step->op) {
@@ -666,7 +660,7 @@ enum psnap_status psnap_nested_next(struct psnap_context *context, struct psnap_
                 return psnap_loop_corrupt(error, "nest of loops",
                                           "it has more iterations than there is time for");
             open->at++;
-            run(context, open, step->a, count, step->c, hoisted, to);
+            run(context, open, step->a, count, step->c, hoisted);
             break;
         case PSNAP_STEP_BRANCH:
             open->at = branch(open, step);

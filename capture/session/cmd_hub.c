@@ -170,7 +170,7 @@ static int collect(const struct server *server, struct psnap_request *request,
                    struct psnap_recording *recording, const struct psnap_process *process)
 {
     struct psnap_error error = {0};
-    struct psnap_source *capture = psnap_capture_new(&error);
+    struct psnap_source *capture = psnap_capture_open(-1, &error);
     struct psnap_capture_report report;
     enum psnap_status status = capture ? PSNAP_OK : error.code;
     char path[64];

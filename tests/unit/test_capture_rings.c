@@ -212,7 +212,7 @@ static int begin(void **state)
     struct psnap_error error = {0};
 
     alarm(60); /* what is not seen would be waited for */
-    program = (struct recorded){.source = psnap_capture_new(&error)};
+    program = (struct recorded){.source = psnap_capture_open(-1, &error)};
     assert_non_null(program.source);
     program.session = mmap(NULL, PSNAP_SESSION_BYTES(PSNAP_RINGS_LEAST), PROT_READ | PROT_WRITE,
                            MAP_SHARED, psnap_capture_fd(program.source), 0);
