@@ -8,7 +8,6 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
-#include "formats/base/text.h"
 #include "formats/formats.h"
 
 static const char *direction(const struct psnap_format *format)
@@ -141,20 +140,6 @@ static void print_json(const struct psnap_format *one)
     psnap_json_end_object(&json);
 }
 
-static int unknown(const char *name)
-{
-    const struct psnap_format *format;
-    const char *names[32], *nearest;
-    size_t count = 0;
-
-    while (count < sizeof names / sizeof names[0] && (format = psnap_format_at(count)))
-        names[count++] = format->name;
-    nearest = psnap_text_nearest(name, names, count);
-    if (nearest)
-        return psnap_cmd_usage("formats", "no format '%s'; did you mean '%s'?", name, nearest);
-    return psnap_cmd_usage("formats", "no format '%s'; 'psnap formats' lists them", name);
-}
-
 int psnap_cmd_formats(int argc, char **argv)
 {
     bool json = false;
@@ -166,6 +151,7 @@ int psnap_cmd_formats(int argc, char **argv)
         "psnap formats [FORMAT] [--json]",
         "Lists the trace formats; with a FORMAT, describes one of them.", options};
     const struct psnap_format *format = NULL;
+    struct psnap_error error;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
@@ -173,8 +159,8 @@ int psnap_cmd_formats(int argc, char **argv)
         return status;
     if (operands > 1)
         return psnap_cmd_usage("formats", "one name at most");
-    if (operands == 1 && !(format = psnap_format_find(argv[1])))
-        return unknown(argv[1]);
+    if (operands == 1 && !(format = psnap_format_named(argv[1], &error)))
+        return psnap_cmd_usage("formats", "%s", error.message);
     if (json)
         print_json(format);
     else if (format)

@@ -36,6 +36,9 @@ struct psnap_format {
 /* The format of this name (NULL: no such format), and the i-th (NULL: past the last). */
 PSNAP_API const struct psnap_format *psnap_format_find(const char *name);
 PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
+/* As psnap_format_find; NULL with `error` filled, which names the nearest one there is. */
+PSNAP_API const struct psnap_format *psnap_format_named(const char *name,
+                                                        struct psnap_error *error);
 
 /* The format whose name the file name ends in ("t.din", "t.din.gz": din); NULL when it ends in no
  * such. */

@@ -54,26 +54,31 @@ const struct psnap_format *psnap_format_of_path(const char *path)
     return NULL;
 }
 
-/* The format called `name`, which must be readable (or writable), or NULL with `error` filled. */
-static const struct psnap_format *named_format(const char *name, bool writable,
-                                               struct psnap_error *error)
+const struct psnap_format *psnap_format_named(const char *name, struct psnap_error *error)
 {
     const struct psnap_format *format = psnap_format_find(name);
     const char *names[FORMAT_COUNT], *nearest;
 
-    if (format && (writable ? format->writable : format->readable))
-        return format;
-    if (format) {
-        psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be %s", name,
-                        writable ? "written" : "read");
-        return NULL;
-    }
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         names[i] = formats[i]->name;
-    nearest = psnap_text_nearest(name, names, FORMAT_COUNT);
-    psnap_error_set(error, PSNAP_ERROR_USAGE, "no format '%s'%s%s%s", name,
-                    nearest ? "; did you mean '" : "; 'psnap formats' lists them",
-                    nearest ? nearest : "", nearest ? "'?" : "");
+    nearest = format ? NULL : psnap_text_nearest(name, names, FORMAT_COUNT);
+    if (!format)
+        psnap_error_set(error, PSNAP_ERROR_USAGE, "no format '%s'%s%s%s", name,
+                        nearest ? "; did you mean '" : "; 'psnap formats' lists them",
+                        nearest ? nearest : "", nearest ? "'?" : "");
+    return format;
+}
+
+/* The format called `name`, which must be readable (or writable), or NULL with `error` filled. */
+static const struct psnap_format *named_format(const char *name, bool writable,
+                                               struct psnap_error *error)
+{
+    const struct psnap_format *format = psnap_format_named(name, error);
+
+    if (!format || (writable ? format->writable : format->readable))
+        return format;
+    psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be %s", name,
+                    writable ? "written" : "read");
     return NULL;
 }
 
