@@ -74,6 +74,7 @@ TEST(options_and_operands_mix)
     char **words = WORDS("one", "-j", "--output=out", "two", "-m", "a", "-mb", "--machine", "c",
                          "--count", "0x10", "-", "-s32K", "-r", "0.5", "--", "-x", "--json");
     int status;
+
     assert_int_equal(parse(words, &values, false, &status), 5);
     assert_int_equal(status, 0);
     assert_string_equal(words[1], "one");
@@ -100,6 +101,7 @@ TEST(letters_stand_together)
 {
     struct values values = {0};
     int status;
+
     assert_int_equal(parse(WORDS("-jlofile"), &values, false, &status), 0);
     assert_true(values.json && values.loud);
     assert_string_equal(values.output, "file");
@@ -111,6 +113,7 @@ TEST(parsing_may_stop_at_the_first_operand)
     struct values values = {0};
     char **words = WORDS("-j", "program", "-l", "--", "x");
     int status;
+
     assert_int_equal(parse(words, &values, true, &status), 4);
     assert_true(values.json);
     assert_false(values.loud);
@@ -164,6 +167,7 @@ TEST(help_is_made_from_the_table)
 {
     struct values values = {0};
     int status = 5;
+
     assert_int_equal(parse(WORDS("x", "--help", "--nonsense"), &values, false, &status), -1);
     assert_int_equal(status, PSNAP_EXIT_DONE);
     assert_string_equal(said, "usage: psnap test FILE\n"
@@ -194,6 +198,7 @@ TEST(tables_are_aligned)
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
+
     psnap_table_align_right(table, 1);
     psnap_table_cell(table, "caf\xc3\xa9:%d", 30);
     psnap_table_cell(table, "%d", 7);
@@ -225,6 +230,7 @@ TEST(names_do_not_steer_terminals)
     static const char *const headings[] = {"name"};
     char wanted[256], *text = NULL;
     size_t size;
+
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         FILE *file = open_memstream(&text, &size);
         struct psnap_table *table = psnap_table_new(1, headings);
@@ -259,6 +265,7 @@ TEST(cells_are_no_formulas)
                                            {"\r=1", HIDDEN "=1"},
                                            {"a\nb", "a" HIDDEN "b"},
                                            {"\xc2\x9b", HIDDEN}};
+
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         char *text = NULL, wanted[64];
         size_t size;
@@ -279,6 +286,7 @@ TEST(cells_are_no_formulas)
 TEST(digits_are_grouped)
 {
     char text[32];
+
     assert_string_equal(psnap_group_digits(0, text), "0");
     assert_string_equal(psnap_group_digits(999, text), "999");
     assert_string_equal(psnap_group_digits(1000, text), "1,000");
@@ -292,6 +300,7 @@ TEST(failures_choose_the_exit_status)
     FILE *file = tmpfile();
     char line[256] = {0};
     int err;
+
     psnap_error_set(&error, PSNAP_ERROR_SYNTAX, "bad");
     psnap_error_at(&error, "a.yaml", 2, 3);
     err = redirect(STDERR_FILENO, file);
@@ -309,6 +318,7 @@ TEST(failures_choose_the_exit_status)
 TEST(sigpipe_is_ignored_and_restored)
 {
     struct sigaction action;
+
     psnap_cmd_ignore_sigpipe();
     sigaction(SIGPIPE, NULL, &action);
     assert_true(action.sa_handler == SIG_IGN);

@@ -40,6 +40,7 @@ TEST(test_turns)
 {
     struct psnap_program *program = psnap_program_new();
     struct psnap_error error;
+
     srand(1);
     for (int round = 0; round < 40; round++) {
         const size_t n = round < 3 ? (size_t)round : (size_t)(rand() % MOST);

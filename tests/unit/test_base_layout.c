@@ -36,6 +36,7 @@ TEST(split_and_join_are_a_bijection)
 {
     struct psnap_rng rng;
     unsigned groups[PSNAP_GROUP_COUNT] = {0};
+
     psnap_rng_init(&rng, 1);
     for (int i = 0; i < 200000; i++) {
         /* all magnitudes, so that every window is met */

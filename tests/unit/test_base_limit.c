@@ -154,6 +154,7 @@ TEST(windows_have_their_accesses_and_runs)
     static struct psnap_access all[MOST], got[MOST];
     size_t n, count, in_runs = 0;
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 11);
     for (int turn = 0; turn < 600; turn++) {
         struct mixed_source source = {{.ops = &ops}, items, 0, 0};

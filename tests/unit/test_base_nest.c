@@ -58,6 +58,7 @@ TEST(nests_are_their_accesses)
 {
     struct random_nest made = {.refs = 12, .loops = 3, .areas = 3, .base = 0x100000};
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 1);
     for (unsigned turn = 0; turn < 300; turn++) {
         struct once once = {.base.ops = &once_ops, .before = {.address = 77, .size = 1}};
@@ -105,6 +106,7 @@ TEST(two_iterations_make_a_nest)
     static struct random_nest made[2];
     unsigned too_deep = 0;
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 2);
     made[0] = (struct random_nest){
         .refs = 12, .loops = 3, .areas = 3, .base = 0x100000, .is_uneven = true};
@@ -148,6 +150,7 @@ TEST(other_loops_make_none)
     const int64_t stride = 8;
     const struct psnap_column column = {0};
     struct psnap_run run = {.first = &access, .strides = &stride, .width = 1, .count = 3};
+
     for (unsigned i = 0; i < 2; i++) {
         psnap_nest_begin(&maker[i], 2);
         assert_true(psnap_nest_add_run(&maker[i], &run));
@@ -201,6 +204,7 @@ TEST(nests_of_one_loop_are_runs)
     struct psnap_run run = {.first = &access, .strides = &stride, .width = 1, .count = 3};
     struct psnap_nest nest;
     struct psnap_error error = {0};
+
     psnap_nest_begin(&maker, 5);
     assert_true(psnap_nest_add_run(&maker, &run));
     nest = psnap_nest_made(&maker);

@@ -69,6 +69,7 @@ TEST_WITHIN(enter, leave, file_appears_at_commit)
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
     struct stat status;
+
     umask(022);
     assert_non_null(output);
     fputs("content", psnap_output_file(output));
@@ -88,6 +89,7 @@ TEST_WITHIN(enter, leave, reserved_room_is_given_back)
     struct psnap_output *output = psnap_output_open("new", false, &error);
     struct psnap_output *device = psnap_output_open("/dev/null", false, &error);
     struct stat status;
+
     psnap_output_reserve(output, 1 << 20);
     fputs("content", psnap_output_file(output));
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_OK);
@@ -101,6 +103,7 @@ TEST_WITHIN(enter, leave, reserved_room_is_given_back)
 TEST_WITHIN(enter, leave, abandoned_leaves_nothing)
 {
     struct psnap_output *output = psnap_output_open("new", false, NULL);
+
     fputs("content", psnap_output_file(output));
     psnap_output_abandon(output);
     psnap_output_abandon(NULL);
@@ -112,6 +115,7 @@ TEST_WITHIN(enter, leave, existing_file_needs_force)
     struct psnap_error error;
     struct psnap_output *output;
     struct stat status;
+
     write_file("old", "old");
     chmod("old", 0600);
     assert_null(psnap_output_open("old", false, &error));
@@ -136,6 +140,7 @@ TEST_WITHIN(enter, leave, file_that_appeared_meanwhile_is_kept)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
+
     fputs("ours", psnap_output_file(output));
     write_file("new", "theirs");
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_EXISTS);
@@ -147,6 +152,7 @@ TEST_WITHIN(enter, leave, what_must_not_be_lost_appears_beside)
 {
     struct psnap_error error;
     char name[64];
+
     for (int i = 0; i < 3; i++) {
         static const char *const names[] = {"new.12", "new.12.2", "new.12.3"};
         struct psnap_output *output = psnap_output_open("new", true, &error);
@@ -169,6 +175,7 @@ TEST_WITHIN(enter, leave, link_is_replaced_where_it_points)
 {
     struct psnap_output *output;
     struct stat status;
+
     write_file("target", "old");
     assert_int_equal(symlink("target", "link"), 0);
     assert_null(psnap_output_open("link", false, NULL));
@@ -184,6 +191,7 @@ TEST_WITHIN(enter, leave, two_outputs_do_not_meet)
 {
     struct psnap_output *a = psnap_output_open("a", true, NULL);
     struct psnap_output *b = psnap_output_open("a", true, NULL);
+
     fputs("first", psnap_output_file(a));
     fputs("second", psnap_output_file(b));
     assert_int_equal(psnap_output_commit(b, NULL), PSNAP_OK);
@@ -196,6 +204,7 @@ TEST_WITHIN(enter, leave, two_outputs_do_not_meet)
 TEST_WITHIN(enter, leave, impossible_places_are_refused_at_once)
 {
     struct psnap_error error;
+
     assert_null(psnap_output_open("missing/new", false, &error));
     assert_int_equal(error.code, PSNAP_ERROR_IO);
     assert_string_equal(error.message, "cannot create 'missing/new': no such file or directory");
@@ -210,6 +219,7 @@ TEST_WITHIN(enter, leave, full_disk_is_an_error)
 {
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("/dev/full", false, &error);
+
     assert_non_null(output); /* devices need no force */
     fputs("x", psnap_output_file(output));
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
@@ -230,6 +240,7 @@ TEST_WITHIN(enter, leave, failed_write_is_named)
     struct psnap_output *output = psnap_output_open("/dev/full", false, &error);
     enum psnap_status status;
     char text[1024];
+
     fputs("x", psnap_output_file(output));
     assert_int_equal(fflush(psnap_output_file(output)), EOF);
     status = psnap_error_system(&error, errno, "cannot write");
@@ -264,6 +275,7 @@ TEST_WITHIN(enter, leave, write_error_leaves_no_file)
     struct psnap_error error;
     struct psnap_output *output = psnap_output_open("new", false, &error);
     const int full = open("/dev/full", O_WRONLY);
+
     dup2(full, fileno(psnap_output_file(output))); /* the disk fills up */
     fputs("x", psnap_output_file(output));
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
@@ -277,6 +289,7 @@ TEST_WITHIN(enter, leave, write_error_keeps_its_reason)
     struct psnap_output *output = psnap_output_open("new", false, &error);
     const int full = open("/dev/full", O_WRONLY);
     char block[1000] = "";
+
     dup2(full, fileno(psnap_output_file(output)));
     for (int i = 0; i < 1000; i++)
         fwrite(block, 1, sizeof block, psnap_output_file(output));
@@ -304,6 +317,7 @@ TEST_WITHIN(enter, leave, fifo_is_written_directly)
     } got = {0};
     struct psnap_output *output;
     pthread_t reader;
+
     assert_int_equal(mkfifo("fifo", 0600), 0);
     assert_int_equal(pthread_create(&reader, NULL, read_fifo, &got), 0);
     output = psnap_output_open("fifo", false, NULL);
@@ -319,6 +333,7 @@ TEST_WITHIN(enter, leave, fifo_is_written_directly)
 TEST_WITHIN(enter, leave, dash_is_stdout)
 {
     struct psnap_output *output = psnap_output_open("-", false, NULL);
+
     assert_ptr_equal(psnap_output_file(output), stdout);
     assert_int_equal(psnap_output_commit(output, NULL), PSNAP_OK);
     assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0); /* still open */

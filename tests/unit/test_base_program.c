@@ -15,6 +15,7 @@ TEST(arena_hands_out_disjoint_zeroed_memory)
     } pieces[N];
     struct psnap_arena *arena = psnap_arena_new();
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 3);
     for (size_t i = 0; i < N; i++) {
         const size_t size = psnap_rng_below(&rng, i % 50 ? 100 : 100000);
@@ -37,6 +38,7 @@ TEST(arena_hands_out_disjoint_zeroed_memory)
 TEST(arena_refuses_what_cannot_be)
 {
     struct psnap_arena *arena = psnap_arena_new();
+
     assert_null(psnap_arena_alloc(arena, SIZE_MAX));
     assert_null(psnap_arena_alloc(arena, SIZE_MAX / 2 - 64));
     assert_null(psnap_arena_strndup(arena, "x", SIZE_MAX));
@@ -50,6 +52,7 @@ TEST(tables_grow_and_keep_their_rows)
     enum { N = 5000 };
     struct psnap_program *program = psnap_program_new();
     char id[32];
+
     assert_non_null(program);
     assert_string_equal(program->provenance.build_id, "");
     assert_null(program->provenance.command);
@@ -83,6 +86,7 @@ TEST(strings_and_command_are_copies)
     char text[] = "name", argument[] = "-x";
     const char *argv[] = {text, argument, NULL};
     const char *copy = psnap_program_string(program, text);
+
     assert_string_equal(psnap_program_string(program, NULL), "");
     assert_int_equal(psnap_program_set_command(program, argv), PSNAP_OK);
     text[0] = argument[0] = '!';
@@ -96,6 +100,7 @@ TEST(strings_and_command_are_copies)
 TEST(anonymous_program_has_a_load_and_a_store)
 {
     struct psnap_program *program = psnap_program_new();
+
     assert_int_equal(psnap_program_add_anonymous(program, "trace"), PSNAP_OK);
     assert_int_equal(program->loop_count, 1);
     assert_int_equal(program->block_count, 1);
@@ -118,6 +123,7 @@ TEST(latest_object_wins)
                                            {150, 10, "new", PSNAP_OBJECT_ALLOCATION},
                                            {UINT64_MAX - 4, 5, "last", PSNAP_OBJECT_GLOBAL},
                                            {500, 0, "nothing", PSNAP_OBJECT_GLOBAL}};
+
     for (size_t i = 0; i < 4; i++)
         psnap_program_add_object(program, &objects[i]);
     assert_string_equal(psnap_program_find_object(program, 100)->name, "old");

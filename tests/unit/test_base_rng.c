@@ -11,6 +11,7 @@
 TEST(seeding_is_splitmix64)
 {
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 1234567);
     assert_true(rng.state[0] == UINT64_C(6457827717110365317));
     assert_true(rng.state[1] == UINT64_C(3203168211198807973));
@@ -33,6 +34,7 @@ TEST(output_is_xoshiro256starstar)
         UINT64_C(2904607092377533576),
     };
     struct psnap_rng rng = {{1, 2, 3, 4}};
+
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_true(psnap_rng_next(&rng) == expected[i]);
 }
@@ -54,6 +56,7 @@ TEST(seeds_give_pinned_streams)
     };
     struct psnap_rng rng;
     uint64_t last = 0;
+
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         psnap_rng_init(&rng, cases[i].seed);
         for (size_t j = 0; j < 4; j++)
@@ -79,6 +82,7 @@ TEST(streams_are_pinned_and_differ)
     enum { SIDE = 24 };
     uint64_t first[SIDE * SIDE];
     struct psnap_rng rng;
+
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         psnap_rng_init_stream(&rng, cases[i].seed, cases[i].stream);
         assert_true(psnap_rng_next(&rng) == cases[i].first[0]);
@@ -97,6 +101,7 @@ TEST(below_is_bounded_and_even)
     static const unsigned expected[] = {0, 3, 6, 9, 9, 7, 7, 8, 7, 5, 6, 2, 8, 3, 7, 8, 6, 8, 7, 7};
     unsigned counts[10] = {0};
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 42);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_int_equal(psnap_rng_below(&rng, 10), expected[i]);
@@ -117,6 +122,7 @@ TEST(shuffles_are_even)
     int counts[27] = {0}, orders = 0;
     uint64_t one = 5;
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 1);
     for (int draw = 0; draw < DRAWS; draw++) {
         for (uint8_t i = 0; i < 3; i++) {

@@ -19,6 +19,7 @@ static struct psnap_access *make_accesses(size_t n)
 TEST(pump_moves_everything)
 {
     static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 50000};
+
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t n = sizes[i];
         struct psnap_access *accesses = make_accesses(n);
@@ -45,6 +46,7 @@ TEST(limit_cuts_a_window)
     enum { N = 10000 };
     struct psnap_access *accesses = make_accesses(N);
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 5);
     for (int i = 0; i < 200; i++) {
         const uint64_t skip = psnap_rng_below(&rng, N + 1000);
@@ -128,6 +130,7 @@ TEST(pump_passes_errors_on)
     struct counting_sink sink = {.base = {&counting_ops}};
     struct psnap_error error;
     uint64_t moved;
+
     assert_int_equal(psnap_pump(&source.base, &sink.base, &moved, &error), PSNAP_ERROR_CORRUPT);
     assert_string_equal(error.message, "bad block");
     assert_int_equal(moved, 6);
@@ -149,6 +152,7 @@ TEST(tee_feeds_all_until_one_fails)
     struct psnap_sink *tee = psnap_tee_sink_new(sinks, 3);
     const struct psnap_access access = {0};
     struct psnap_error error;
+
     sinks[0] = NULL; /* the array was copied */
     assert_int_equal(psnap_sink_put(tee, &access, 1, &error), PSNAP_OK);
     assert_int_equal(c.puts, 1);
@@ -257,6 +261,7 @@ TEST(runs_are_written_out_for_who_knows_none)
     const struct psnap_access *got, *expected;
     size_t got_count, expected_count;
     uint64_t moved;
+
     psnap_rng_init(&source.rng, 11);
     source.expected = vector_sink_new();
     assert_int_equal(psnap_pump(&source.base, tee, &moved, NULL), PSNAP_OK);

@@ -26,6 +26,7 @@ TEST(whole_numbers)
                                       "0x10000000000000000",
                                       "99999999999999999999999"};
     uint64_t value = 77;
+
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(psnap_text_u64(bad[i], &value));
     assert_int_equal(value, 77);
@@ -39,6 +40,7 @@ TEST(whole_numbers)
 TEST(signed_numbers)
 {
     int64_t value = 77;
+
     assert_false(psnap_text_i64("--1", &value));
     assert_false(psnap_text_i64("-", &value));
     assert_false(psnap_text_i64("9223372036854775808", &value));
@@ -55,6 +57,7 @@ TEST(sizes)
     static const char *const bad[] = {
         "", "K", "1KB", "1.5K", "-1K", "32 K", "18014398509481984K", "16777216T"};
     uint64_t value = 77;
+
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(psnap_text_size(bad[i], &value));
     assert_int_equal(value, 77);
@@ -70,6 +73,7 @@ TEST(reals)
     static const char *const bad[] = {"",    ".",   "e5", "nan", "inf", "1e999", "-1e999",
                                       "0x1", "1,5", "1 ", " 1",  "1e",  "1.2.3", "infinity"};
     double value = 77;
+
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(psnap_text_real(bad[i], &value));
     assert_true(value == 77);
@@ -109,6 +113,7 @@ TEST(reals_are_written_to_read_back)
 {
     char text[32];
     struct psnap_rng rng;
+
     assert_string_equal(psnap_text_from_real(0.1, text), "0.1");
     assert_string_equal(psnap_text_from_real(100, text), "100");
     assert_string_equal(psnap_text_from_real(-2.5e6, text), "-2500000");
@@ -139,6 +144,7 @@ TEST(locale_does_not_matter)
 {
     char text[32];
     double value;
+
     if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8"))
         skip();
     assert_string_equal(psnap_text_from_real(0.5, text), "0.5");
@@ -186,6 +192,7 @@ TEST(utf8_is_checked)
                                          "\xe2\x81\xa9",
                                          "\xef\xbb\xbf"};
     uint32_t code;
+
     check_character("a", 1, true);
     check_character("", 1, false);
     check_character("\xc2\xa0", 2, true);
@@ -204,6 +211,7 @@ TEST(utf8_is_checked)
 TEST(nearest_name_is_suggested)
 {
     static const char *const names[] = {"machine", "json", NULL, "by", "sample"};
+
     assert_string_equal(psnap_text_nearest("machin", names, 5), "machine");
     assert_string_equal(psnap_text_nearest("mcahine", names, 5), "machine");
     assert_string_equal(psnap_text_nearest("jsno", names, 5), "json");
@@ -241,6 +249,7 @@ TEST(json_escapes_and_nests)
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     struct psnap_json json;
+
     psnap_json_init(&json, file);
     psnap_json_begin_object(&json, NULL);
     psnap_json_text(&json, "q\"k", "a\"b\\c\n\t\x01\x7f\xc3\xa4\xff!\xc2\x9b\xe2\x80\xae");
@@ -280,6 +289,7 @@ TEST(errors_are_written_with_their_place)
 {
     struct psnap_error error;
     char text[64];
+
     assert_int_equal(psnap_error_set(&error, PSNAP_ERROR_VALUE, "bad %d", 7), PSNAP_ERROR_VALUE);
     assert_string_equal(psnap_error_format(&error, text, sizeof text), "bad 7");
     psnap_error_at(&error, "x.yaml", 0, 0);

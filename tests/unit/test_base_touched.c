@@ -37,6 +37,7 @@ TEST(accesses_know_what_they_touch)
     struct psnap_touched *touched = psnap_touched_new(program);
     const uint64_t heap = 2 * PSNAP_LAYOUT_WINDOW;
     uint32_t count;
+
     assert_touches(touched, 0, heap, "f", "(heap)");
     assert_touches(touched, 1, heap, "f", "known"); /* the reference knows */
     assert_touches(touched, 0, heap * 2, "f", "(stack)");
@@ -72,6 +73,7 @@ TEST(accesses_know_what_they_touch)
 TEST(ranges_agree_with_a_search)
 {
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 5);
     for (int round = 0; round < 50; round++) {
         struct psnap_program *program = program_with_loops();
@@ -101,6 +103,7 @@ TEST(many_objects_are_no_burden)
     struct psnap_program *program = program_with_loops();
     struct psnap_touched *touched = psnap_touched_new(program);
     const char *const name = psnap_program_string(program, "small");
+
     for (uint64_t i = COUNT; i-- > 0;) {
         const struct psnap_object object = {32 * i, 16, name, PSNAP_OBJECT_ALLOCATION};
         psnap_program_add_object(program, &object);

@@ -17,6 +17,7 @@ TEST(positions_and_structure_are_kept)
                                            "  -\n"
                                            "empty: {}\n");
     const struct psnap_yaml_node *root = psnap_yaml_root(doc), *node;
+
     assert_string_equal(psnap_yaml_name(doc), "t");
     assert_int_equal(root->kind, PSNAP_YAML_MAP);
     assert_int_equal(root->style, PSNAP_YAML_BLOCK);
@@ -107,6 +108,7 @@ TEST(bad_input_is_refused_with_its_place)
          "a\n",
          "t:1:1: invalid leading UTF-8 octet"},
     };
+
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_bad(cases[i].text, strlen(cases[i].text), cases[i].expected);
     check_bad("a: \0b\n", 6, "t:1:4: control characters are not allowed");
@@ -119,6 +121,7 @@ TEST(limits_hold)
     char *text = malloc(SIZE);
     struct psnap_yaml_doc *doc;
     struct psnap_error error;
+
     memset(text, '[', SIZE);
     check_bad(text, SIZE, "t:1:65: nested too deeply");
     memset(text + PSNAP_YAML_DEPTH, ']', PSNAP_YAML_DEPTH);
@@ -141,6 +144,7 @@ TEST(duplicate_keys_are_found_among_many)
     struct psnap_yaml_doc *doc;
     size_t size;
     FILE *file = open_memstream(&text, &size);
+
     for (int i = 0; i < N; i++)
         fprintf(file, "k%d: %d\n", (int)((i * 7919LL) % N), i);
     fflush(file);
@@ -161,6 +165,7 @@ TEST(files_are_read_whole)
     struct psnap_error error;
     struct psnap_yaml_doc *doc;
     FILE *file = tmpfile();
+
     fputs("text: ", file);
     for (int i = 0; i < 300000; i++)
         fputc('a' + i % 26, file);
@@ -204,6 +209,7 @@ TEST(typed_access_checks_and_explains)
     uint64_t u = 0;
     int64_t i = 0;
     double r = 0;
+
 #define U64(key, low, high) psnap_yaml_u64(doc, psnap_yaml_get(root, key), low, high, &u, &error)
     assert_int_equal(U64("ways", 1, 8), PSNAP_OK);
     assert_int_equal(u, 8);
@@ -256,6 +262,7 @@ TEST(structure_is_checked)
     struct psnap_yaml_doc *doc = read_good("ways: 1\nline_byte: 2\n");
     const struct psnap_yaml_node *root = psnap_yaml_root(doc);
     struct psnap_error error;
+
     assert_int_equal(psnap_yaml_expect(doc, root, PSNAP_YAML_MAP, "a machine", &error), PSNAP_OK);
     CHECK_ERROR(psnap_yaml_expect(doc, root, PSNAP_YAML_SEQUENCE, "a machine", &error),
                 "t:1:1: ", "a machine must be a list, not a map");

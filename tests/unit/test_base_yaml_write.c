@@ -38,6 +38,7 @@ TEST(lists_are_written_item_by_item)
         "x: []\ny: 1\n", "x:\n- a: 0\n  b: [c]\ny: 1\n",
         "x:\n- a: 0\n  b: [c]\n- a: 1\n  b: [c]\n- a: 2\n  b: [c]\ny: 1\n"};
     static const size_t counts[] = {0, 1, 3};
+
     for (unsigned i = 0; i < 3; i++) {
         struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
         struct psnap_yaml_node *root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
@@ -66,6 +67,7 @@ TEST(written_documents_look_right)
     struct psnap_yaml_node *strides =
         psnap_yaml_add_sequence(doc, region, "strides", PSNAP_YAML_FLOW);
     char *text;
+
     psnap_yaml_add_u64(doc, strides, NULL, UINT64_MAX);
     psnap_yaml_add_i64(doc, strides, NULL, INT64_MIN);
     psnap_yaml_add_real(doc, strides, NULL, 0.1);
@@ -162,6 +164,7 @@ TEST(texts_read_back_as_texts)
 {
     struct psnap_yaml_doc *doc, *back;
     char *text;
+
     for (int style = PSNAP_YAML_BLOCK; style <= PSNAP_YAML_FLOW; style++) {
         const struct psnap_yaml_node *node;
         doc = psnap_yaml_doc_new("t");
@@ -255,6 +258,7 @@ static void check_same(const struct psnap_yaml_node *a, const struct psnap_yaml_
 TEST(random_trees_survive_writing_and_reading)
 {
     struct psnap_rng rng;
+
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t"), *back;
         char *text, *again;
@@ -280,6 +284,7 @@ TEST(writing_fails_cleanly)
     struct psnap_yaml_node *root;
     struct psnap_error error;
     FILE *file = fopen("/dev/full", "w");
+
     assert_int_equal(psnap_yaml_write(doc, file, &error), PSNAP_ERROR_USAGE);
     root = psnap_yaml_add_sequence(doc, NULL, NULL, PSNAP_YAML_BLOCK);
     for (uint64_t i = 0; i < 10000; i++)

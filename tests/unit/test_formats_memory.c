@@ -118,10 +118,7 @@ static void check_reading(const char *format)
     struct psnap_error error;
     struct psnap_sink *sink = psnap_trace_writer_new(format, file, program, &error);
 
-    assert_int_equal(psnap_sink_put(sink, accesses, COUNT, &error), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, accesses, COUNT, file);
     run_job(read_memory);
     free(data);
 }
@@ -137,6 +134,7 @@ TEST_WITHIN(begin, end, reading_parts)
 {
     FILE *file = open_memstream(&data, &size);
     struct psnap_error error;
+
     assert_int_equal(write_parts_to(file, &error), PSNAP_OK);
     fclose(file);
     run_job(read_memory);
@@ -146,6 +144,7 @@ TEST_WITHIN(begin, end, reading_parts)
 TEST_WITHIN(begin, end, reading_lackey)
 {
     FILE *file = open_memstream(&data, &size);
+
     for (unsigned i = 0; i < 5000; i++) /* more references than the first table holds */
         fprintf(file, "I  %x,4\n L %x,8\n", 4096 + 4 * i, i);
     fclose(file);
@@ -158,6 +157,7 @@ TEST_WITHIN(begin, end, reading_records)
 {
     static const char *const formats[] = {"dinbin", "champsim", "drmemtrace", "gem5"};
     struct psnap_error error;
+
     for (size_t i = 0; i < COUNT; i++)
         accesses[i].address &= UINT32_MAX >> 1;
     for (size_t i = 0; i < 4; i++) {
@@ -177,6 +177,7 @@ TEST_WITHIN(begin, end, reading_gzip)
 {
     static char bytes[4096];
     FILE *file = fopen("tests/fuzz/corpus/fuzz_compressed/gzip-members", "rb");
+
     assert_non_null(file);
     size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);

@@ -60,6 +60,7 @@ TEST(regions_have_the_patterns)
     struct psnap_program *program = program_with_loops();
     uint64_t left_out;
     char *text;
+
     make_stream(stream);
     add_object(program, X, "x");
     add_object(program, Y, "y");
@@ -87,6 +88,7 @@ TEST(references_have_them_without_names)
     struct psnap_program *program = program_with_loops();
     uint64_t left_out;
     char *text;
+
     make_stream(stream);
     text = written("spatter", program, stream, 4 * N, &left_out);
     assert_non_null(strstr(text, "\"f:1.vector (unknown) ref 2: 1 runs, 1000 accesses\""));
@@ -107,6 +109,7 @@ TEST(kinds_are_apart)
     struct psnap_sink *sink;
     uint64_t left_out;
     char *text;
+
     add_object(program, X, "x");
     for (uint64_t i = 0; i < 2 * N; i++)
         stream[i] = (struct psnap_access){X + i / 2 * 8, 2, 8, i % 2 ? PSNAP_STORE : PSNAP_LOAD, 0};
@@ -153,6 +156,7 @@ TEST(windows_are_apart)
     struct psnap_program *program = program_with_loops();
     uint64_t left_out;
     char *text;
+
     add_object(program, X - (1 << 19), "x");
     for (uint64_t i = 0; i < N; i++) {
         stream[2 * i] = (struct psnap_access){X - 4 * N + 8 * i, 2, 8, PSNAP_LOAD, 0};
@@ -183,6 +187,7 @@ TEST(states_are_placed)
     char *text;
     size_t size;
     FILE *file = open_memstream(&text, &size);
+
     make_stream(stream);
     add_object(program, X, "x");
     sink = psnap_trace_writer_new("trafficgen", file, program, NULL);

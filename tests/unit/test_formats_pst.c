@@ -50,6 +50,7 @@ TEST(test_objects_keep_their_time)
     struct psnap_access block[300];
     size_t position = 0;
     ssize_t got;
+
     write_random(&written, 7, 20000, 60, 1000);
     assert_true(written.program->object_count > 10);
     source = open_memory(&input, written.data, written.size, 1 << 20, NULL, &error);
@@ -72,6 +73,7 @@ TEST(test_skip)
 {
     struct written written = {0};
     struct psnap_error error;
+
     write_random(&written, 11, 5000, 20, 512);
     for (uint64_t skip = 0; skip < 5600; skip += 173) {
         const uint64_t expected = skip < written.count ? skip : written.count;
@@ -107,6 +109,7 @@ TEST(test_golden)
     struct psnap_access *back;
     size_t n;
     struct psnap_source *source = psnap_trace_open("tests/golden/formats/rich.pst", NULL, &error);
+
     assert_non_null(source);
     write_random(&written, 3, 500, 5, SMALL_CHUNK);
     back = read_all(source, &n, &status, &error);
@@ -130,14 +133,13 @@ TEST(test_provenance_may_change)
     char *data;
     size_t size;
     FILE *file = open_memstream(&data, &size);
+
     assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
     program->provenance.name = "early";
     sink = psnap_pst_writer_new(file, program, 1, NULL, &error);
     assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
     program->provenance.name = "late";
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
     source = open_memory(&input, data, size, 99, NULL, &error);
     assert_string_equal(source->program->provenance.name, "early");
     assert_int_equal(psnap_trace_skip(source, UINT64_MAX, NULL, &error), PSNAP_OK);
@@ -156,6 +158,7 @@ TEST(test_bad_accesses_are_refused)
         {.address = 1, .ref = 0, .size = 8, .kind = 3},
     };
     struct psnap_error error;
+
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         FILE *file = tmpfile();
         struct psnap_program *program = psnap_program_new();
@@ -199,9 +202,7 @@ static struct psnap_source *part_source(struct memory_input *input, char **data,
     program->sampling = *part;
     program->provenance.has_rank = true;
     program->provenance.rank = 3;
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
     psnap_program_free(program);
     source = open_memory(input, *data, *size - cut_bytes, 99, NULL, &error);
     assert_non_null(source);
@@ -230,6 +231,7 @@ TEST(test_part)
     struct psnap_sampling *back;
     char *data;
     size_t size, plain_size;
+
     source = part_source(&input, &data, &plain_size, &none, 0, NULL);
     assert_false(psnap_sampling_is_part(&source->program->sampling));
     assert_true(source->program->provenance.has_rank);
@@ -282,6 +284,7 @@ TEST(test_part)
 TEST(test_part_end)
 {
     struct psnap_sampling part = {.window = 3, .period = PSNAP_RUN_MAX};
+
     psnap_sampling_end(&part, 8);
     assert_true(part.windows == 2 && part.count == PSNAP_RUN_MAX && !part.is_empty);
     assert_true(part.run_accesses == PSNAP_RUN_MAX);

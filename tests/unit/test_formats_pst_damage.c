@@ -14,6 +14,7 @@ TEST(test_truncation)
     struct written written = {0};
     struct psnap_error error;
     size_t whole_before = 0;
+
     write_random(&written, 5, 400, 8, SMALL_CHUNK);
     for (size_t size = 0; size < written.size; size++) {
         struct memory_input input;
@@ -48,6 +49,7 @@ TEST(test_bit_flips)
 {
     struct written written = {0};
     struct psnap_error error;
+
     write_random(&written, 8, 300, 6, SMALL_CHUNK);
     for (size_t i = 0; i < written.size; i++) {
         struct memory_input input;
@@ -82,6 +84,7 @@ TEST(test_frames_out_of_place)
     struct psnap_source *source;
     size_t n, first, second;
     char *data;
+
     write_random(&written, 9, 300, 1, SMALL_CHUNK);
     data = calloc(1, written.size * 2);
     first = PSNAP_PST_FILE_HEADER; /* the tables */
@@ -115,6 +118,7 @@ TEST(test_other_versions)
     struct memory_input input;
     struct psnap_error error;
     uint64_t chain;
+
     psnap_pst_file_header_make(header, PSNAP_PST_VERSION + 1, &chain);
     assert_null(open_memory(&input, header, sizeof header, 99, NULL, &error));
     assert_int_equal(error.code, PSNAP_ERROR_VERSION);
@@ -143,6 +147,7 @@ static ssize_t failing_read(void *context, void *buffer, size_t n)
 TEST(test_read_errors)
 {
     struct written written = {0};
+
     write_random(&written, 12, 300, 2, SMALL_CHUNK);
     for (size_t size = 0; size < written.size; size += 97) {
         struct memory_input input = {written.data, size, 0, 50};

@@ -108,6 +108,7 @@ TEST(test_made_by_hand)
     struct psnap_source *source;
     struct psnap_access *all;
     size_t n;
+
     add_frame(&file, PSNAP_PST_TYPE('n', 'o', 't', 'e'), 0, 0, "a later psnap's", 15);
     add_chunk(&file, 7, made_chunk, sizeof made_chunk);
     add_frame(&file, PSNAP_PST_END, 7, 0, end, sizeof end);
@@ -161,6 +162,7 @@ TEST(test_nonsense)
     static const unsigned char no_such_block[] = {5, 7, 1, 2, 8, 0, 0, 1, 8};
     static const unsigned char many_strings[] = {1, 6, 0xff, 0xff, 0xff, 0xff, 1, 'x'};
     unsigned char bad[sizeof made_chunk];
+
     check_nonsense(PSNAP_PST_TYPE('N', 'o', 't', 'e'), 0, "x", 1, PSNAP_ERROR_VERSION);
     check_nonsense(PSNAP_PST_ACCESSES, 7, made_chunk, sizeof made_chunk, PSNAP_OK);
     check_nonsense(PSNAP_PST_ACCESSES, 3, made_chunk, sizeof made_chunk, PSNAP_ERROR_CORRUPT);
@@ -191,6 +193,7 @@ TEST(test_cut_off_tables)
     enum psnap_status status;
     struct psnap_source *source;
     size_t n;
+
     add_chunk(&file, 7, made_chunk, sizeof made_chunk);
     add_frame(&file, PSNAP_PST_TABLES, 7, 0, later, sizeof later);
     source = open_memory(&input, file.data, file.size, 99, NULL, &error);
@@ -219,6 +222,7 @@ TEST(test_token_left_behind_a_run)
     struct psnap_run run;
     uint64_t total = 0;
     ssize_t got;
+
     check_nonsense(PSNAP_PST_ACCESSES, 7, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
     add_chunk(&file, 8000, chunk, sizeof chunk);
     add_end(&file, 8000);
@@ -241,6 +245,7 @@ TEST(test_payload_too_large)
     FILE *file = tmpfile();
     struct psnap_pst_packer packer = {.file = file};
     struct psnap_error error;
+
     assert_int_equal(psnap_pst_pack(&packer, &frame, &payload, &error), PSNAP_ERROR_VALUE);
     assert_int_equal(ftell(file), 0);
     fclose(file);
@@ -300,6 +305,7 @@ TEST(test_copies)
         {23, 0},                       /* no token */
         {23, 4},                       /* a token too much for the accesses */
     };
+
     check_copies(copying_chunk, sizeof copying_chunk, 16, bad, sizeof bad / sizeof *bad);
 }
 
@@ -322,6 +328,7 @@ TEST(test_part_nonsense)
         {7, 18, 1, 0, 0, 0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, /* a period */
         {8, 2, 1, 0}, /* of how many is missing */
     };
+
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         check_nonsense(PSNAP_PST_TABLES, 0, odd[i], 2u + odd[i][1], PSNAP_ERROR_CORRUPT);
 }
@@ -368,6 +375,7 @@ TEST(test_replaced_rows)
     struct psnap_bytes payload = {0};
     size_t count = 0;
     long before;
+
     put_names(&payload, PSNAP_PST_PROVENANCE, "\0\0\0\0\0\0", 7, 2001, 2000, 0);
     put_names(&payload, PSNAP_PST_PART, "", 0, PSNAP_PST_REGIONS_MAX, PSNAP_PST_REGIONS_MAX, 7);
     assert_int_equal(read_tables(tables, &payload), PSNAP_OK);
@@ -436,6 +444,7 @@ TEST(test_copies_of_copies)
         {29, 7},    {29, 8},             /* before the first item */
         {30, 0},    {30, 4},             /* no item, one too many */
     };
+
     check_copies(nested_chunk, sizeof nested_chunk, 19, bad, sizeof bad / sizeof *bad);
     for (unsigned char count = 1; count < 40; count++)
         check_nonsense(PSNAP_PST_ACCESSES, count, falling_chunk, sizeof falling_chunk,

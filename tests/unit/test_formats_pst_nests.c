@@ -191,6 +191,7 @@ static void check_source(const struct nest *nest, struct psnap_source *source)
 TEST(test_random_nests)
 {
     static struct nest nest;
+
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct memory_input input;
         struct psnap_error error;
@@ -208,6 +209,7 @@ TEST(test_searches)
 {
     static struct nest nest;
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 1);
     start(&nest, 0);
     for (int i = 0; i < 400; i++)
@@ -279,6 +281,7 @@ static size_t disturbed_pyramid_size(uint64_t n)
 TEST(test_size_does_not_grow)
 {
     static const int64_t widths[] = {1, 2, 4, 8, 16};
+
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         for (int falls = 0; falls < 2; falls++) {
             const size_t small = triangle_size(1000, widths[i], falls),

@@ -21,6 +21,14 @@ struct run_stream {
     size_t size[2];
 };
 
+static void release(struct run_stream *stream, struct psnap_program *program)
+{
+    psnap_program_free(program);
+    free(stream->accesses);
+    free(stream->data[0]);
+    free(stream->data[1]);
+}
+
 static void add_run(struct run_stream *stream, struct psnap_sink *sink, struct psnap_rng *rng,
                     const struct psnap_program *program)
 {
@@ -72,15 +80,10 @@ static void make_runs(struct run_stream *stream, struct psnap_program *program,
                          PSNAP_OK);
         stream->count += n;
     }
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
     file = open_memstream(&stream->data[1], &stream->size[1]);
     sink = psnap_pst_writer_new(file, program, chunk, NULL, &error);
-    assert_int_equal(psnap_sink_put(sink, stream->accesses, stream->count, &error), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, stream->accesses, stream->count, file);
 }
 
 /* Reads with next and next_run in turn; returns the accesses that came in runs. */
@@ -125,6 +128,7 @@ static size_t check_read_runs(const struct run_stream *stream, struct psnap_rng 
 TEST(test_runs)
 {
     static const uint32_t chunks[] = {0, 1000, 777, 64, 1};
+
     for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
         struct run_stream stream = {0};
         struct psnap_program *program;
@@ -141,10 +145,7 @@ TEST(test_runs)
         in_runs = check_read_runs(&stream, &rng);
         if (chunks[i] > 1000)
             assert_true(in_runs > stream.count / 2);
-        psnap_program_free(program);
-        free(stream.accesses);
-        free(stream.data[0]);
-        free(stream.data[1]);
+        release(&stream, program);
     }
 }
 
@@ -206,6 +207,7 @@ static void add_nests(struct run_stream *stream, struct psnap_sink *sink, struct
 TEST(test_put_nests)
 {
     static const uint32_t chunks[] = {0, 100000, 7000, 997};
+
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct run_stream stream = {.room = 300000};
         struct psnap_program *program = one_block(16);
@@ -221,21 +223,13 @@ TEST(test_put_nests)
         stream.accesses = malloc(stream.room * sizeof *stream.accesses);
         for (int i = 0; i < 30; i++)
             add_nests(&stream, sink, &rng);
-        assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-        psnap_sink_free(sink);
-        fclose(file);
+        end_trace(sink, NULL, 0, file);
         file = open_memstream(&stream.data[1], &stream.size[1]);
         sink = psnap_pst_writer_new(file, program, chunk, &limits[1], &error);
-        assert_int_equal(psnap_sink_put(sink, stream.accesses, stream.count, &error), PSNAP_OK);
-        assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-        psnap_sink_free(sink);
-        fclose(file);
+        end_trace(sink, stream.accesses, stream.count, file);
         assert_int_equal(stream.size[0], stream.size[1]);
         assert_memory_equal(stream.data[0], stream.data[1], stream.size[0]);
-        psnap_program_free(program);
-        free(stream.accesses);
-        free(stream.data[0]);
-        free(stream.data[1]);
+        release(&stream, program);
     }
 }
 
@@ -251,6 +245,7 @@ TEST(test_chunks_are_flushed)
     struct psnap_source *source;
     struct psnap_sink *sink;
     size_t n;
+
     assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
     for (size_t i = 0; i < sizeof accesses / sizeof accesses[0]; i++)
         accesses[i] = (struct psnap_access){.address = i * i * 8, .size = 8};
@@ -311,9 +306,7 @@ static void write_stream(struct run_stream *stream, struct psnap_program *progra
                                         stream->count - i < 1999 ? stream->count - i : 1999,
                                         &error),
                          PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
 }
 
 TEST(test_nests)
@@ -329,9 +322,7 @@ TEST(test_nests)
             add_nest(&stream, &rng, (uint32_t)psnap_rng_below(&rng, 9) * 4);
         write_stream(&stream, program, seed % 3 ? 0 : 7000);
         check_read_runs(&stream, &rng);
-        psnap_program_free(program);
-        free(stream.accesses);
-        free(stream.data[0]);
+        release(&stream, program);
     }
 }
 
@@ -344,6 +335,7 @@ TEST(test_all_follow)
     struct run_stream stream = {.room = 20000};
     struct psnap_program *program = one_block(4);
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 1);
     stream.accesses = malloc(stream.room * sizeof *stream.accesses);
     for (uint64_t i = 0, address = 0; i < stream.room; i++, address += 8) {
@@ -356,9 +348,7 @@ TEST(test_all_follow)
     }
     write_stream(&stream, program, 0);
     assert_true(check_read_runs(&stream, &rng) > stream.count / 2);
-    psnap_program_free(program);
-    free(stream.accesses);
-    free(stream.data[0]);
+    release(&stream, program);
 }
 
 static size_t gemm_size(uint64_t n)
@@ -385,9 +375,7 @@ static size_t gemm_size(uint64_t n)
             block[count++] = (struct psnap_access){0x300000 + 8 * (i * n + j), 2, 8, 1, 0};
             assert_int_equal(psnap_sink_put(sink, block, count, &error), PSNAP_OK);
         }
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
     free(block);
     free(data);
     psnap_program_free(program);
@@ -398,6 +386,7 @@ static size_t gemm_size(uint64_t n)
 TEST(test_regular_streams_are_tiny)
 {
     const size_t small = gemm_size(60), large = gemm_size(180);
+
     assert_true(small < 500);
     assert_true(large < small + 100);
 }

@@ -62,6 +62,7 @@ TEST(what_comes_again)
     struct psnap_pst_unpacker unpacker = {0};
     struct psnap_bytes payload = {0};
     size_t size;
+
     for (uint64_t i = 0; i <= BETWEEN; i++) {
         make_part(&payload, i);
         assert_int_equal(pass(&packer, &unpacker, &payload, &size),
@@ -83,6 +84,7 @@ TEST(streams_end)
     struct psnap_bytes payload = {.size = PSNAP_PST_PAYLOAD_MAX};
     const uint64_t whole = PSNAP_PST_STREAM_BYTES / PSNAP_PST_PAYLOAD_MAX;
     size_t size;
+
     payload.data = calloc(1, payload.size);
     assert_non_null(payload.data);
     for (uint64_t i = 0; i < whole + 2; i++)
@@ -97,6 +99,7 @@ TEST(streams_end)
 TEST(larger_windows)
 {
     static unsigned char raw[1000], file[PSNAP_PST_FRAME_HEADER + 2000];
+
     for (int bits = PSNAP_PST_STREAM_WINDOW_BITS; bits < PSNAP_PST_STREAM_WINDOW_BITS + 2; bits++) {
         ZSTD_CCtx *zstd = ZSTD_createCCtx();
         ZSTD_inBuffer in = {raw, sizeof raw, 0};
@@ -143,12 +146,11 @@ TEST(chunks_grow)
     struct psnap_source *source;
     struct psnap_sink *sink;
     uint64_t passed;
+
     assert_int_equal(psnap_program_add_anonymous(program, "long"), PSNAP_OK);
     sink = psnap_pst_writer_new(file, program, 0, NULL, &error);
     assert_int_equal(psnap_sink_put_run(sink, &run, &error), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
     for (size_t at = PSNAP_PST_FILE_HEADER; at < size; chunks++)
         at += PSNAP_PST_FRAME_HEADER + psnap_record_u32((const unsigned char *)data + at + 24);
     assert_in_range(chunks, 1, 24);
@@ -255,9 +257,7 @@ static void write_trace(void)
             announce_object(program, &rng);
         assert_int_equal(psnap_sink_put(sink, accesses + t, 10000, &error), PSNAP_OK);
     }
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
     psnap_program_free(program);
 }
 
@@ -337,6 +337,7 @@ TEST(test_seek)
 TEST(test_repeated_is_small)
 {
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 4);
     make_gather(&rng);
     write_trace();
@@ -354,6 +355,7 @@ TEST(test_part_without_beginning)
     unsigned char header[PSNAP_PST_FILE_HEADER];
     char place[64], text[1024];
     size_t first = 0, at = PSNAP_PST_FILE_HEADER;
+
     psnap_rng_init(&rng, 4);
     make_gather(&rng);
     write_trace();
@@ -388,6 +390,7 @@ TEST(test_count)
     uint64_t total = 0;
     int ends[2];
     ssize_t n;
+
     assert_non_null(file);
     source = psnap_trace_open_file(file, "rich", NULL, &error);
     assert_non_null(source);

@@ -51,9 +51,7 @@ static inline void write_random(struct written *written, uint64_t seed, size_t c
     }
     for (uint32_t i = 0; i < written->program->block_count; i++)
         written->program->blocks[i].executions = psnap_rng_next(&rng) >> (i % 64);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, NULL, 0, file);
 }
 
 static inline void release_written(struct written *written)

@@ -71,6 +71,19 @@ static inline struct psnap_access *read_all(struct psnap_source *source, size_t 
     }
 }
 
+/* Puts the last accesses, ends the trace, and closes its file. */
+static inline void end_trace(struct psnap_sink *sink, const struct psnap_access *accesses, size_t n,
+                             FILE *file)
+{
+    struct psnap_error error;
+
+    if (n)
+        assert_int_equal(psnap_sink_put(sink, accesses, n, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+}
+
 static inline void assert_same_accesses(const struct psnap_access *a, size_t a_count,
                                         const struct psnap_access *b, size_t b_count)
 {

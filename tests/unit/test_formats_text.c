@@ -48,6 +48,7 @@ TEST(test_din)
         {0, 0, 4, PSNAP_LOAD, 0},        {UINT64_MAX, 0, 1, PSNAP_LOAD, 0},
         {0xabcdef, 0, 1, PSNAP_LOAD, 0}, {0x12, 1, 2, PSNAP_STORE, 0},
     };
+
     check_text("0 1000\n1 1003\n2 400\n\n3 0\n4 0\n  0\t0xffffffffffffffff\n0 ABCdef rest 1 2\r\n"
                "1 000000000000000012",
                NULL, expected, 6);
@@ -60,6 +61,7 @@ TEST(test_xdin)
         {0x20, 0, 1, PSNAP_LOAD, 0},           {0x100, 1, 64, PSNAP_STORE, 0},
         {0x140, 1, 64, PSNAP_STORE, 0},        {0x180, 1, 2, PSNAP_STORE, 0},
     };
+
     check_text("r 7fffffffe000 8\nw 10 10\n\nm 20 1\ni 400 4\nc 0 0\nv 0 0\nW 100 82\n", NULL,
                expected, 6);
 }
@@ -71,6 +73,7 @@ TEST(test_lackey)
         {0x4222c40, 4, 4, PSNAP_STORE, 0},   {0x1ffefff7f0, 2, 8, PSNAP_LOAD, 0},
         {0x1ffefff7f0, 5, 4, PSNAP_LOAD, 0},
     };
+
     check_text("==12== Lackey, an example Valgrind tool\n--12-- note\n\n### unhandled dwarf2\n"
                "SB 04001090\nI  04001092,3\nhello\nI am\n"
                " L 1ffefff7f8,8\nI  04001095,5\n M 04222c40,4\n==12== \nI  04001092,3\n"
@@ -82,6 +85,7 @@ TEST(test_lackey_without_instructions)
 {
     static const struct psnap_access expected[] = {
         {0x10, 0, 8, PSNAP_LOAD, 0}, {0x20, 1, 64, PSNAP_STORE, 0}, {0x60, 1, 36, PSNAP_STORE, 0}};
+
     check_text(" L 10,8\nS 20,100", NULL, expected, 3);
 }
 
@@ -92,6 +96,7 @@ TEST(test_lackey_program)
     struct psnap_error error;
     struct psnap_access access;
     struct psnap_source *source = open_memory(&input, text, sizeof text - 1, 99, NULL, &error);
+
     assert_int_equal(psnap_source_next(source, &access, 1, &error), 1);
     assert_int_equal(access.ref, 2);
     assert_int_equal(source->program->ref_count, 3);
@@ -109,6 +114,7 @@ TEST(test_csv)
                                                    {0, 0, 1, PSNAP_LOAD, 0},
                                                    {0x10, 7, 64, PSNAP_STORE, 9},
                                                    {0x50, 7, 6, PSNAP_STORE, 9}};
+
     check_text("address,size,kind,thread,ref\n0xff,64,atomic,65535,3\n0x0,1,load,0,0\r\n"
                "0x10,70,store,9,7\n",
                NULL, expected, 4);
@@ -154,6 +160,7 @@ TEST(test_errors_have_places)
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1048576\n", 0, 2, 21},
         {"csv", "address,size,kind,thread,ref\n0x1,65537,load,0,1\n", 0, 2, 19},
     };
+
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_error error;
         enum psnap_status status;
@@ -183,6 +190,7 @@ TEST(test_cut_off)
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1\n0x1,8,lo", 1, 3, 7},
         {"din", "0 1\n0 2", 2, 0, 0},
     };
+
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct psnap_error error = {0};
         enum psnap_status status;
@@ -203,6 +211,7 @@ TEST(test_long_lines)
     enum psnap_status status;
     char text[LONG + 16];
     size_t n;
+
     memset(text, ' ', sizeof text);
     memcpy(text, "0 10", 4);
     strcpy(text + LONG, "\n0 20\n"); /* a line of exactly LONG bytes is good */
@@ -241,6 +250,7 @@ TEST(test_recognition)
         {"\x1f\x8b\x08", NULL},
         {"7 10\n", NULL},
     };
+
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct memory_input input;
         struct psnap_error error;
@@ -261,6 +271,7 @@ TEST(test_recognition)
 TEST(test_numbers)
 {
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 11);
     for (unsigned i = 0; i < 20000; i++) {
         uint64_t value = psnap_rng_next(&rng) >> i % 64;
@@ -313,6 +324,7 @@ TEST(test_runs)
     static const int64_t strides[] = {8, 16, 0x100000000, -8, -1};
     const struct psnap_run run = {.first = first, .strides = strides, .width = 5, .count = 9000};
     const struct psnap_format *format;
+
     for (size_t i = 0; (format = psnap_format_at(i)); i++) {
         char *whole, *parts;
         if (!format->ops->hex_at)
@@ -330,6 +342,7 @@ TEST(test_registry)
     const struct psnap_format *format;
     struct psnap_error error;
     size_t count = 0;
+
     for (; (format = psnap_format_at(count)); count++) {
         assert_ptr_equal(psnap_format_find(format->name), format);
         assert_int_equal(format->readable,
@@ -381,6 +394,7 @@ TEST(test_pinatrace)
     size_t size, n;
     char *text;
     FILE *file = open_memstream(&text, &size);
+
     check_text("0x401: R 0x10\n0x402: W 0xffffffffffffffff\n\n0x401: R 0x18\n0x401: W 0x20\n"
                "0x404: W 0x00007ffd00000cd8  8 \n0x404: W 0x7ffd00000ce0  0 \n"
                "0x408: R     0x7ffd00000cc8 16 0x0123456789abcdef0123456789abcdef\n#eof\n",
@@ -392,10 +406,7 @@ TEST(test_pinatrace)
                                             .size = (uint8_t)(1 + psnap_rng_below(&rng, 64)),
                                             .kind = (uint8_t)psnap_rng_below(&rng, 3)};
     sink = psnap_trace_writer_new("pinatrace", file, program, &error);
-    assert_int_equal(psnap_sink_put(sink, accesses, COUNT, &error), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, accesses, COUNT, file);
     source = open_memory(&input, text, size, 999, NULL, &error);
     assert_string_equal(psnap_trace_format(source)->name, "pinatrace");
     back = read_all(source, &n, &status, &error);
@@ -460,10 +471,7 @@ static void check_golden_text(const char *format)
 
     accesses = read_golden("small.csv", &n);
     sink = psnap_trace_writer_new(format, file, program, &error);
-    assert_int_equal(psnap_sink_put(sink, accesses, n, &error), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
+    end_trace(sink, accesses, n, file);
     snprintf(name, sizeof name, GOLDEN "small.%s", format);
     golden = fopen(name, "rb");
     assert_non_null(golden);
@@ -485,6 +493,7 @@ TEST(test_golden)
 {
     struct psnap_access *a, *b;
     size_t a_count, b_count;
+
     check_golden_text("din");
     check_golden_text("xdin");
     check_golden_text("lackey");
@@ -501,6 +510,7 @@ TEST(test_full_disk)
 {
     static const struct psnap_access access = {.address = 1, .size = 8};
     const struct psnap_format *format;
+
     for (size_t i = 0; (format = psnap_format_at(i)); i++) {
         FILE *file = fopen("/dev/full", "wb");
         struct psnap_program *program = psnap_program_new();

@@ -215,6 +215,7 @@ static void check_pair(const struct carried *a, const struct carried *b, struct 
 TEST(test_pairs)
 {
     struct psnap_rng rng;
+
     psnap_rng_init(&rng, 77);
     for (size_t a = 0; a < FORMATS; a++)
         for (size_t b = 0; b < FORMATS; b++)
@@ -226,6 +227,7 @@ TEST(test_pairs)
 TEST(test_table)
 {
     const struct psnap_format *format;
+
     for (size_t i = 0; (format = psnap_format_at(i)); i++) {
         size_t k = 0;
 
