@@ -156,6 +156,23 @@ static enum psnap_status find_accesses(struct pst_source *source, uint64_t *n,
     return at_frame(source, &source->chunk, status, error);
 }
 
+static ssize_t pst_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                        struct psnap_error *error)
+{
+    struct pst_source *source = (struct pst_source *)self;
+    uint64_t n;
+    enum psnap_status status = find_accesses(source, &n, error);
+
+    n = n < capacity ? n : capacity;
+    if (status != PSNAP_OK || n == 0)
+        return status;
+    status = psnap_pst_decoder_next(&source->decoder, block, (size_t)n, error);
+    if (status != PSNAP_OK)
+        return at_frame(source, &source->chunk, status, error);
+    advance(source, n);
+    return (ssize_t)n;
+}
+
 static ssize_t pst_next_nest(struct psnap_source *self, struct psnap_access *room, size_t capacity,
                              const struct psnap_access **block, struct psnap_nest *nest,
                              struct psnap_error *error)
@@ -239,7 +256,8 @@ static void pst_free(struct psnap_source *self)
 static struct psnap_trace *pst_open(const struct psnap_format *format, struct psnap_reader *reader,
                                     struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {.free = pst_free, .next_nest = pst_next_nest};
+    static const struct psnap_source_ops ops = {
+        .next = pst_next, .free = pst_free, .next_nest = pst_next_nest};
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;

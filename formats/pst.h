@@ -411,6 +411,10 @@ void psnap_pst_decoder_release(struct psnap_pst_decoder *decoder);
 enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
                                           struct psnap_cursor *payload, uint32_t accesses,
                                           uint32_t ref_count, struct psnap_error *error);
+/* The next `n` accesses, at most what is left of the chunk. */
+enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
+                                         struct psnap_access *block, size_t n,
+                                         struct psnap_error *error);
 static inline enum psnap_status psnap_pst_makes_no_sense(struct psnap_error *error)
 {
     return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");

@@ -23,6 +23,9 @@
 
 #include "formats/pst_decode.h"
 
+/* Accesses that come one by one before a run is looked for: after one, and where there is none. */
+#define PATIENCE 8u
+#define PATIENCE_MAX 256u
 /* Looks at lanes for a run, after each access, as a loop's next round begins with some that
  * were not predicted: it is found where its first iteration begins that is like those that follow,
  * the same one each round. Then it is looked for less and less often. */
@@ -665,10 +668,10 @@ static bool may_be_run(const struct psnap_pst_run *run, const struct psnap_progr
     return true;
 }
 
-/* Takes a run of the next `limit` accesses, if one begins there that is worth it and may be one;
- * its count is 0 if not. */
-static void begin_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
-                      uint64_t limit, struct psnap_pst_run *run)
+/* Finds a run among the next `limit` accesses, if one begins there that is worth it, of any blocks
+ * and threads; its count is 0 if not. */
+static void find_run(const struct psnap_pst_decoder *decoder, uint64_t limit,
+                     struct psnap_pst_run *run)
 {
     const uint32_t first = decoder->lanes[decoder->current].next;
     uint64_t count, address = decoder->address;
@@ -695,10 +698,7 @@ static void begin_run(struct psnap_pst_decoder *decoder, const struct psnap_prog
     if (decoder->lanes[first].follows &&
         decoder->address != address - (uint64_t)run->strides[run->width - 1])
         return; /* its first address is not in line with those that follow */
-    if (!may_be_run(run, program))
-        return;
     run->count = (uint32_t)count;
-    take_run(decoder, run);
 }
 
 /* ---- accesses ---- */
@@ -741,11 +741,41 @@ static void start(struct psnap_pst_decoder *decoder, struct psnap_access *access
     struct psnap_pst_read_lane *lane = decoder->lanes;
 
     decoder->started = true;
+    decoder->patience = PATIENCE;
     if (lane->run != UINT32_MAX)
         lane->run--;
     decoder->address = lane->last;
     decoder->left--;
     set_access(access, lane->last, lane->key);
+}
+
+/* The next `n` accesses of a chunk that was started, and of runs that may not be delivered as such;
+ * false: they make no sense. */
+static bool next_many(struct psnap_pst_decoder *decoder, struct psnap_access *block, size_t n)
+{
+    struct psnap_pst_run run;
+
+    for (size_t i = 0; i < n;) {
+        const size_t singly = n - i < decoder->patience ? n - i : decoder->patience;
+
+        if (!next_singly(decoder, block + i, singly))
+            return false;
+        i += singly;
+        if (n - i < PSNAP_PST_RUN_ACCESSES)
+            continue;
+        find_run(decoder, n - i, &run);
+        if (run.count) {
+            const struct psnap_run all = {
+                .first = run.first, .strides = run.strides, .width = run.width};
+            psnap_run_accesses(&all, 0, run.count * run.width, block + i);
+            take_run(decoder, &run);
+        }
+        i += run.count * run.width;
+        decoder->patience = run.count                          ? PATIENCE
+                            : decoder->patience < PATIENCE_MAX ? 2 * decoder->patience
+                                                               : PATIENCE_MAX;
+    }
+    return true;
 }
 
 enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
@@ -760,16 +790,33 @@ enum psnap_status psnap_pst_decoder_next_run(struct psnap_pst_decoder *decoder,
     if (!decoder->started && end)
         start(decoder, &block[(*n)++]);
     while (true) {
-        begin_run(decoder, program, limit - *n, run);
+        find_run(decoder, limit - *n, run);
         tries += 1 + run->width; /* lanes that were looked at */
+        if (run->count && !may_be_run(run, program))
+            run->count = 0;
+        if (run->count)
+            take_run(decoder, run);
         if (run->count || *n == end)
             return PSNAP_OK;
         if (step > end - *n)
             step = end - *n;
-        if (!next_singly(decoder, block + *n, step))
+        if (!(step > 1 ? next_many : next_singly)(decoder, block + *n, step))
             return psnap_pst_makes_no_sense(error);
         *n += step;
         if (tries >= TRIES)
             step = step > 1 ? 2 * step : PSNAP_PST_RUN_ACCESSES;
     }
+}
+
+enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
+                                         struct psnap_access *block, size_t n,
+                                         struct psnap_error *error)
+{
+    const bool starts = !decoder->started && n > 0;
+
+    if (starts)
+        start(decoder, block);
+    return next_many(decoder, block + starts, n - starts) && psnap_pst_decoder_is_whole(decoder)
+               ? PSNAP_OK
+               : psnap_pst_makes_no_sense(error);
 }

@@ -46,9 +46,10 @@ struct psnap_pst_decoder {
     struct psnap_pst_unfold_level *levels;
     size_t lane_room, track_room, value_room, run_room, copy_room, window_room, level_room;
     uint32_t lane_count;
-    uint32_t current; /* lane of the last access */
-    uint32_t left;    /* accesses to come */
-    uint64_t address; /* of the last access */
+    uint32_t current;  /* lane of the last access */
+    uint32_t left;     /* accesses to come */
+    uint64_t address;  /* of the last access */
+    uint32_t patience; /* accesses to go through one by one before runs are looked for again */
     bool started;
 };
 

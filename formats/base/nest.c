@@ -70,8 +70,11 @@ uint32_t psnap_nest_depth(const struct psnap_nest *nest)
     return deepest;
 }
 
-void psnap_run_accesses(const struct psnap_run *run, uint64_t from, size_t n,
-                        struct psnap_access *block)
+/* Accesses that are written k by k: they stay in a cache of the first level. */
+enum { TILE_ACCESSES = 1024 };
+
+static void put_tile(const struct psnap_run *run, uint64_t from, size_t n,
+                     struct psnap_access *block)
 {
     const uint64_t iteration = from / run->width;
     const size_t first = (size_t)(from % run->width);
@@ -82,12 +85,20 @@ void psnap_run_accesses(const struct psnap_run *run, uint64_t from, size_t n,
         struct psnap_access access = run->first[k];
 
         access.address += i * (uint64_t)run->strides[k];
-        for (; at < n; at += run->width, access.address += (uint64_t)run->strides[k]) {
+        for (; run->columns && at < n; at += run->width) {
+            access.address = psnap_run_address(run, i++, k);
             block[at] = access;
-            if (run->columns)
-                block[at].address = psnap_run_address(run, i++, k);
         }
+        for (; at < n; at += run->width, access.address += (uint64_t)run->strides[k])
+            block[at] = access;
     }
+}
+
+void psnap_run_accesses(const struct psnap_run *run, uint64_t from, size_t n,
+                        struct psnap_access *block)
+{
+    for (size_t at = 0; at < n; at += TILE_ACCESSES)
+        put_tile(run, from + at, n - at < TILE_ACCESSES ? n - at : TILE_ACCESSES, block + at);
 }
 
 struct psnap_nest psnap_nest_of_run(struct psnap_nest_loop *loop, const struct psnap_run *run)

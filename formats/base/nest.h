@@ -116,7 +116,7 @@ static inline uint64_t psnap_run_address(const struct psnap_run *run, uint64_t i
 }
 
 /* Writes `n` of the run's accesses, one after the other, from number `from` on: access k of
- * iteration i is number i * width + k. Fast where `block` stays in a cache of the first level. */
+ * iteration i is number i * width + k. */
 PSNAP_API void psnap_run_accesses(const struct psnap_run *run, uint64_t from, size_t n,
                                   struct psnap_access *block);
 

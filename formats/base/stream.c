@@ -64,7 +64,8 @@ static ssize_t expand(struct psnap_expansion *expansion, struct psnap_access *bl
 
     if (n && block != expansion->accesses)
         memmove(block, expansion->accesses, n * sizeof *block);
-    expansion->accesses += n;
+    if (n)
+        expansion->accesses += n; /* there may be none, and no place of theirs */
     expansion->count -= n;
     return (ssize_t)(n + expand_nest(expansion, block + n, capacity - n));
 }
