@@ -42,6 +42,8 @@ struct site_entry {
 
 struct site {
     const char *directory;
+    struct repo *repo;
+    struct psnap_error error;  /* of taking its profiles */
     const struct report *like; /* machines and options, which all pages have */
     bool force;                /* make all pages anew */
     char key[24];
@@ -165,35 +167,39 @@ static enum psnap_status prepare(const struct site *site, struct psnap_error *er
 }
 
 /* Takes an entry, and writes its profile: a file that is there is of its name's content. */
-static enum psnap_status take_profile(void *context, const struct repo_profile *profile,
-                                      struct psnap_error *error)
+static int take_profile(void *context, int count, char **row, char **names)
 {
     struct site *site = context;
     struct psnap_output *output = NULL;
+    struct repo_bytes yaml = {NULL, 0};
+    struct psnap_error why;
+    struct repo_id id;
     struct site_entry *entry;
     char path[PATH_ROOM];
     struct stat about;
 
-    if (!site->count && prepare(site, error))
-        return error->code;
+    (void)count, (void)names;
+    if (!site->count && prepare(site, &site->error))
+        return site->error.code;
     if (!psnap_make_room(&site->entries, &site->room, site->count + 1, sizeof *site->entries))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the site");
+        return psnap_error_set(&site->error, PSNAP_ERROR_MEMORY, "out of memory for the site");
     entry = &site->entries[site->count++];
-    *entry = (struct site_entry){.tags = strdup(profile->tags), .has_profile = profile->yaml};
-    snprintf(entry->id, sizeof entry->id, "%s", profile->id);
-    if (!profile->yaml) {
-        psnap_print(stderr, "psnap report: %s: %s\n", profile->id, profile->problem);
+    entry->has_profile =
+        repo_id_parse(row[REPO_ID], "", &id) && !object_read(site->repo, &id, &yaml, &why);
+    entry->tags = strdup(row[REPO_TAGS]);
+    snprintf(entry->id, sizeof entry->id, "%s", row[REPO_ID]);
+    if (!entry->has_profile) {
+        psnap_print(stderr, "psnap report: %s: %s\n", row[REPO_ID], why.message);
         site->damaged++;
     }
     file_of(site, PROFILES, entry->id, ".yaml", path);
-    if (profile->yaml &&
-        (site->force || stat(path, &about) || (size_t)about.st_size != profile->yaml_bytes)) {
-        output = psnap_output_open(path, true, error);
-        if (!output)
-            return error->code;
-        fwrite(profile->yaml, 1, profile->yaml_bytes, psnap_output_file(output));
+    if (yaml.data && (site->force || stat(path, &about) || (size_t)about.st_size != yaml.size)) {
+        output = psnap_output_open(path, true, &site->error);
+        if (output)
+            fwrite(yaml.data, 1, yaml.size, psnap_output_file(output));
     }
-    return psnap_output_finish(output, PSNAP_OK, error);
+    free(yaml.data);
+    return psnap_output_finish(output, site->error.code, &site->error);
 }
 
 /* ----------------------------------------------------------------------- the pages */
@@ -253,8 +259,14 @@ int report_site(const char *archive, char *const *words, size_t word_count,
     struct psnap_error error;
     enum psnap_status status = make_key(&site, &error);
 
+    if (!status && !(site.repo = repo_open(archive, &error)))
+        status = error.code;
     if (!status)
-        status = repo_each(archive, words, word_count, take_profile, &site, &error);
+        status = repo_list(site.repo, &(struct repo_query){words, word_count, 0}, take_profile,
+                           &site, &error);
+    if (!status && (status = site.error.code))
+        error = site.error;
+    repo_close(site.repo);
     if (!status && !site.count)
         status = psnap_error_set(&error, PSNAP_ERROR_VALUE, "'%s': %s", archive,
                                  word_count ? "no profile matches" : "there is no profile in it");

@@ -1,55 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Adding profiles (add.h). A commit: files in cache/, flushed to the disk; their names; the
- * folders, flushed. A few files are flushed one by one; many at once, with whatever else the file
- * system has to write.
+ * Adding profiles, many at a time: read, checked and compressed by all processors, then committed
+ * together: files in cache/, flushed to the disk; their names; the folders, flushed. A few files
+ * are flushed one by one; many at once, with whatever else the file system has to write. XXH3 is no
+ * cryptographic hash: equal ids are not taken for equal bytes.
  */
-#include "profile/repo/add.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/parallel.h"
+#include "profile/repo/repo.h"
 
 enum { FEW = 8, BATCH_BYTES = 24 << 20 };
 
-static void read_path(struct add_item *item, uint64_t limit)
+static void refuse(struct add_item *item, const char *reason)
+{
+    psnap_error_set(&item->error, PSNAP_ERROR_VALUE, "%s", reason);
+    psnap_error_at(&item->error, item->path, 0, 0);
+}
+
+static void read_path(struct add_item *item)
 {
     const bool is_stdin = !strcmp(item->path, "-");
     const int fd = is_stdin ? STDIN_FILENO : open(item->path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0 || !store_read_open(fd, limit, &item->yaml))
+    if (fd < 0 || !store_read_open(fd, REPO_PROFILE_MAX, &item->yaml))
         psnap_error_file(&item->error, errno, fd < 0 ? "open" : "read", item->path);
-    else if (item->yaml.size > limit)
-        psnap_error_set(&item->error, PSNAP_ERROR_LIMIT,
-                        "longer than %" PRIu64 " bytes, the limit of a profile (--max-size)",
-                        limit);
-    if (item->error.code == PSNAP_ERROR_LIMIT)
-        psnap_error_at(&item->error, item->path, 0, 0);
+    else if (item->yaml.size > REPO_PROFILE_MAX)
+        refuse(item, "longer than 16 MiB, the limit of a profile in an archive");
     if (fd >= 0 && !is_stdin)
         close(fd);
 }
 
 /* Finds out whether the profile is there. An object that is damaged is as if it were not. */
-static void look_for(struct repo *repo, unsigned thread, struct add_item *item)
+static void look_for(const struct repo *repo, struct add_item *item)
 {
     struct repo_bytes there;
 
-    item->is_new = object_read(repo, thread, &item->id, &there, NULL);
-    if (item->is_new)
-        return;
-    if (there.size != item->yaml.size || memcmp(there.data, item->yaml.data, there.size) != 0) {
-        psnap_error_set(
-            &item->error, PSNAP_ERROR_VALUE,
-            "another profile in the repository has the same id: one of them was made to");
-        psnap_error_at(&item->error, item->path, 0, 0);
-    }
+    item->is_new = object_read(repo, &item->id, &there, NULL);
+    if (!item->is_new &&
+        (there.size != item->yaml.size || memcmp(there.data, item->yaml.data, there.size) != 0))
+        refuse(item, "another profile in the repository has the same id: one of them was made to");
     free(there.data);
 }
 
@@ -57,170 +52,139 @@ static void read_item(void *context, unsigned thread, size_t i)
 {
     struct adder *adder = context;
     struct add_item *item = &adder->items[i];
+    char tag[REPO_TAG_BYTES + 1];
 
+    (void)thread;
+    for (const char *rest = item->tags; repo_next_tag(&rest, tag);)
+        if (!repo_is_tag(tag))
+            refuse(item, "it has a tag that is none");
     if (!item->yaml.data)
-        read_path(item, adder->limit_bytes);
+        read_path(item);
     if (item->error.code)
         return;
     repo_id_of(item->yaml.data, item->yaml.size, &item->id);
-    look_for(adder->repo, thread, item);
+    look_for(adder->repo, item);
     if (item->is_new)
-        facts_of(&item->yaml, strcmp(item->path, "-") != 0 ? item->path : "stdin", &item->facts,
-                 &item->error);
+        item->facts = facts_of(&item->yaml, strcmp(item->path, "-") != 0 ? item->path : "stdin",
+                               &item->error);
 }
 
-static bool is_wanted(const struct add_item *item)
-{
-    return item->is_new && !item->error.code;
-}
-
+/* Writes a profile that is sound: an error from here on is the batch's. */
 static void write_item(void *context, unsigned thread, size_t i)
 {
     struct adder *adder = context;
     struct add_item *item = &adder->items[i];
     struct repo_bytes object;
 
-    if (!is_wanted(item))
+    (void)thread;
+    if (!item->facts)
         return;
-    if (!object_pack(adder->repo, thread, &item->yaml, &object))
+    if (!object_pack(adder->repo, &item->yaml, &object))
         psnap_error_set(&item->error, PSNAP_ERROR_MEMORY, "out of memory");
-    else
-        store_temporary(adder->repo, &object, adder->count <= FEW, item->temporary, &item->error);
-    item->is_unwritten = item->error.code != 0;
+    else if (!store_temporary(adder->repo, &object, adder->count <= FEW, item->temporary))
+        repo_fail(adder->repo, "write", "cache", &item->error);
     free(object.data);
 }
 
-/* The archive's dictionary, if it has none and the batch is large enough. */
-static enum psnap_status train(struct adder *adder, struct psnap_error *error)
-{
-    struct repo_bytes samples[ADD_BATCH];
-    size_t count = 0;
-
-    for (size_t i = 0; i < adder->count; i++)
-        if (is_wanted(&adder->items[i]))
-            samples[count++] = adder->items[i].yaml;
-    return dictionary_train(adder->repo, samples, count, error);
-}
-
-/* Gives a file its name. Somebody else may have been first, or an earlier item; its name may not
- * be on the disk yet. */
-static enum psnap_status place(struct adder *adder, struct add_item *item,
-                               struct psnap_error *error)
+/* Gives a file its name, and makes the empty files that are its tags; 0 or an errno. Another
+ * process may have been first, or an earlier item; its name may not be on the disk yet. */
+static int place(struct adder *adder, struct add_item *item)
 {
     const struct repo *repo = adder->repo;
-    const int folder = object_folder(repo, &item->id, true);
-    char name[REPO_NAME];
-    int result = 0;
+    const bool flushes = adder->count <= FEW;
+    char path[REPO_PATH], tag[REPO_TAG_BYTES + 1];
+    int result = item->is_new ? store_place(repo, item->temporary, store_path(&item->id, "", path),
+                                            false, flushes)
+                              : 0;
 
-    if (folder < 0)
-        return repo_fail(repo, "write", "objects", error);
-    snprintf(name, sizeof name, "%s" REPO_PROFILE, item->id.text + 2);
-    if (item->is_new)
-        result = store_place(repo, item->temporary, folder, name, false);
     if (result == EEXIST) {
-        look_for(adder->repo, 0, item);
-        result = item->is_new ? store_place(repo, item->temporary, folder, name, true) : 0;
+        look_for(repo, item);
+        result = item->is_new ? store_place(repo, item->temporary, path, true, flushes) : 0;
     }
-    if (!result && adder->count <= FEW && (fsync(folder) || fsync(repo->objects)))
-        result = errno;
-    close(folder);
-    errno = result;
-    return result ? repo_fail(repo, "write", "objects", error) : PSNAP_OK;
+    for (const char *rest = item->tags; !result && !item->error.code && repo_next_tag(&rest, tag);)
+        if (!store_write_new(repo, store_path(&item->id, tag, path), &(struct repo_bytes){NULL, 0},
+                             flushes) &&
+            errno != EEXIST)
+            result = errno;
+    return result;
 }
 
-static enum psnap_status commit(struct adder *adder, struct psnap_error *error)
+/* Writes all that is sound; what they all need is on the disk before their names are. */
+static int commit(struct adder *adder)
 {
     const bool flushes = adder->count > FEW;
-    enum psnap_status status = PSNAP_OK;
+    int result = flushes && syncfs(adder->repo->root) ? errno : 0;
 
-    if (flushes && syncfs(adder->repo->root))
-        return repo_fail(adder->repo, "write", "objects", error);
-    for (size_t i = 0; i < adder->count && !status; i++)
+    for (size_t i = 0; i < adder->count && !result; i++)
         if (!adder->items[i].error.code)
-            status = place(adder, &adder->items[i], error);
-    if (!status && flushes && syncfs(adder->repo->root))
-        status = repo_fail(adder->repo, "write", "objects", error);
-    return status;
+            result = place(adder, &adder->items[i]);
+    return !result && flushes && syncfs(adder->repo->root) ? errno : result;
 }
 
 static enum psnap_status write_batch(struct adder *adder, struct psnap_error *error)
 {
-    enum psnap_status status = store_prepare(adder->repo, error);
+    struct repo *repo = adder->repo;
+    struct repo_bytes samples[ADD_BATCH];
+    enum psnap_status status = dictionaries_load(repo, error);
+    size_t count = 0;
 
+    psnap_parallel(status ? 0 : adder->count, read_item, adder);
+    for (size_t i = 0; i < adder->count; i++)
+        if (adder->items[i].facts)
+            samples[count++] = adder->items[i].yaml;
     if (!status)
-        status = dictionaries_load(adder->repo, error);
-    if (status)
-        return status;
-    psnap_parallel(adder->count, read_item, adder);
-    status = train(adder, error);
-    if (!status)
-        psnap_parallel(adder->count, write_item, adder);
+        status = dictionary_train(repo, samples, count, error);
+    psnap_parallel(status ? 0 : adder->count, write_item, adder);
     for (size_t i = 0; i < adder->count && !status; i++)
-        if (adder->items[i].is_unwritten) {
+        if (adder->items[i].facts && adder->items[i].error.code) {
             *error = adder->items[i].error;
             status = error->code;
         }
-    if (!status)
-        status = commit(adder, error);
+    if (!status && (errno = commit(adder)))
+        status = repo_fail(repo, "write", "objects", error);
     for (size_t i = 0; i < adder->count; i++)
         if (adder->items[i].temporary[0])
-            unlinkat(adder->repo->cache, adder->items[i].temporary, 0);
-    return status;
-}
-
-/* Adds the batch to the index, and its notes. */
-static enum psnap_status describe(struct adder *adder, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
-
-    if (index_begin(adder->repo)) {
-        for (size_t i = 0; i < adder->count; i++)
-            if (is_wanted(&adder->items[i]))
-                index_add(adder->repo, &adder->items[i].id, adder->items[i].yaml.size,
-                          &adder->items[i].facts);
-        index_end(adder->repo);
-    }
-    for (size_t i = 0; i < adder->count && !status; i++) {
-        struct add_item *item = &adder->items[i];
-        if (!item->error.code && item->said)
-            status = repo_note(adder->repo, &item->id, item->said, error);
-        item->is_said_badly = status == PSNAP_ERROR_VALUE;
-        status = item->is_said_badly ? PSNAP_OK : status;
-        if (!item->error.code && adder->said && !status)
-            status = repo_note(adder->repo, &item->id, adder->said, error);
-    }
+            unlinkat(repo->root, adder->items[i].temporary, 0);
     return status;
 }
 
 enum psnap_status add_finish(struct adder *adder, struct psnap_error *error)
 {
-    const enum psnap_status status = adder->count ? write_batch(adder, error) : PSNAP_OK,
-                            described = status || !adder->count ? status : describe(adder, error);
+    const enum psnap_status status = adder->count ? write_batch(adder, error) : PSNAP_OK;
 
+    if (!status && adder->count)
+        index_add(adder->repo, adder->items, adder->count);
     for (size_t i = 0; i < adder->count; i++) {
         struct add_item *item = &adder->items[i];
         if (!status)
             adder->done(adder->context, item);
         free(item->path);
         free(item->yaml.data);
-        free(item->said);
-        facts_release(&item->facts);
+        free(item->facts);
+        free(item->tags);
     }
     adder->count = adder->bytes = 0;
-    return described;
+    return status;
 }
 
 enum psnap_status add_item(struct adder *adder, const char *path, const struct repo_bytes *yaml,
-                           char *said, struct psnap_error *error)
+                           const char *tags, struct psnap_error *error)
 {
     struct add_item *item = &adder->items[adder->count];
     struct stat about;
+    size_t size;
+    FILE *file;
 
-    *item = (struct add_item){.path = strdup(path), .said = said};
+    *item = (struct add_item){.path = strdup(path)};
+    file = open_memstream(&item->tags, &size);
     if (yaml)
         item->yaml = *yaml;
-    if (!item->path)
+    if (!item->path || !file)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (size_t i = 0; i < adder->tag_count; i++)
+        fprintf(file, "%s ", adder->tags[i]);
+    fputs(tags, file);
+    fclose(file);
     adder->count++;
     adder->bytes += yaml ? yaml->size : !stat(path, &about) ? (size_t)about.st_size : 0;
     return adder->count == ADD_BATCH || adder->bytes > BATCH_BYTES ? add_finish(adder, error)

@@ -126,8 +126,7 @@ id=$(sed -n 5000p "$work/ids")
 id=${id:-$(head -n 1 "$work/ids")}
 median search_name "$psnap" repo search "$repo" name:spmv
 median search_function "$psnap" repo search "$repo" 'function:multiply regions>10' working_set\>1M
-median search_stride "$psnap" repo search "$repo" 'stride:8>0.5 name:s'
-median search_like "$psnap" repo search "$repo" "like:$id" --limit 20
+median search_words "$psnap" repo search "$repo" spmv
 median search_nothing "$psnap" repo search "$repo" name:nothing_has_this
 median list_json "$psnap" repo list "$repo" --json
 median get "$psnap" repo get "$repo" "$id"

@@ -156,6 +156,13 @@ if [ "${as[*]}" != none ]; then
         has err "cannot write"
         chmod -R u+w w2
     done
+    folder=$(ls w2/objects | head -1) # one that cannot be listed is no folder without profiles
+    chmod 0 "w2/objects/$folder"
+    expect 1 "${as[@]}" "$PSNAP" repo list w2
+    has err "cannot list 'w2/objects/$folder'"
+    expect 1 "${as[@]}" "$PSNAP" repo verify w2
+    has err "cannot list 'w2/objects/$folder'"
+    chmod 755 "w2/objects/$folder"
 else
     echo "no other user can be had: the read-only directory is left out"
 fi

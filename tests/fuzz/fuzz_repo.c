@@ -7,9 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "profile/repo/index.h"
+#include "profile/repo/repo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,26 +28,22 @@ static void remove_all(void)
     must(!system(command));
 }
 
-static bool ignore(void *context, const struct entry *entry)
+static int ignore(void *context, int count, char **row, char **names)
 {
-    (void)context;
-    return entry != NULL;
+    (void)context, (void)row, (void)names;
+    must(count == REPO_COLUMN_COUNT);
+    return 0;
 }
 
 static void look_at_query(struct repo *repo, const uint8_t *data, size_t size)
 {
-    struct query query = {.limit = 0};
     struct psnap_error error;
     char *text = strndup((const char *)data, size);
     enum psnap_status status;
 
     must(text != NULL);
-    status = query_parse(&query, text, &error);
+    status = repo_list(repo, &(struct repo_query){&text, 1, 0}, ignore, NULL, &error);
     must(!status || status == PSNAP_ERROR_USAGE);
-    if (!status)
-        status = repo_list(repo, &query, ignore, NULL, &error);
-    must(!status || status == PSNAP_ERROR_USAGE || (query.like && status == PSNAP_ERROR_VALUE));
-    query_release(&query);
     free(text);
 }
 
@@ -57,13 +52,10 @@ static void look_at_object(struct repo *repo, const uint8_t *data, size_t size)
     const struct repo_bytes bytes = {(char *)(uintptr_t)data, size};
     const struct repo_id id = {"00000000000000000000000000000000"};
     struct repo_bytes yaml;
-    int folder;
+    char name[REPO_PATH];
 
-    must(!store_prepare(repo, NULL));
-    folder = object_folder(repo, &id, true);
-    must(!store_write(repo, folder, "000000000000000000000000000000" REPO_PROFILE, &bytes, NULL));
-    close(folder);
-    must(object_read(repo, 0, &id, &yaml, NULL)); /* no profile has this id */
+    must(!store_write(repo, store_path(&id, "", name), &bytes, NULL));
+    must(object_read(repo, &id, &yaml, NULL)); /* no profile has this id */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
