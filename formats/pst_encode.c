@@ -575,7 +575,7 @@ static bool put_payload(struct psnap_bytes *payload, struct psnap_pst_lane *lane
                         uint32_t lane_count, struct psnap_pst_bases *bases)
 {
     static const struct psnap_access zero = {0};
-    struct coding *codings = malloc(2 * (size_t)lane_count * sizeof *codings);
+    struct coding *codings = malloc((2 * (size_t)lane_count + 1) * sizeof *codings);
 
     if (!codings)
         return false;

@@ -176,15 +176,15 @@ static void json_scalar(struct psnap_json *json, const struct psnap_yaml_node *n
 {
     const char *text = node->text;
     const bool is_size = node->key && psnap_text_ends_in(node->key, "_bytes");
+    const bool is_number = !node->quoted && *text && !text[strspn(text, "+-.0123456789eE")];
     uint64_t size;
     int64_t negative;
 
-    if (!node->quoted && is_size && psnap_text_size(text, &size))
+    if ((!node->quoted && is_size && psnap_text_size(text, &size)) ||
+        (is_number && psnap_text_u64(text, &size)))
         psnap_json_u64(json, node->key, size);
-    else if (node->quoted || !*text || text[strspn(text, "+-.0123456789eE")])
+    else if (!is_number)
         psnap_json_text(json, node->key, text);
-    else if (psnap_text_u64(text, &size))
-        psnap_json_u64(json, node->key, size);
     else if (psnap_text_i64(text, &negative))
         psnap_json_i64(json, node->key, negative);
     else
