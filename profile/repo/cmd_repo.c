@@ -105,11 +105,10 @@ static void print_value(struct psnap_json *json, const struct repo_column *colum
 
     switch (column->kind) {
     case KIND_NUMBER:
-        if (value && psnap_text_u64(value, &number))
+        if (psnap_text_u64(value, &number))
             psnap_json_u64(json, column->name, number);
         else
-            psnap_json_real(json, column->name,
-                            value && psnap_text_real(value, &real) ? real : NAN);
+            psnap_json_real(json, column->name, psnap_text_real(value, &real) ? real : NAN);
         break;
     case KIND_LINES:
     case KIND_TAGS:
@@ -130,9 +129,11 @@ enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
 static int list_row(void *context, int count, char **row, char **names)
 {
     struct request *request = context;
-    char digits[32];
+    char digits[32], nothing[] = "";
 
-    (void)count, (void)names;
+    (void)names;
+    for (int i = 0; i < count; i++) /* an index of others may lack anything */
+        row[i] = row[i] ? row[i] : nothing;
     request->found++;
     if (request->as_json) {
         psnap_json_begin_object(&request->json, NULL);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "formats/base/parallel.h"
 #include "profile/repo/repo.h"
@@ -99,16 +100,29 @@ struct sync {
     struct psnap_error error; /* files cannot be listed */
     struct file files[BATCH]; /* that the index does not have */
     size_t count;
+    char sum[16]; /* of the hashes of all files' names, not 0 */
 };
 
-/* Lists the archive's files in the table `files`. */
+static const char is_same[] =
+    "SELECT 1 FROM pragma_user_version WHERE user_version = CAST(?1 AS INTEGER)";
+
+/* Lists the archive's files in the table `files`; SQLITE_ROW: the sum of their hashes is what it
+ * was when the index had them all. */
 static int list_files(struct sync *sync, sqlite3 *db)
 {
     struct repo_names names = {NULL};
     struct repo_id id;
-    int result = store_list(sync->repo, "objects", &names, &sync->error)
-                     ? SQLITE_IOERR
-                     : script(db, "BEGIN; DELETE FROM files");
+    uint32_t sum = 0;
+    int result = SQLITE_IOERR;
+
+    if (!store_list(sync->repo, "objects", &names, &sync->error)) {
+        for (size_t i = 0; i < names.count; i++)
+            sum += (uint32_t)XXH3_64bits(names.items[i], strlen(names.items[i]));
+        snprintf(sync->sum, sizeof sync->sum, "%u", 1 + sum % INT32_MAX);
+        result = run(db, is_same, sync->sum, NULL);
+    }
+    if (!result)
+        result = script(db, "BEGIN; DELETE FROM files");
     sqlite3_stmt *insert = prepare(db, "INSERT INTO files VALUES (?1, ?2)", NULL, NULL);
 
     for (size_t i = 0; i < names.count && !result; i++) {
@@ -182,8 +196,11 @@ static const char
 
 static int bring_up_to_date(struct sync *sync, sqlite3 *db)
 {
+    char version[64];
     int result = list_files(sync, db);
 
+    if (result == SQLITE_ROW)
+        return SQLITE_OK;
     do {
         sync->count = 0;
         if (!result)
@@ -198,6 +215,9 @@ static int bring_up_to_date(struct sync *sync, sqlite3 *db)
         result = run(db, has_changed, NULL, NULL);
     if (result == SQLITE_ROW && (result = script(db, update)))
         script(db, "ROLLBACK");
+    snprintf(version, sizeof version, "PRAGMA user_version = %s", sync->sum);
+    if (!result && !sync->repo->unusable)
+        script(db, version);
     return result;
 }
 
@@ -390,7 +410,7 @@ enum psnap_status repo_list(struct repo *repo, const struct repo_query *query,
     static const char select[] =
         "SELECT * FROM (SELECT *, coalesce((SELECT group_concat(tag || ' ', '') FROM (SELECT"
         " tag FROM tags WHERE tags.id = profiles.id ORDER BY tag)), '') AS tags FROM profiles)"
-        " WHERE 1%s ORDER BY program, recorded, command, id LIMIT %lld";
+        " WHERE id IS NOT NULL%s ORDER BY program, recorded, command, id LIMIT %lld";
     const long long limit = query->limit ? (long long)query->limit : -1;
     char *where = query_conditions(query, error), *sql = NULL;
     enum psnap_status status = where ? need_index(repo, error) : error->code;
@@ -413,7 +433,7 @@ void index_add(struct repo *repo, const struct add_item *items, size_t count)
 {
     char tag[REPO_TAG_BYTES + 1];
 
-    if (need_index(repo, NULL) || script(repo->index, "BEGIN IMMEDIATE"))
+    if (need_index(repo, NULL) || script(repo->index, "BEGIN IMMEDIATE; PRAGMA user_version = 0"))
         return;
     for (size_t i = 0; i < count; i++) {
         const char *rest = items[i].error.code ? "" : items[i].tags;
@@ -466,6 +486,8 @@ enum psnap_status repo_verify(struct repo *repo, uint64_t *profiles, struct psna
         repo->tell(repo->context, true, REPO_FORMAT, "it says something else");
     dictionaries_check(repo);
     need_index(repo, NULL); /* without one there are folders that cannot be listed */
+    if (repo->index)
+        script(repo->index, "PRAGMA user_version = 0"); /* it is compared when it is opened again */
     sync->repo = repo;
     status = store_list(repo, "objects", &names, error);
     for (size_t i = 0; i < names.count; i++) {
