@@ -3,15 +3,7 @@
  * The archive from the inside: columns of a profile worked out by hand, each bit of an object, an
  * object under another's id, tags, and a query's values.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "profile/repo/repo.h"
 
@@ -68,7 +60,29 @@ static enum psnap_status read_text(struct repo *repo, const struct repo_id *id)
     return PSNAP_OK;
 }
 
-static void test_damage(void **state)
+static char archive_path[64];
+
+static int set_up(void **state)
+{
+    struct psnap_error error = {.message = ""};
+
+    strcpy(archive_path, "/tmp/psnap-test-repo-XXXXXX");
+    assert_non_null(mkdtemp(archive_path));
+    assert_int_equal(repo_init(archive_path, &error), PSNAP_OK);
+    *state = repo_open(archive_path, &error);
+    return *state ? 0 : 1;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+
+    repo_close(*state);
+    snprintf(command, sizeof command, "rm -rf '%s'", archive_path);
+    return system(command);
+}
+
+TEST_WITHIN(set_up, tear_down, test_damage)
 {
     const struct repo_bytes other = {text, 9};
     struct repo *repo = *state;
@@ -123,7 +137,7 @@ static void expect_row(struct repo *repo, char *words, const char *wanted)
 /* 160 bytes of the working sets are in two regions. */
 #define COLUMNS "687|t|./t 1|||clang 19.1.7|x86_64||psnap|init\nsum\n|190|140|50|0|2|3|888|-|"
 
-static void test_columns(void **state)
+TEST_WITHIN(set_up, tear_down, test_columns)
 {
     struct repo *repo = *state;
     struct repo_id id;
@@ -135,35 +149,4 @@ static void test_columns(void **state)
     expect_row(repo, (char[]){"tag:two working_set=888"}, COLUMNS "one two |");
     expect_row(repo, (char[]){"\"' OR 1\""}, "");
     expect_row(repo, (char[]){"name=' function:sum"}, "");
-}
-
-static char path[64];
-
-static int set_up(void **state)
-{
-    struct psnap_error error = {.message = ""};
-
-    strcpy(path, "/tmp/psnap-test-repo-XXXXXX");
-    assert_non_null(mkdtemp(path));
-    assert_int_equal(repo_init(path, &error), PSNAP_OK);
-    *state = repo_open(path, &error);
-    return *state ? 0 : 1;
-}
-
-static int tear_down(void **state)
-{
-    char command[128];
-
-    repo_close(*state);
-    snprintf(command, sizeof command, "rm -rf '%s'", path);
-    return system(command);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_columns, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

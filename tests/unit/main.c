@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * main() of a folder's unit tests: runs those of the files that are named, or all. TESTS is a list
- * of files that have a main() of their own, TEST(test_x) of each test_x.c.
- */
+/* main() of a folder's unit tests: runs those of the files that are named, or all. */
 #include "tests/unit/test.h"
-
-#undef TEST
-#define TEST(name) int name(void);
-TESTS
-#undef TEST
-#define TEST(name) {#name, name},
-
-static const struct {
-    const char *name;
-    int (*run)(void);
-} tests[] = {TESTS{"", NULL}};
 
 enum { TESTS_MAX = 1000 };
 
@@ -41,19 +27,11 @@ int main(int argc, char **argv)
 {
     struct CMUnitTest chosen[TESTS_MAX];
     size_t count = 0;
-    int failed = 0, groups = 0;
 
     for (const struct test *test = first; test; test = test->next)
         if (is_named(test->file, argc, argv) && count < TESTS_MAX)
             chosen[count++] = test->unit;
-    if (count)
-        failed = _cmocka_run_group_tests("tests", chosen, count, NULL, NULL) != 0;
-    for (size_t i = 0; tests[i].run; i++)
-        if (is_named(tests[i].name, argc, argv)) {
-            failed += tests[i].run() != 0;
-            groups++;
-        }
-    if (!count && !groups)
+    if (!count)
         fputs("no such test\n", stderr);
-    return failed || (!count && !groups);
+    return !count || _cmocka_run_group_tests("tests", chosen, count, NULL, NULL) != 0;
 }
