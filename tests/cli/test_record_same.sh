@@ -297,7 +297,7 @@ same lives.yaml again.yaml "./lives again"
 
 # what the profile says of their lives is shown, compared, edited and checked
 "$PSNAP" show lives.yaml --schedule > shown
-grep -q "^thread 1, after 300[0-9] accesses of thread 0" shown || fail "$(head -20 shown)"
+grep -q "^thread 1  *after 300[0-9] accesses of thread 0" shown || fail "$(head -20 shown)"
 fill=$(sed -n 's/^- id: \(main:[0-9]*\)$/\1/p' lives.yaml | sed -n 2p)
 "$PSNAP" edit lives.yaml -e "loops[$fill].iterations *= 3" -o edited.yaml
 "$PSNAP" check edited.yaml
