@@ -93,7 +93,7 @@ static void add_to_path(struct line *l, size_t n)
 /* Reads names with dots between them, some with an id in brackets. */
 static bool read_path(struct line *l)
 {
-    do {
+    for (;;) {
         const size_t n = strcspn(l->at, ".[ \t=+-*/,");
         char *id = NULL;
         if (!n)
@@ -114,7 +114,10 @@ static bool read_path(struct line *l)
             add_to_path(l, length);
             l->at++;
         }
-    } while (*l->at == '.' && l->at++);
+        if (*l->at != '.')
+            break;
+        l->at++;
+    }
     return skip(l, "");
 }
 

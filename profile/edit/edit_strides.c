@@ -292,7 +292,8 @@ void edit_strides(struct editing *e)
         if (e->is_selected[e->model->bodies[i].loop])
             stride_body(&s, &e->model->bodies[i], is_done);
     out = fmemopen(said, sizeof said - 1, "w");
-    if (!edit_need(e, out != NULL))
+    edit_need(e, out != NULL);
+    if (!out)
         return;
     say_strides(&s, out);
     if (s.drawn && (e->edit->loop || !s.is_any))

@@ -27,7 +27,7 @@ enum { BATCH = 256 };
 #define NAME(column, kind) ", " #column
 #define COLUMNS "id" REPO_COLUMNS(NAME)
 #define SCHEMA(maybe)                                                                              \
-    "CREATE TABLE " maybe "profiles (" COLUMNS ", added, PRIMARY KEY (id) /* 2 */);"               \
+    "CREATE TABLE " maybe "profiles (" COLUMNS ", added, PRIMARY KEY (id) /* 3 */) WITHOUT ROWID;" \
     "CREATE TABLE " maybe "tags (id, tag, PRIMARY KEY (id, tag)) WITHOUT ROWID"
 
 /* Columns of the object in JSON that is ?2 */
@@ -269,12 +269,13 @@ static sqlite3 *open_database(const struct repo *repo, enum origin origin)
     return db;
 }
 
-/* Finds whether the tables are there, and sound, and makes them where there are none. */
+/* Finds whether the tables are there, and sound, and makes them where there are none. There are no
+ * indexes beside them, which a quick check would not compare. */
 static int check(sqlite3 *db)
 {
     static const char is_sound[] =
-        "SELECT 1 FROM (SELECT group_concat(sql, ';') || integrity_check AS state FROM"
-        " pragma_integrity_check(1), (SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+        "SELECT 1 FROM (SELECT group_concat(sql, ';') || quick_check AS state FROM"
+        " pragma_quick_check(1), (SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
         " ORDER BY name)) WHERE state = ?1";
     int result = run(db, "SELECT 1 FROM sqlite_master", NULL, NULL);
 
@@ -353,7 +354,8 @@ struct repo *repo_open(const char *path, struct psnap_error *error)
 /* Tells whether there are only hidden files. */
 static bool is_empty(int folder)
 {
-    DIR *directory = fdopendir(dup(folder));
+    const int copy = dup(folder);
+    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
     const struct dirent *entry = NULL;
 
     while (directory && (entry = readdir(directory)) && entry->d_name[0] == '.')

@@ -128,9 +128,12 @@ char *query_conditions(const struct repo_query *query, struct psnap_error *error
     char *text = NULL, *words, *rest, *word;
     size_t size, count = 0;
     FILE *file = open_memstream(&text, &size);
-    enum psnap_status status =
-        file ? PSNAP_OK : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    enum psnap_status status = PSNAP_OK;
 
+    if (!file) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
     for (size_t i = 0; i < query->count; i++) {
         words = rest = strdup(query->words[i]);
         while (!status && (word = strsep(&rest, " \t\n")))
@@ -141,8 +144,7 @@ char *query_conditions(const struct repo_query *query, struct psnap_error *error
                 status = put_word(file, word, error);
         free(words);
     }
-    if (file)
-        fclose(file);
+    fclose(file);
     if (!status)
         return text;
     free(text);
