@@ -12,7 +12,7 @@
 #include "simcore/cmd_certify.h"
 
 struct request {
-    const char *input, *output, *model, *schedule;
+    const char *input, *output, *model;
     struct psnap_input_options options;
     struct psnap_builder_options builder;
     struct psnap_text_list machines;
@@ -111,19 +111,8 @@ static int settle(struct request *request, int operands)
     if (request->limit < PSNAP_REGION_LIMIT_MIN || request->limit > PSNAP_REGION_LIMIT_MAX)
         return psnap_cmd_usage("profile", "--regions is %u to %u", PSNAP_REGION_LIMIT_MIN,
                                PSNAP_REGION_LIMIT_MAX);
-    if (request->schedule && strcmp(request->schedule, "visits") != 0 &&
-        strcmp(request->schedule, "first") != 0)
-        return psnap_cmd_usage("profile", "--schedule is visits or first, not '%s'",
-                               request->schedule);
-    if (request->schedule && !request->model)
-        request->model = "psnap"; /* model nests has no such choice */
     if (psnap_builder_choose_model(&request->builder, request->model, &error))
         return psnap_cmd_fail("profile", &error);
-    if (request->schedule && request->builder.nests)
-        return psnap_cmd_usage("profile",
-                               "model nests has the order of loops that ran: no --schedule");
-    if (request->schedule && *request->schedule == 'f')
-        request->builder.schedule = PSNAP_SCHEDULE_FIRST;
     request->builder.region_limit = (uint32_t)request->limit;
     if (request->machines.count && !request->certifies)
         return psnap_cmd_usage("profile", "-m is for --certify");
@@ -146,9 +135,6 @@ int psnap_cmd_profile(int argc, char **argv)
          "how far from a region an access still joins it; 256"},
         {PSNAP_OPTION_U64, 0, "regions", &request.limit, "N",
          "regions of a loop before rarely used ones are merged; 128"},
-        {PSNAP_OPTION_TEXT, 0, "schedule", &request.schedule, "ORDER",
-         "of the published model: visits (default), how loops alternate; first: each once, by\n"
-         "first access"},
         {PSNAP_OPTION_FLAG, 0, "certify", &request.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &request.machines, "MACHINE",

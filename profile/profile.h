@@ -226,12 +226,6 @@ PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsi
 #define PSNAP_MODEL_NESTS "nests-3"
 #define PSNAP_RARE "(rare)" /* id of the loop that stands for rare code, in nests-3 */
 
-enum psnap_schedule_reading {
-    PSNAP_SCHEDULE_DEFAULT = 0, /* VISITS */
-    PSNAP_SCHEDULE_VISITS,      /* how loops alternate, folded */
-    PSNAP_SCHEDULE_FIRST        /* every loop once, in the order of first accesses */
-};
-
 #define PSNAP_REGION_GAP_DEFAULT UINT64_C(256) /* bytes, as published */
 #define PSNAP_REGION_GAP_MAX (UINT64_C(1) << 40)
 #define PSNAP_REGION_LIMIT_DEFAULT 128u
@@ -242,9 +236,8 @@ enum psnap_schedule_reading {
 struct psnap_builder_options {
     uint64_t region_gap_bytes; /* 0: the default */
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
-    enum psnap_schedule_reading schedule;
-    bool nests;    /* model nests, the default of the commands */
-    bool is_alone; /* nothing else takes the stream: no other thread is needed for it */
+    bool nests;                /* model nests, the default of the commands */
+    bool is_alone;             /* nothing else takes the stream: no other thread is needed for it */
     /* When it is set while the profile is being finished, what takes longest (rules of irregular
        references chosen by measurement) is left out. NULL: none; used until
        psnap_profile_builder_take has returned. */

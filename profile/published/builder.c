@@ -160,7 +160,7 @@ static bool enter_loop(struct builder *b, struct loop *loop, uint64_t position)
     struct loop *last = b->last_visited;
 
     b->current = loop;
-    if (b->options.schedule == PSNAP_SCHEDULE_FIRST || last == loop)
+    if (last == loop)
         return true;
     b->last_visited = loop;
     if (last && is_same_source(last, loop)) {

@@ -51,19 +51,10 @@ grep -q 'working_set: {bytes: 1152, group: raw, offset: 16384}' near.yaml
 [ "$(grep -c '  - id:' all.yaml)" -lt "$(grep -c '  - id:' near.yaml)" ]
 rm near.yaml all.yaml
 
-# the published model: when asked for, and where there is a choice of order
-expect 0 "$PSNAP" profile mm.xdin --model psnap --schedule first -o first.yaml
-expect 0 "$PSNAP" profile mm.xdin --schedule first -o same.yaml
-cmp first.yaml same.yaml
-grep -q 'model: psnap' first.yaml
+# the published model, when asked for
 expect 0 "$PSNAP" profile mm.xdin --model psnap -o published.yaml
 grep -q 'model: psnap' published.yaml
 grep -q 'strides: {8: 143}' published.yaml
-expect 0 "$PSNAP" profile mm.xdin --schedule visits -o same.yaml --force
-cmp published.yaml same.yaml
-expect 2 "$PSNAP" profile mm.xdin --model nests --schedule visits -o x.yaml
-grep -q 'no --schedule' err
-rm same.yaml
 
 # what is written fits the schema, and stays as it is
 status=0
@@ -132,7 +123,6 @@ expect 1 "$PSNAP" check earlier.yaml
 grep -q "earlier.yaml:3:.*no model 'walks-2' in this version, only .*: record the program again, or make" err out
 expect 2 "$PSNAP" profile mm.xdin -o x.yaml --gap 0
 expect 2 "$PSNAP" profile mm.xdin -o x.yaml --regions 1
-expect 2 "$PSNAP" profile mm.xdin -o x.yaml --schedule never
 expect 1 "$PSNAP" profile missing.xdin -o x.yaml
 grep -q "cannot open 'missing.xdin': No such file or directory\|cannot open 'missing.xdin': no such" err
 : > empty.xdin

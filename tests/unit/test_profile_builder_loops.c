@@ -5,12 +5,11 @@
  */
 #include "tests/unit/test_profile_support.h"
 
-/* A schedule folds; without visits it is the order of first accesses. */
+/* A schedule folds. */
 TEST(test_loops_alternate)
 {
     struct psnap_program *program = make_program(3, 1);
     struct psnap_access accesses[1 + 50 * 3];
-    struct psnap_builder_options first_only = {.schedule = PSNAP_SCHEDULE_FIRST};
     struct psnap_profile *profile;
     unsigned n = 0;
 
@@ -26,12 +25,6 @@ TEST(test_loops_alternate)
     assert_int_equal(profile->schedule.items[1].repeat, 50);
     assert_int_equal(profile->schedule.items[1].span, 2);
     assert_int_equal(profile->schedule.items[2].what, 0);
-    psnap_profile_free(profile);
-
-    profile = build(program, accesses, n, &first_only);
-    assert_int_equal(profile->schedule.count, 3); /* 2, 0, 1 */
-    assert_int_equal(profile->schedule.items[0].what, 2);
-    assert_int_equal(profile->schedule.items[2].what, 1);
     psnap_profile_free(profile);
     psnap_program_free(program);
 }
