@@ -236,8 +236,9 @@ static void print_model(const struct profile_diff *diff, const struct diff_pair 
     for (uint32_t i = 0; i < pair->body_count && i < ITEMS_SHOWN; i++) {
         human_trips(&a->bodies[pair->bodies[i].a], from);
         human_trips(&b->bodies[pair->bodies[i].b], to);
-        psnap_print(stdout, "\n  trip count   %s: %s -> %s", a->bodies[pair->bodies[i].a].id, from,
-                    to);
+        if (strcmp(from, to) != 0) /* else it differs only in how it is kept */
+            psnap_print(stdout, "\n  trip count   %s: %s -> %s", a->bodies[pair->bodies[i].a].id,
+                        from, to);
     }
     print_more(pair->body_count, "trip counts");
 }
@@ -352,9 +353,14 @@ static void print_order(const struct profile_diff *diff)
 {
     if (diff->has_other_order || diff->chain_count)
         putchar('\n');
-    if (diff->has_other_order)
-        psnap_print(stdout, "schedule of thread %u: %s -> %s (the first item that differs)\n",
-                    diff->order_thread, diff->order_a, diff->order_b);
+    if (diff->has_other_order) {
+        const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+        fputs("schedule", stdout);
+        if (a->order_count > 1 || b->order_count > 1)
+            psnap_print(stdout, " of thread %u", diff->order_thread);
+        psnap_print(stdout, ": %s -> %s (the first item that differs)\n", diff->order_a,
+                    diff->order_b);
+    }
     for (uint32_t i = 0; i < diff->chain_count; i++)
         print_chain(diff, &diff->chains[i]);
 }
