@@ -172,7 +172,7 @@ static int take_profile(void *context, int count, char **row, char **names)
     struct site *site = context;
     struct psnap_output *output = NULL;
     struct repo_bytes yaml = {NULL, 0};
-    struct psnap_error why;
+    struct psnap_error why = {.message = "its id is none"};
     struct repo_id id;
     struct site_entry *entry;
     char path[PATH_ROOM];

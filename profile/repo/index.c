@@ -106,27 +106,29 @@ struct sync {
 static const char is_same[] =
     "SELECT 1 FROM pragma_user_version WHERE user_version = CAST(?1 AS INTEGER)";
 
-/* Lists the archive's files in the table `files`; SQLITE_ROW: the sum of their hashes is what it
- * was when the index had them all. */
-static int list_files(struct sync *sync, sqlite3 *db)
+/* Lists the archive's files, and sums up their hashes. */
+static int list_names(struct sync *sync, struct repo_names *names)
 {
-    struct repo_names names = {NULL};
-    struct repo_id id;
     uint32_t sum = 0;
-    int result = SQLITE_IOERR;
 
-    if (!store_list(sync->repo, "objects", &names, &sync->error)) {
-        for (size_t i = 0; i < names.count; i++)
-            sum += (uint32_t)XXH3_64bits(names.items[i], strlen(names.items[i]));
-        snprintf(sync->sum, sizeof sync->sum, "%u", 1 + sum % INT32_MAX);
-        result = run(db, is_same, sync->sum, NULL);
-    }
-    if (!result)
-        result = script(db, "BEGIN; DELETE FROM files");
+    *names = (struct repo_names){NULL};
+    if (store_list(sync->repo, "objects", names, &sync->error))
+        return SQLITE_IOERR;
+    for (size_t i = 0; i < names->count; i++)
+        sum += (uint32_t)XXH3_64bits(names->items[i], strlen(names->items[i]));
+    snprintf(sync->sum, sizeof sync->sum, "%u", 1 + sum % INT32_MAX);
+    return SQLITE_OK;
+}
+
+/* Puts profiles and tags of these names into the table `files`. */
+static int fill_files(sqlite3 *db, const struct repo_names *names)
+{
+    int result = script(db, "SAVEPOINT fill; DELETE FROM files");
     sqlite3_stmt *insert = prepare(db, "INSERT INTO files VALUES (?1, ?2)", NULL, NULL);
+    struct repo_id id;
 
-    for (size_t i = 0; i < names.count && !result; i++) {
-        const char *tag = store_parse(names.items[i], &id);
+    for (size_t i = 0; i < names->count && !result; i++) {
+        const char *tag = store_parse(names->items[i], &id);
         if (tag) {
             sqlite3_bind_text(insert, 1, id.text, -1, SQLITE_STATIC);
             sqlite3_bind_text(insert, 2, tag, -1, SQLITE_STATIC);
@@ -135,8 +137,7 @@ static int list_files(struct sync *sync, sqlite3 *db)
         }
     }
     sqlite3_finalize(insert);
-    script(db, "COMMIT");
-    store_list_release(&names);
+    script(db, "RELEASE fill");
     return result;
 }
 
@@ -190,15 +191,44 @@ static const char
         "SELECT 1 WHERE (SELECT count(*) FROM profiles) + (SELECT count(*) FROM tags) <>"
         " (SELECT count(*) FROM files) OR"
         " EXISTS (SELECT * FROM files WHERE tag <> '' EXCEPT SELECT * FROM tags)",
-    update[] = "BEGIN IMMEDIATE; DELETE FROM profiles WHERE id NOT IN (SELECT id FROM files);"
+    update[] = "DELETE FROM profiles WHERE id NOT IN (SELECT id FROM files);"
                "DELETE FROM tags WHERE (id, tag) NOT IN files;"
-               "INSERT OR IGNORE INTO tags SELECT * FROM files WHERE tag <> ''; COMMIT";
+               "INSERT OR IGNORE INTO tags SELECT * FROM files WHERE tag <> ''";
+
+/* Removes what has gone, adds tags, and has it known that the index is as the files are. They are
+ * listed while nobody else can write: who adds a profile writes its file first, then its row. */
+static int settle(struct sync *sync, sqlite3 *db)
+{
+    struct repo_names names = {NULL};
+    char version[64];
+    int result = script(db, "BEGIN IMMEDIATE");
+
+    if (result)
+        return result;
+    result = list_names(sync, &names);
+    if (!result)
+        result = fill_files(db, &names);
+    if (!result)
+        result = script(db, update);
+    if (!result && !sync->repo->unusable && run(db, new_files, NULL, NULL) != SQLITE_ROW) {
+        snprintf(version, sizeof version, "PRAGMA user_version = %s", sync->sum);
+        result = script(db, version);
+    }
+    script(db, result ? "ROLLBACK" : "COMMIT");
+    store_list_release(&names);
+    return result;
+}
 
 static int bring_up_to_date(struct sync *sync, sqlite3 *db)
 {
-    char version[64];
-    int result = list_files(sync, db);
+    struct repo_names names;
+    int result = list_names(sync, &names), settled;
 
+    if (!result)
+        result = run(db, is_same, sync->sum, NULL);
+    if (!result)
+        result = fill_files(db, &names);
+    store_list_release(&names);
     if (result == SQLITE_ROW)
         return SQLITE_OK;
     do {
@@ -213,12 +243,10 @@ static int bring_up_to_date(struct sync *sync, sqlite3 *db)
     } while (!result && sync->count);
     if (!result)
         result = run(db, has_changed, NULL, NULL);
-    if (result == SQLITE_ROW && (result = script(db, update)))
-        script(db, "ROLLBACK");
-    snprintf(version, sizeof version, "PRAGMA user_version = %s", sync->sum);
-    if (!result && !sync->repo->unusable)
-        script(db, version);
-    return result;
+    if (result && result != SQLITE_ROW)
+        return result;
+    settled = settle(sync, db);
+    return result == SQLITE_ROW ? settled : SQLITE_OK; /* the rows are right also if that is not */
 }
 
 /* ---------------------------------------------------------------------------- opening */
@@ -329,9 +357,27 @@ bool repo_is_there(const char *path)
     return !access(mark, F_OK);
 }
 
+/* Finds the first file of a folder whose name begins so and is not hidden; false: there is none, or
+ * nothing can be listed. */
+static bool find_file(int folder, const char *begin, char name[256])
+{
+    const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry = NULL;
+
+    while (directory && (entry = readdir(directory)) &&
+           (entry->d_name[0] == '.' || strncmp(entry->d_name, begin, strlen(begin)) != 0))
+        ;
+    snprintf(name, 256, "%s", entry ? entry->d_name : "");
+    if (directory)
+        closedir(directory);
+    return entry != NULL;
+}
+
 struct repo *repo_open(const char *path, struct psnap_error *error)
 {
     struct repo *repo = calloc(1, sizeof *repo);
+    char other[256];
 
     if (repo)
         *repo = (struct repo){.path = strdup(path),
@@ -340,6 +386,11 @@ struct repo *repo_open(const char *path, struct psnap_error *error)
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     else if (repo->root < 0)
         psnap_error_file(error, errno, "open", path);
+    else if (!repo_is_there(path) && find_file(repo->root, REPO_LAYOUT, other))
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "'%s' has the layout '%.100s' of another psnap, this one has '" REPO_FORMAT
+                        "': export with that one, and import",
+                        path, other);
     else if (!repo_is_there(path))
         psnap_error_set(error, PSNAP_ERROR_VALUE,
                         "'%s' is no repository of profiles: '" REPO_FORMAT
@@ -351,20 +402,6 @@ struct repo *repo_open(const char *path, struct psnap_error *error)
     return NULL;
 }
 
-/* Tells whether there are only hidden files. */
-static bool is_empty(int folder)
-{
-    const int copy = dup(folder);
-    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry = NULL;
-
-    while (directory && (entry = readdir(directory)) && entry->d_name[0] == '.')
-        ;
-    if (directory)
-        closedir(directory);
-    return directory && !entry;
-}
-
 enum psnap_status repo_init(const char *path, struct psnap_error *error)
 {
     static char text[] = REPO_FORMAT_TEXT;
@@ -372,15 +409,16 @@ enum psnap_status repo_init(const char *path, struct psnap_error *error)
     const bool is_new = !mkdir(path, 0777);
     const struct repo repo = {.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     enum psnap_status status = PSNAP_OK;
+    char other[256];
 
     if (repo.root < 0)
         status = psnap_error_file(error, errno, "create", path);
-    else if (!is_empty(repo.root))
+    else if (find_file(repo.root, "", other))
         status = psnap_error_set(error, PSNAP_ERROR_EXISTS,
                                  repo_is_there(path) ? "'%s' is a repository already"
                                                      : "'%s' is not empty, and no repository",
                                  path);
-    else if (!store_write_new(&repo, REPO_FORMAT, &mark, true)) {
+    else if (!store_write_new(&repo, REPO_FORMAT, &mark, true) && errno != EEXIST) {
         status = psnap_error_file(error, errno, "write", path);
         unlinkat(repo.root, REPO_FORMAT, 0);
     }
@@ -454,7 +492,7 @@ void index_add(struct repo *repo, const struct add_item *items, size_t count)
 static size_t verify_files(struct sync *sync)
 {
     static const char differs[] =
-        "SELECT " COLUMNS " FROM profiles WHERE id = ?1 EXCEPT SELECT ?1" REPO_COLUMNS(EXTRACT);
+        "SELECT ?1" REPO_COLUMNS(EXTRACT) " EXCEPT SELECT " COLUMNS " FROM profiles WHERE id = ?1";
     struct repo *repo = sync->repo;
     char path[REPO_PATH];
     size_t whole = 0;
@@ -475,6 +513,20 @@ static size_t verify_files(struct sync *sync)
     return whole;
 }
 
+/* A row of a profile that was not among the files: it was added since then, or there is none. */
+static int check_row(void *context, int count, char **values, char **names)
+{
+    struct repo *repo = context;
+    struct repo_id id;
+    char path[REPO_PATH];
+
+    (void)count, (void)names;
+    if (!repo_id_parse(values[0], "", &id) ||
+        faccessat(repo->root, store_path(&id, "", path), F_OK, AT_SYMLINK_NOFOLLOW))
+        repo->is_index_damaged = true;
+    return 0;
+}
+
 enum psnap_status repo_verify(struct repo *repo, uint64_t *profiles, struct psnap_error *error)
 {
     struct sync *sync = calloc(1, sizeof *sync);
@@ -487,11 +539,9 @@ enum psnap_status repo_verify(struct repo *repo, uint64_t *profiles, struct psna
     if (!store_read(repo, REPO_FORMAT, &format) || strcmp(format.data, REPO_FORMAT_TEXT) != 0)
         repo->tell(repo->context, true, REPO_FORMAT, "it says something else");
     dictionaries_check(repo);
-    need_index(repo, NULL); /* without one there are folders that cannot be listed */
-    if (repo->index)
-        script(repo->index, "PRAGMA user_version = 0"); /* it is compared when it is opened again */
     sync->repo = repo;
     status = store_list(repo, "objects", &names, error);
+    need_index(repo, NULL); /* it has a row of all of them then; without one some were not listed */
     for (size_t i = 0; i < names.count; i++) {
         struct repo_id *id = &sync->files[sync->count].id;
         const char *tag = store_parse(names.items[i], id);
@@ -500,6 +550,11 @@ enum psnap_status repo_verify(struct repo *repo, uint64_t *profiles, struct psna
         sync->count += tag && !*tag;
         if (sync->count == BATCH || i + 1 == names.count)
             *profiles += verify_files(sync);
+    }
+    if (repo->index && !fill_files(repo->index, &names)) {
+        sqlite3_exec(repo->index, "SELECT id FROM profiles WHERE id NOT IN (SELECT id FROM files)",
+                     check_row, repo, NULL);
+        settle(sync, repo->index);
     }
     if (repo->is_index_damaged)
         repo->tell(repo->context, true, INDEX,

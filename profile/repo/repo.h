@@ -5,7 +5,7 @@
  * query.c, searches; index.c, the columns of all profiles, in SQLite; add.c and transfer.c,
  * profiles into it and out of it.
  *
- *     psnap-repo-2                 marks the directory as an archive
+ *     psnap-repo-3                 marks the directory as an archive
  *     objects/ab/cdef....yaml.zst  a profile, named by its id
  *     objects/ab/cdef....yaml.zst+TAG  a tag of that profile: an empty file
  *     dictionaries/ID.dict         a dictionary of objects, and the same as ID.copy
@@ -22,8 +22,9 @@
 #include "formats/base/status.h"
 
 enum { REPO_ID_DIGITS = 32, REPO_TAG_BYTES = 100, REPO_PATH = 192 };
-#define REPO_FORMAT "psnap-repo-2"
-#define REPO_FORMAT_TEXT "An archive of profiles, format 2: see psnap repo --help\n"
+#define REPO_LAYOUT "psnap-repo-"
+#define REPO_FORMAT REPO_LAYOUT "3"
+#define REPO_FORMAT_TEXT "An archive of profiles, format 3: see psnap repo --help\n"
 #define REPO_PROFILE ".yaml.zst"
 #define REPO_PROFILE_MAX ((size_t)16 << 20) /* hostile ones that are longer would take minutes */
 

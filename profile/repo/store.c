@@ -5,9 +5,9 @@
  * that is written in.
  */
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,53 +85,6 @@ enum psnap_status repo_fail(const struct repo *repo, const char *verb, const cha
     return psnap_error_file(error, reason, verb, path);
 }
 
-/* ----------------------------------------------------------------------------- lists */
-
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-    return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-static bool add_name(struct repo_names *names, const char *name)
-{
-    if (!psnap_make_room(&names->items, &names->room, names->count + 1, sizeof *names->items))
-        return false;
-    names->items[names->count] = strdup(name);
-    return names->items[names->count++] != NULL;
-}
-
-enum psnap_status store_list(const struct repo *repo, const char *folder, struct repo_names *names,
-                             struct psnap_error *error)
-{
-    char whole[4096], *const roots[] = {whole, NULL};
-    enum psnap_status status = PSNAP_OK;
-    const FTSENT *entry;
-    FTS *tree;
-
-    snprintf(whole, sizeof whole, "%s/%s", repo->path, folder);
-    tree = fts_open(roots, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR, by_name);
-    while (tree && (entry = fts_read(tree))) {
-        const char *path = entry->fts_path + strlen(repo->path) + 1;
-        errno = entry->fts_errno;
-        if (errno && (entry->fts_level || errno != ENOENT)) {
-            status = repo_fail(repo, "list", path, error);
-        } else if (entry->fts_level && entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
-                   entry->fts_name[0] != '.' && !add_name(names, path)) {
-            status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        }
-    }
-    if (tree)
-        fts_close(tree);
-    return tree ? status : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-}
-
-void store_list_release(struct repo_names *names)
-{
-    while (names->count)
-        free(names->items[--names->count]);
-    free(names->items);
-}
-
 /* ----------------------------------------------------------------------------- files */
 
 /* errno stays what it is: there is nothing that closing could not write. */
@@ -164,6 +117,81 @@ static int open_folder(const struct repo *repo, const char *path, bool makes, co
     *name = path;
     return folder;
 }
+
+/* ----------------------------------------------------------------------------- lists */
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool add_name(struct repo_names *names, char *name)
+{
+    if (!name ||
+        !psnap_make_room(&names->items, &names->room, names->count + 1, sizeof *names->items)) {
+        free(name);
+        return false;
+    }
+    names->items[names->count++] = name;
+    return true;
+}
+
+/* Tells whether an entry of objects/ or of another folder is a folder, or should be one. */
+static bool is_folder(int folder, const char *path, const struct dirent *entry)
+{
+    struct stat about;
+
+    if (!strcmp(path, "objects") && strspn(entry->d_name, DIGITS) == 2 && !entry->d_name[2])
+        return true;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return !fstatat(folder, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) && S_ISDIR(about.st_mode);
+}
+
+enum psnap_status store_list(const struct repo *repo, const char *path, struct repo_names *names,
+                             struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+    char inside[REPO_PATH + 2], *child;
+    struct dirent **entries = NULL;
+    const char *none;
+    int folder, count;
+
+    snprintf(inside, sizeof inside, "%s/", path);
+    folder = open_folder(repo, inside, false, &none);
+    if (folder < 0 && errno == ENOENT && !strchr(path, '/'))
+        return PSNAP_OK;
+    count = folder < 0 ? -1 : scandirat(folder, ".", &entries, NULL, by_name);
+    if (count < 0)
+        status = repo_fail(repo, "list", path, error);
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.') {
+            child = NULL;
+            if (asprintf(&child, "%s/%s", path, entries[i]->d_name) < 0)
+                child = NULL;
+            if (child && is_folder(folder, path, entries[i])) {
+                const enum psnap_status of_child = store_list(repo, child, names, error);
+                status = of_child ? of_child : status;
+                free(child);
+            } else if (!add_name(names, child)) {
+                status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+            }
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    close_fd(folder);
+    return status;
+}
+
+void store_list_release(struct repo_names *names)
+{
+    while (names->count)
+        free(names->items[--names->count]);
+    free(names->items);
+}
+
+/* ------------------------------------------------------------------- reading and writing */
 
 bool store_read_open(int fd, size_t limit, struct repo_bytes *bytes)
 {

@@ -44,7 +44,7 @@ static int put_profile(void *context, int count, char **row, char **names)
     struct archive *archive = exporter->archive;
     struct archive_entry *entry = archive_entry_clear(exporter->entry);
     struct repo_bytes yaml;
-    struct psnap_error why;
+    struct psnap_error why = {.message = "its id is none"};
     struct repo_id id;
     char name[64];
 

@@ -34,7 +34,7 @@ all r
 # a flipped byte in a file of each kind; in an object it is this profile's
 id=$(sed -n 120p ids)
 object=objects/${id:0:2}/${id:2}.yaml.zst
-for file in "$object" psnap-repo-2 dictionaries/*.dict dictionaries/*.copy; do
+for file in "$object" psnap-repo-3 dictionaries/*.dict dictionaries/*.copy; do
     file=$(cd r && echo $file)
     size=$(stat -c %s "r/$file")
     for at in 0 $((size / 3)) -1; do
@@ -107,18 +107,33 @@ mkdir -p d/objects/00 && echo hello > d/objects/00/README
 expect 0 "$PSNAP" repo verify d
 has out "objects/00/README: stranger"
 
-# an index of another schema, which SQLite finds sound, and one with a row of no file
+# folders that are none: nothing in them is taken for gone
+folder=$(ls r/objects | head -1)
+for other in "rm -r d/objects/$folder; echo hello > d/objects/$folder" \
+    "mv d/objects/$folder aside; ln -s $PWD/aside d/objects/$folder" "mv d/objects aside; ln -s $PWD/aside d/objects"; do
+    rm -rf d aside && cp -r r d
+    eval "$other"
+    for command in list verify gc; do
+        expect 1 "$PSNAP" repo $command d
+        has err "cannot list 'd/objects"
+    done
+    [ -L "d/objects/$folder" ] || [ -e "d/objects/$folder" ] || fail "gc removed it"
+done
+rm -rf d aside && cp -r r d && mv d/psnap-repo-3 d/psnap-repo-4
+expect 1 "$PSNAP" repo list d
+has err "has the layout 'psnap-repo-4' of another psnap"
+
+# an index of another schema, which SQLite finds sound, with a row of no file, and without some rows
 sql() {
     python3 -c 'import sqlite3, sys; d = sqlite3.connect("d/cache/index.sqlite"); d.executescript(sys.argv[1])' "$1"
 }
 for change in 'DROP TABLE tags' 'ALTER TABLE profiles RENAME host TO hosts' "INSERT INTO profiles (id) VALUES ('x')" \
-    "UPDATE profiles SET loops = loops + 1 WHERE id LIKE 'a%'"; do
+    "UPDATE profiles SET loops = loops + 1 WHERE id LIKE 'a%'" "DELETE FROM profiles WHERE id LIKE 'a%'"; do
     for first in list verify; do
         rm -rf d && cp -r r d
         sql "$change"
         "$PSNAP" repo $first d > out 2>&1 || [ $first = verify ] || fail "$change: $(cat out)"
-        # a row without a file goes when the index is opened
-        [ $first = list ] || [ "${change#INSERT}" != "$change" ] || has out "cache/index.sqlite: damaged"
+        [ $first = list ] || has out "cache/index.sqlite: damaged"
         "$PSNAP" repo verify d > /dev/null || [ "$first" = list ] || fail "$change: not mended"
         listed " after $change and verify"
     done
