@@ -109,12 +109,16 @@ static int place(struct adder *adder, struct add_item *item)
     return result;
 }
 
-/* Writes all that is sound; what they all need is on the disk before their names are. */
+/* Writes all that is sound; what they all need is on the disk before their names are, and so is a
+ * profile that is there already: who wrote it may not have come to that. */
 static int commit(struct adder *adder)
 {
-    const bool flushes = adder->count > FEW;
-    int result = flushes && syncfs(adder->repo->root) ? errno : 0;
+    bool flushes = adder->count > FEW;
+    int result;
 
+    for (size_t i = 0; i < adder->count; i++)
+        flushes |= !adder->items[i].error.code && !adder->items[i].is_new;
+    result = flushes && syncfs(adder->repo->root) ? errno : 0;
     for (size_t i = 0; i < adder->count && !result; i++)
         if (!adder->items[i].error.code)
             result = place(adder, &adder->items[i]);
