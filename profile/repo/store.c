@@ -90,8 +90,11 @@ enum psnap_status repo_fail(const struct repo *repo, const char *verb, const cha
 /* errno stays what it is: there is nothing that closing could not write. */
 static void close_fd(int fd)
 {
+    const int reason = errno;
+
     if (fd >= 0)
         close(fd);
+    errno = reason;
 }
 
 /* Opens the folder of a path, made if asked for; -1 with errno. *name is what the file is called in
@@ -154,11 +157,10 @@ enum psnap_status store_list(const struct repo *repo, const char *path, struct r
     enum psnap_status status = PSNAP_OK;
     char inside[REPO_PATH + 2], *child;
     struct dirent **entries = NULL;
-    const char *none;
     int folder, count;
 
     snprintf(inside, sizeof inside, "%s/", path);
-    folder = open_folder(repo, inside, false, &none);
+    folder = open_folder(repo, inside, false, &(const char *){NULL});
     if (folder < 0 && errno == ENOENT && !strchr(path, '/'))
         return PSNAP_OK;
     count = folder < 0 ? -1 : scandirat(folder, ".", &entries, NULL, by_name);
@@ -166,7 +168,6 @@ enum psnap_status store_list(const struct repo *repo, const char *path, struct r
         status = repo_fail(repo, "list", path, error);
     for (int i = 0; i < count; i++) {
         if (entries[i]->d_name[0] != '.') {
-            child = NULL;
             if (asprintf(&child, "%s/%s", path, entries[i]->d_name) < 0)
                 child = NULL;
             if (child && is_folder(folder, path, entries[i])) {
