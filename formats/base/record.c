@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS_MAX = 32 };
-
 /* ---- values ---- */
 
 void psnap_read_fail_as(struct psnap_reading *r, const struct psnap_yaml_node *node,
@@ -64,45 +62,22 @@ bool psnap_read_heap(struct psnap_reading *r, void *array, size_t count, size_t 
     return psnap_read_has(r, items);
 }
 
-uint64_t psnap_read_u64(struct psnap_reading *r, const struct psnap_yaml_node *node, uint64_t low,
-                        uint64_t high)
-{
-    uint64_t value = 0;
+/* Readers of numbers, each by the function of yaml.h of the same name. */
+#define READER(type, name)                                                                         \
+    type psnap_read_##name(struct psnap_reading *r, const struct psnap_yaml_node *node, type low,  \
+                           type high)                                                              \
+    {                                                                                              \
+        type value = 0;                                                                            \
+                                                                                                   \
+        if (!r->status)                                                                            \
+            r->status = psnap_yaml_##name(r->doc, node, low, high, &value, r->error);              \
+        return value;                                                                              \
+    }
 
-    if (!r->status)
-        r->status = psnap_yaml_u64(r->doc, node, low, high, &value, r->error);
-    return value;
-}
-
-uint64_t psnap_read_size(struct psnap_reading *r, const struct psnap_yaml_node *node, uint64_t low,
-                         uint64_t high)
-{
-    uint64_t value = 0;
-
-    if (!r->status)
-        r->status = psnap_yaml_size(r->doc, node, low, high, &value, r->error);
-    return value;
-}
-
-int64_t psnap_read_i64(struct psnap_reading *r, const struct psnap_yaml_node *node, int64_t low,
-                       int64_t high)
-{
-    int64_t value = 0;
-
-    if (!r->status)
-        r->status = psnap_yaml_i64(r->doc, node, low, high, &value, r->error);
-    return value;
-}
-
-double psnap_read_real(struct psnap_reading *r, const struct psnap_yaml_node *node, double low,
-                       double high)
-{
-    double value = 0;
-
-    if (!r->status)
-        r->status = psnap_yaml_real(r->doc, node, low, high, &value, r->error);
-    return value;
-}
+READER(uint64_t, u64)
+READER(uint64_t, size)
+READER(int64_t, i64)
+READER(double, real)
 
 const char *psnap_read_text(struct psnap_reading *r, const struct psnap_yaml_node *node)
 {
@@ -311,9 +286,9 @@ static void set_missing(struct psnap_reading *r, const struct psnap_yaml_node *m
 void psnap_record_read(struct psnap_reading *r, const struct psnap_yaml_node *map,
                        const struct psnap_record *record, void *to)
 {
-    const struct psnap_yaml_node *nodes[FIELDS_MAX] = {NULL};
+    const struct psnap_yaml_node *nodes[PSNAP_FIELDS_MAX] = {NULL};
     const struct psnap_yaml_node *node = psnap_read_map(r, map, record->what);
-    const char *keys[FIELDS_MAX + 1] = {NULL};
+    const char *keys[PSNAP_FIELDS_MAX + 1] = {NULL};
     size_t at = 0;
 
     for (; node && !r->status; node = node->next) {
@@ -362,7 +337,7 @@ const struct psnap_yaml_node *psnap_record_differs(struct psnap_reading *r,
 
 /* ---- tables: writing ---- */
 
-/* Whether a field has anything to be written; forms know themselves. */
+/* Returns whether a field is written; forms decide that themselves. */
 static bool is_something(const struct psnap_field *field, const void *from)
 {
     const bool is_forced =

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records: a table of fields for each map of a document that is a struct in memory. The table reads
- * the map, with the place of what is wrong, and writes it; forms that are no plain value have a
- * reader and a writer of their own. The first failure of a reading is its error, and nothing fails
- * after it: readers go on with zeros and look at `status` where a loop or a pointer depends on it.
+ * the map, and messages have line and column of the wrong value; it writes the map as well. A field
+ * that is no plain value is a form, with a reader and a writer of its own. The first failure of a
+ * reading is its error, and nothing fails after it: readers go on with zeros and look at `status`
+ * where a loop or a pointer depends on it.
  */
 #ifndef PSNAP_BASE_RECORD_H
 #define PSNAP_BASE_RECORD_H
@@ -95,11 +96,12 @@ enum {
     PSNAP_FIELD_HEAP = 8,   /* a list or text is the owner's to free */
     PSNAP_FIELD_TAGGED = 16 /* of several fields the one whose `tag` a byte at `tag_at` has */
 };
+enum { PSNAP_FIELDS_MAX = 32 };
 #define PSNAP_FIELD_NAN UINT64_MAX
 
 struct psnap_record;
 
-/* What is written, and for whom. */
+/* The document and the record that are being written. */
 struct psnap_writing {
     struct psnap_yaml_doc *doc;
     const void *context;
@@ -135,11 +137,15 @@ struct psnap_record {
     size_t count;
     enum psnap_yaml_style style;
     size_t size; /* of the struct, for lists */
-    /* What fields must agree on, or NULL; it runs when all of them have been read. */
+    /* Compares fields with each other when all of them have been read; NULL: no rule is of two. */
     void (*check)(struct psnap_reading *r, const struct psnap_yaml_node *map, void *record);
 };
 
-#define PSNAP_FIELDS(fields) fields, sizeof fields / sizeof *fields
+/* The fields of a table and their number, which the compiler compares with PSNAP_FIELDS_MAX. */
+#define PSNAP_FIELDS(fields)                                                                       \
+    fields, sizeof(char[sizeof fields / sizeof *fields <= PSNAP_FIELDS_MAX                         \
+                            ? (long)(sizeof fields / sizeof *fields)                               \
+                            : -1])
 #define PSNAP_RECORD(what, fields, style) {what, PSNAP_FIELDS(fields), PSNAP_YAML_##style}
 
 /* Reads a map of these fields alone. A text that is missing is "", or NULL in the heap. */
