@@ -286,7 +286,7 @@ static const struct command {
      "A damaged object is one profile's; add that again. A damaged index is made anew.",
      1, 1, run_verify},
     {"repo gc", "psnap repo gc DIR",
-     "Removes files older than a day that the index does not have: those of processes\n"
+     "Removes files older than a day that are none of the archive's: those of processes\n"
      "that died, strangers in 'objects', tags of profiles that have gone. No profile goes.",
      1, 1, run_gc},
     {"repo export", "psnap repo export DIR [QUERY...] -o FILE.tar",

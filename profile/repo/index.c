@@ -39,6 +39,7 @@ enum { BATCH = 256 };
     ", (SELECT coalesce(group_concat(value || char(10), ''), '') FROM (SELECT DISTINCT value FROM" \
     " json_each(?2, '$." #column "') ORDER BY value))"
 #define EXTRACT(column, kind) EXTRACT_##kind(column)
+
 static enum psnap_status fail(sqlite3 *db, struct psnap_error *error)
 {
     return psnap_error_set(error, PSNAP_ERROR_IO, "the index: %s; 'psnap repo verify' looks at it",

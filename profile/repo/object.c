@@ -104,7 +104,7 @@ enum psnap_status dictionary_train(struct repo *repo, const struct repo_bytes *s
             used += sizes[n++] = samples[i].size;
         }
     room = used / 6 < DICTIONARY_BYTES ? used / 6 : DICTIONARY_BYTES;
-    if (new.bytes.data && n >= SAMPLES_MIN &&used >= SAMPLES_MIN_BYTES)
+    if (new.bytes.data && used >= SAMPLES_MIN_BYTES &&n >= SAMPLES_MIN)
         new.bytes.size = ZDICT_trainFromBuffer(new.bytes.data, room, joined, sizes, n);
     if (new.bytes.size && !ZDICT_isError(new.bytes.size)) {
         repo_id_of(new.bytes.data, new.bytes.size, &new.id);

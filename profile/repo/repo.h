@@ -99,8 +99,8 @@ int store_place(const struct repo *repo, const char *temporary, const char *path
 enum psnap_status store_write(const struct repo *repo, const char *path,
                               const struct repo_bytes *bytes, struct psnap_error *error);
 
-/* Removes what the index does not have and is older than a day: temporary files, files in objects/
- * that are none of the archive's, and tags of profiles that have gone. */
+/* Removes files older than a day that are none of the archive's: temporary ones, strangers in
+ * objects/, and tags of profiles that have gone. */
 enum psnap_status repo_gc(const struct repo *repo, uint64_t *removed, struct psnap_error *error);
 
 /* ---- object.c ---- */
