@@ -145,7 +145,7 @@ struct psnap_pst_unpacker {
     bool is_streaming; /* a stream was begun, and all of it seen */
 };
 
-/* What they have, but for themselves. */
+/* Release the buffers and streams, not the structs. */
 void psnap_pst_packer_release(struct psnap_pst_packer *packer);
 void psnap_pst_unpacker_release(struct psnap_pst_unpacker *unpacker);
 
@@ -479,7 +479,7 @@ struct psnap_pst_tables {
     size_t waiting_room, error_room;
 };
 
-/* What they have, but for themselves. */
+/* Releases the tables' buffers, not the struct. */
 void psnap_pst_tables_release(struct psnap_pst_tables *tables);
 /* Notes that the objects new since the last call were announced before access `position`. */
 enum psnap_status psnap_pst_tables_note(struct psnap_pst_tables *tables, uint64_t position,

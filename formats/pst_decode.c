@@ -89,7 +89,7 @@ static inline void unfold_note(struct psnap_pst_unfold_level *level, struct psna
     level->window[level->count++ & (level->window_room - 1)] = item;
 }
 
-/* What the token was, its value as copies take it; to be called before the next one. */
+/* Notes a decoded token in all levels that copy from it, before the next token is decoded. */
 static inline void unfold_done(struct psnap_pst_unfolder *track, uint64_t value, uint32_t run)
 {
     for (uint32_t i = 0; i < track->from; i++)
@@ -270,13 +270,13 @@ static void get_numbers(struct psnap_cursor *payload, uint32_t *numbers, size_t 
             numbers[i * step] |= (uint32_t)at[p * n + i] << (8 * p);
 }
 
-/* What a lane's row says of the copies of one level. */
+/* The coding of copies at one level, as a lane's row has it. */
 struct copies_coding {
     uint32_t copies, window;
     uint8_t literals_width, from_width, length_width;
 };
 
-/* What it says of one of its tracks. */
+/* The coding of one track of a lane. */
 struct coding {
     uint64_t base;
     uint32_t literals;

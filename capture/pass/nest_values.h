@@ -140,8 +140,8 @@ struct NestValues {
         return joins.size();
     }
 
-    /* The rows of what `uses` has, those that are computed at the beginning of a block together.
-     * What was returned before becomes numbers behind `header` words by `number`. */
+    /* Rows of the entries in `uses`; entries computed at the beginning of one block stand together.
+     * `number` turns ranges returned before into numbers behind `header` words. */
     struct Range {
         uint32_t first = 0, count = 0;
     };
@@ -260,7 +260,7 @@ struct NestValues {
         return (uint32_t)entries.size() - 1;
     }
 
-    /* The entries that are needed; operands come before what is made of them. */
+    /* Returns which entries `uses` needs, operands included; an operand stands before its uses. */
     std::vector<bool> usedBy(const Uses &uses) const
     {
         std::vector<bool> used(entries.size());

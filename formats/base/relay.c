@@ -82,8 +82,9 @@ struct relay {
 
 /* ---- what both threads do ---- */
 
-/* Appends the rows of `from` beyond so many of each table to `to`, whose other facts become those
- * of `from`. The last object may have grown: it is sent anew. False: out of memory. */
+/* Appends to `to` the loops, blocks, references and objects of `from` behind those numbers, and
+ * copies provenance and sampling. The last object may have grown: it is sent anew. False: out of
+ * memory. */
 static bool append_rows(struct psnap_program *to, const struct psnap_program *from, uint32_t loops,
                         uint32_t blocks, uint32_t refs, uint32_t objects)
 {
